@@ -1,0 +1,64 @@
+//! The error that travels through OxMPI as a value. It becomes an MPI error code, and meets an error handler, only at
+//! the C boundary.
+
+use std::fmt;
+
+/// An MPI error class (`MPI_ERR_*`) and a text that a person can act on: the arguments that matter, what was
+/// expected and what came. The name of the MPI call is added at the C boundary, which knows it.
+///
+/// Boxed, so that `Result<()>` is one word and the hot paths pay nothing for the text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    class: i32,
+    text: String,
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    #[cold]
+    pub fn new(class: i32, text: impl Into<String>) -> Error {
+        Error(Box::new(Inner { class, text: text.into() }))
+    }
+
+    /// The error class, one of the ABI's `MPI_ERR_*` values or one that the user added.
+    pub fn class(&self) -> i32 {
+        self.0.class
+    }
+
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The same error with words put before its text, as a cause further out sees it.
+    #[cold]
+    pub fn within(mut self, outer: impl fmt::Display) -> Error {
+        self.0.text = format!("{outer}: {}", self.0.text);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.text)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error(class {}: {})", self.0.class, self.0.text)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// `bail!(CLASS, "format", args…)`: leave the function with an [`Error`] of that class.
+#[macro_export]
+macro_rules! bail {
+    ($class:expr, $($text:tt)+) => {
+        return Err($crate::Error::new($class, format!($($text)+)))
+    };
+}

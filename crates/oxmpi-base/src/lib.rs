@@ -1,0 +1,7 @@
+//! The ground floor: the node's shared segment, the rings in it, sleeping and waking, slot tables behind handles, and
+//! single-copy access to a peer's memory.
+//!
+//! This is where OxMPI is clever and unsafe; it is kept small and knows nothing of MPI's objects. It must never
+//! interpret a message: cells carry bytes for the transport above.
+
+pub mod segment;

@@ -1,0 +1,261 @@
+//! The segment that all ranks of a job on one node share: a memfd that `mpirun` creates and the ranks inherit, so that
+//! no name is left behind whatever dies. It is sparse: a page costs memory only once somebody writes to it.
+//!
+//! ```text
+//! | job header | rank blocks | doorbells | tickets, a table a rank | rings, one for every ordered pair of ranks |
+//! ```
+//!
+//! Every field that two processes touch is atomic; the zero pattern that a fresh memfd holds is each field's initial
+//! value.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x01");
+
+pub const CACHE_LINE: usize = 64;
+const PAGE: usize = 4096;
+
+/// Tickets a rank has for operations that await their peer (see `ticket.rs`).
+pub const TICKETS: usize = 1 << 16;
+
+#[repr(C, align(64))]
+pub struct JobHeader {
+    magic: AtomicU64,
+    ranks: AtomicU32,
+    ring_cells: AtomicU32,
+    /// CPUs that the job may use, as `mpirun` counted them (affinity mask and cgroup quota).
+    pub cpus: AtomicU32,
+    _pad: [u8; 40],
+    /// Ranks that are attached and not asleep: while they are no more than the CPUs, spinning is free.
+    pub awake: AtomicI32,
+}
+
+/// What the node knows of one rank. One cache line a purpose, so that a line that a rank writes often is never one
+/// that its peers read often.
+#[repr(C, align(64))]
+pub struct RankBlock {
+    /// The MPI call that the rank is in: a function number, with [`IN_CALL`] set until the call returns.
+    pub call: AtomicU32,
+    _pad0: [u8; 60],
+    /// Process id, once attached.
+    pub pid: AtomicU32,
+    /// One of the `STATE_*` values.
+    pub state: AtomicU32,
+    /// The code given to `MPI_Abort`, valid once `state` is [`STATE_ABORTED`].
+    pub abort_code: AtomicI32,
+    _pad1: [u8; 52],
+    /// The futex word that the rank sleeps on (see `wait.rs`).
+    pub sleep: AtomicU32,
+    _pad2: [u8; 60],
+}
+
+pub const IN_CALL: u32 = 1 << 31;
+
+/// The rank's process has not called `MPI_Init` (it may not be an MPI program at all).
+pub const STATE_ABSENT: u32 = 0;
+pub const STATE_RUNNING: u32 = 1;
+pub const STATE_FINALIZED: u32 = 2;
+/// The rank called `MPI_Abort`, or met an error that is fatal; it has said so on its stderr.
+pub const STATE_ABORTED: u32 = 3;
+
+/// Where things lie in a segment for a given number of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub ranks: usize,
+    pub ring_cells: usize,
+    blocks: usize,
+    doorbells: usize,
+    doorbell_stride: usize,
+    tickets: usize,
+    rings: usize,
+    ring_stride: usize,
+    total: usize,
+}
+
+impl Layout {
+    /// Rings shrink as ranks grow, since there is one for every ordered pair; memory is used only where messages flow.
+    pub fn for_ranks(ranks: usize) -> Layout {
+        let ring_lines = match ranks {
+            0..=16 => 2048,
+            17..=64 => 1024,
+            65..=256 => 512,
+            _ => 256,
+        };
+        Layout::new(ranks, ring_lines - 1)
+    }
+
+    fn new(ranks: usize, ring_cells: usize) -> Layout {
+        let up = |n: usize, to: usize| n.div_ceil(to) * to;
+        let blocks = PAGE;
+        let doorbells = blocks + up(ranks * size_of::<RankBlock>(), PAGE);
+        let doorbell_stride = up(ranks.div_ceil(64) * 8, CACHE_LINE);
+        let tickets = doorbells + up(ranks * doorbell_stride, PAGE);
+        let rings = tickets + ranks * TICKETS * CACHE_LINE;
+        let ring_stride = (ring_cells + 1) * CACHE_LINE;
+        let total = rings + ranks * ranks * ring_stride;
+        Layout { ranks, ring_cells, blocks, doorbells, doorbell_stride, tickets, rings, ring_stride, total }
+    }
+}
+
+/// A mapping of the segment, unmapped on drop.
+pub struct Segment {
+    base: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: the mapping is plain shared memory that lives until drop, and everything reached through `&Segment` is atomic
+// or handed out as a raw pointer.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    /// Makes a segment for `ranks` ranks. The descriptor is close-on-exec; a launcher clears that for its children.
+    pub fn create(ranks: usize, cpus: u32) -> io::Result<(OwnedFd, Segment)> {
+        let layout = Layout::for_ranks(ranks);
+        // SAFETY: the name is a NUL-terminated literal.
+        let fd = unsafe { libc::memfd_create(c"oxmpi".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just created and belongs to nobody else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let file = File::from(fd);
+        file.set_len(layout.total as u64)?;
+        let fd = OwnedFd::from(file);
+        let segment = Segment::map(fd.as_raw_fd(), layout)?;
+        let header = segment.header();
+        header.ranks.store(ranks as u32, Relaxed);
+        header.ring_cells.store(layout.ring_cells as u32, Relaxed);
+        header.cpus.store(cpus, Relaxed);
+        header.magic.store(MAGIC, Relaxed);
+        Ok((fd, segment))
+    }
+
+    /// Maps a segment that somebody else made.
+    pub fn attach(fd: BorrowedFd<'_>) -> io::Result<Segment> {
+        let head = Segment::map(fd.as_raw_fd(), Layout { total: PAGE, ..Layout::new(0, 0) })?;
+        let header = head.header();
+        if header.magic.load(Relaxed) != MAGIC {
+            return Err(io::Error::other("the job's segment was made by another version of OxMPI's mpirun"));
+        }
+        let layout =
+            Layout::new(header.ranks.load(Relaxed) as usize, header.ring_cells.load(Relaxed) as usize);
+        Segment::map(fd.as_raw_fd(), layout)
+    }
+
+    fn map(fd: i32, layout: Layout) -> io::Result<Segment> {
+        // SAFETY: a fresh shared mapping of a descriptor; the kernel picks the address.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                layout.total,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                fd,
+                0,
+            )
+        };
+        match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(Segment { base, layout }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn ranks(&self) -> usize {
+        self.layout.ranks
+    }
+
+    pub fn header(&self) -> &JobHeader {
+        // SAFETY: the header is the mapping's first page, page-aligned, all atomics.
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    #[inline]
+    pub fn rank(&self, rank: usize) -> &RankBlock {
+        assert!(rank < self.layout.ranks);
+        // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
+        unsafe { self.at::<RankBlock>(self.layout.blocks + rank * size_of::<RankBlock>()).as_ref() }
+    }
+
+    /// The bitmap in which a sender marks, once, that it has a ring to `rank` in use.
+    pub fn doorbell(&self, rank: usize) -> &[AtomicU64] {
+        assert!(rank < self.layout.ranks);
+        let words = self.layout.ranks.div_ceil(64);
+        // SAFETY: in bounds by the layout, 8-byte aligned, all atomics.
+        unsafe {
+            let first = self.at::<AtomicU64>(self.layout.doorbells + rank * self.layout.doorbell_stride);
+            std::slice::from_raw_parts(first.as_ptr(), words)
+        }
+    }
+
+    /// The first of `rank`'s [`TICKETS`] tickets.
+    pub(crate) fn tickets(&self, rank: usize) -> NonNull<u8> {
+        assert!(rank < self.layout.ranks);
+        self.at(self.layout.tickets + rank * TICKETS * CACHE_LINE)
+    }
+
+    /// The ring that carries messages from one rank to another: one line of bookkeeping, then the cells.
+    pub(crate) fn ring(&self, from: usize, to: usize) -> NonNull<u8> {
+        assert!(from < self.layout.ranks && to < self.layout.ranks);
+        self.at(self.layout.rings + (to * self.layout.ranks + from) * self.layout.ring_stride)
+    }
+
+    fn at<T>(&self, offset: usize) -> NonNull<T> {
+        debug_assert!(offset < self.layout.total);
+        // SAFETY: every caller's offset comes from the layout and lies inside the mapping.
+        unsafe { self.base.add(offset).cast() }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nothing borrows from it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.total) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_second_mapping_sees_the_same_ranks() {
+        let (fd, a) = Segment::create(5, 2).unwrap();
+        let b = Segment::attach(fd.as_fd()).unwrap();
+        assert_eq!(a.layout(), b.layout());
+        a.rank(4).pid.store(77, Relaxed);
+        assert_eq!(b.rank(4).pid.load(Relaxed), 77);
+        assert_eq!(b.header().cpus.load(Relaxed), 2);
+    }
+
+    #[test]
+    fn areas_do_not_overlap() {
+        for ranks in [1, 2, 63, 64, 65, 300] {
+            let l = Layout::for_ranks(ranks);
+            assert!(l.blocks + ranks * size_of::<RankBlock>() <= l.doorbells);
+            assert!(l.doorbells + ranks * l.doorbell_stride <= l.tickets);
+            assert!(ranks.div_ceil(64) * 8 <= l.doorbell_stride);
+            assert_eq!(l.tickets + ranks * TICKETS * CACHE_LINE, l.rings);
+        }
+    }
+
+    #[test]
+    fn a_foreign_file_is_refused() {
+        // SAFETY: the name is a literal; the descriptor is owned at once.
+        let fd = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"other".as_ptr(), libc::MFD_CLOEXEC)) };
+        let file = File::from(fd);
+        file.set_len(PAGE as u64).unwrap();
+        assert!(Segment::attach(file.as_fd()).is_err());
+    }
+}
