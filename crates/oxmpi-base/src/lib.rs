@@ -5,3 +5,4 @@
 //! interpret a message: cells carry bytes for the transport above.
 
 pub mod segment;
+pub mod slots;
