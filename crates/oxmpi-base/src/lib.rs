@@ -4,5 +4,10 @@
 //! This is where OxMPI is clever and unsafe; it is kept small and knows nothing of MPI's objects. It must never
 //! interpret a message: cells carry bytes for the transport above.
 
+pub mod cma;
+pub mod ring;
 pub mod segment;
 pub mod slots;
+mod sync;
+pub mod ticket;
+pub mod wait;

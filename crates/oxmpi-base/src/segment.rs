@@ -144,8 +144,7 @@ impl Segment {
         if header.magic.load(Relaxed) != MAGIC {
             return Err(io::Error::other("the job's segment was made by another version of OxMPI's mpirun"));
         }
-        let layout =
-            Layout::new(header.ranks.load(Relaxed) as usize, header.ring_cells.load(Relaxed) as usize);
+        let layout = Layout::new(header.ranks.load(Relaxed) as usize, header.ring_cells.load(Relaxed) as usize);
         Segment::map(fd.as_raw_fd(), layout)
     }
 

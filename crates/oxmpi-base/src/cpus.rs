@@ -1,0 +1,217 @@
+//! The CPUs that this process may use: its affinity mask and its cgroup's quota. Counting the machine's CPUs instead
+//! would make ranks spin against each other in a container.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A set of CPU numbers, of any size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuSet(Vec<u64>);
+
+impl CpuSet {
+    /// The CPUs that the calling thread may run on.
+    pub fn affinity() -> io::Result<CpuSet> {
+        let mut words = vec![0u64; 16];
+        loop {
+            // SAFETY: the kernel writes at most the given number of bytes.
+            let got = unsafe {
+                libc::syscall(libc::SYS_sched_getaffinity, 0, words.len() * 8, words.as_mut_ptr())
+            };
+            if got >= 0 {
+                words.truncate((got as usize).div_ceil(8));
+                return Ok(CpuSet(words));
+            }
+            let error = io::Error::last_os_error();
+            // The kernel's mask is larger than ours.
+            if error.raw_os_error() != Some(libc::EINVAL) || words.len() >= 1 << 16 {
+                return Err(error);
+            }
+            words.resize(words.len() * 2, 0);
+        }
+    }
+
+    /// Confines the calling thread. Allocates nothing, so that it can run between `clone` and `exec`.
+    pub fn confine(&self) -> io::Result<()> {
+        // SAFETY: the kernel reads the given number of bytes.
+        let done = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, self.0.len() * 8, self.0.as_ptr()) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    pub fn insert(&mut self, cpu: usize) {
+        if cpu / 64 >= self.0.len() {
+            self.0.resize(cpu / 64 + 1, 0);
+        }
+        self.0[cpu / 64] |= 1 << (cpu % 64);
+    }
+
+    pub fn contains(&self, cpu: usize) -> bool {
+        self.0.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.0.len() * 64).filter(|&cpu| self.contains(cpu))
+    }
+
+    /// Parses the kernel's notation, such as `0-3,8,10-11`.
+    pub fn parse(list: &str) -> Option<CpuSet> {
+        let mut set = CpuSet::default();
+        for range in list.trim().split(',').filter(|range| !range.is_empty()) {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (first.trim().parse::<usize>().ok()?, last.trim().parse::<usize>().ok()?);
+            if last < first || last > 1 << 20 {
+                return None;
+            }
+            (first..=last).for_each(|cpu| set.insert(cpu));
+        }
+        Some(set)
+    }
+
+    pub fn intersection(&self, other: &CpuSet) -> CpuSet {
+        CpuSet(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
+    }
+}
+
+/// The kernel's notation, such as `0-3,8,10-11`.
+impl std::fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cpus: Vec<usize> = self.iter().collect();
+        for (i, run) in cpus.chunk_by(|a, b| a + 1 == *b).enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            match run {
+                [only] => write!(f, "{comma}{only}")?,
+                [first, .., last] => write!(f, "{comma}{first}-{last}")?,
+                [] => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromIterator<usize> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> CpuSet {
+        let mut set = CpuSet::default();
+        cpus.into_iter().for_each(|cpu| set.insert(cpu));
+        set
+    }
+}
+
+/// How many CPUs this process can keep busy at a time; at least 1.
+pub fn available() -> u32 {
+    let mask = CpuSet::affinity().map_or(1, |set| set.len()).max(1) as u32;
+    match quota() {
+        // To the nearest whole CPU: a quota of 1.9 feeds two ranks nearly fully, one of 1.2 does not.
+        Some(cpus) => mask.min(cpus.round() as u32).max(1),
+        None => mask,
+    }
+}
+
+/// The tightest CPU quota of this process's cgroup and the cgroups around it, in CPUs.
+pub fn quota() -> Option<f64> {
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    quota_of(&own, Path::new("/sys/fs/cgroup"))
+}
+
+fn quota_of(own: &str, mounts: &Path) -> Option<f64> {
+    let mut tightest: Option<f64> = None;
+    for line in own.lines() {
+        let mut fields = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let (roots, read): (&[&str], fn(&Path) -> Option<f64>) = match controllers {
+            "" => (&["", "unified"], quota_v2),
+            _ if controllers.split(',').any(|name| name == "cpu") => (&["cpu", "cpu,cpuacct"], quota_v1),
+            _ => continue,
+        };
+        for root in roots.iter().map(|root| mounts.join(root)) {
+            // A container may see its host's path, which its own mount does not have; then the mount's root is the
+            // cgroup, and the walk up ends there.
+            let mut dir: PathBuf = root.join(path.trim_start_matches('/'));
+            loop {
+                if let Some(cpus) = read(&dir) {
+                    tightest = Some(tightest.map_or(cpus, |least| least.min(cpus)));
+                }
+                if dir == root || !dir.pop() {
+                    break;
+                }
+            }
+        }
+    }
+    tightest
+}
+
+fn quota_v2(dir: &Path) -> Option<f64> {
+    let text = fs::read_to_string(dir.join("cpu.max")).ok()?;
+    let (quota, period) = text.trim().split_once(' ')?;
+    ratio(quota.parse().ok()?, period.parse().ok()?)
+}
+
+fn quota_v1(dir: &Path) -> Option<f64> {
+    let number = |name| fs::read_to_string(dir.join(name)).ok()?.trim().parse::<f64>().ok();
+    ratio(number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
+}
+
+fn ratio(quota: f64, period: f64) -> Option<f64> {
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_read_and_written_as_the_kernel_does() {
+        let set = CpuSet::parse("0-3,8,10-11,130\n").unwrap();
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 1, 2, 3, 8, 10, 11, 130]);
+        assert_eq!(set.to_string(), "0-3,8,10-11,130");
+        assert_eq!(set.len(), 8);
+        assert!(CpuSet::parse("3-1").is_none());
+        assert!(CpuSet::parse("a").is_none());
+        assert!(CpuSet::parse("").unwrap().is_empty());
+        assert_eq!(set.intersection(&CpuSet::parse("2-8").unwrap()).to_string(), "2-3,8");
+    }
+
+    #[test]
+    fn this_process_has_a_cpu() {
+        assert!(available() >= 1);
+        let all = CpuSet::affinity().unwrap();
+        assert!(available() as usize <= all.len());
+        std::thread::spawn(move || {
+            let one: CpuSet = all.iter().take(1).collect();
+            one.confine().unwrap();
+            assert_eq!(CpuSet::affinity().unwrap().to_string(), one.to_string());
+            assert_eq!(available(), 1);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn the_tightest_quota_on_the_way_up_counts() {
+        let root = std::env::temp_dir().join(format!("oxmpi-cpus-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("a/cpu.max", "150000 100000\n");
+        write("a/b/cpu.max", "max 100000\n");
+        assert_eq!(quota_of("0::/a/b\n", &root), Some(1.5));
+        assert_eq!(quota_of("0::/elsewhere\n", &root), None);
+        write("cpu.max", "50000 100000\n");
+        assert_eq!(quota_of("0::/not/seen/here\n", &root), Some(0.5));
+        write("cpu,cpuacct/x/cpu.cfs_quota_us", "400000\n");
+        write("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+        write("cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+        write("cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+        assert_eq!(quota_of("4:cpu,cpuacct:/x\n3:cpuset:/x\n", &root), Some(4.0));
+        fs::remove_dir_all(&root).unwrap();
+    }
+}

@@ -1,0 +1,459 @@
+//! A ring of 64-byte cells that carries packets from one rank to one other: one producer, one consumer.
+//!
+//! ```text
+//! header line | cell 0 | cell 1 | …            a packet is 1..=max_packet() neighbouring cells:
+//!
+//! first cell   word:  stamp (32 bits) | cells (16 bits) | user (16 bits)      written last: the packet is ready
+//!              then:  56 bytes of the packet
+//! other cells         64 bytes of the packet each, so that its bytes are contiguous in memory
+//! ```
+//!
+//! A packet of one cell is one cache line from core to core, the physical minimum. The stamp is the lap that the
+//! producer is on, so the consumer need not write to a cell in order to free it: it only publishes, now and then, how
+//! many cells it has consumed. Cells after the first have no stamp but raw bytes; before such a cell can become the
+//! first of a packet again, the producer clears its word (`raw` remembers which), or the bytes could pass for a stamp.
+//!
+//! The ring never interprets a packet, and it never blocks: a producer without room is told so.
+
+use crate::segment::{CACHE_LINE, Segment};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use std::ptr::NonNull;
+
+/// The line in front of the cells, written by the consumer alone.
+#[repr(C, align(64))]
+pub(crate) struct RingHeader {
+    /// Cells consumed since the start, published lazily.
+    consumed: AtomicU64,
+    /// Set while the consumer wants the producer to hold back (the layer above gives it its meaning).
+    pressure: AtomicU32,
+}
+
+#[repr(C, align(64))]
+pub(crate) struct Cell {
+    word: AtomicU64,
+    body: [u8; FIRST_BYTES],
+}
+
+/// Bytes of a packet that lie in its first cell.
+pub const FIRST_BYTES: usize = CACHE_LINE - 8;
+
+/// The `user` value that marks the unused cells at the end of a lap.
+const SKIP: u16 = u16::MAX;
+
+/// Cells that a packet of `bytes` bytes takes.
+#[inline]
+pub const fn cells_for(bytes: usize) -> usize {
+    1 + bytes.saturating_sub(FIRST_BYTES).div_ceil(CACHE_LINE)
+}
+
+/// Bytes that fit into a packet of `cells` cells.
+#[inline]
+pub const fn bytes_in(cells: usize) -> usize {
+    FIRST_BYTES + (cells - 1) * CACHE_LINE
+}
+
+/// The largest packet of a ring, in cells: with a quarter of the ring published lazily, it always fits some day.
+#[inline]
+pub const fn max_packet(ring_cells: usize) -> usize {
+    ring_cells / 4
+}
+
+/// The two ends' common view. The memory outlives both: whoever makes an end keeps the segment mapped.
+#[derive(Clone, Copy)]
+struct Memory {
+    header: NonNull<RingHeader>,
+    cells: NonNull<Cell>,
+    count: usize,
+}
+
+impl Memory {
+    fn in_segment(segment: &Segment, from: usize, to: usize) -> Memory {
+        let header = segment.ring(from, to).cast::<RingHeader>();
+        // SAFETY: the layout has `ring_cells` cells behind the header line.
+        let cells = unsafe { header.add(1).cast::<Cell>() };
+        Memory { header, cells, count: segment.layout().ring_cells }
+    }
+
+    #[inline]
+    fn header(&self) -> &RingHeader {
+        // SAFETY: valid while the segment is mapped, all atomics.
+        unsafe { self.header.as_ref() }
+    }
+
+    #[inline]
+    fn word(&self, position: usize) -> &AtomicU64 {
+        debug_assert!(position < self.count);
+        // SAFETY: in bounds; only the atomic word of the cell is borrowed.
+        unsafe { &(*self.cells.as_ptr().add(position)).word }
+    }
+
+    #[inline]
+    fn body(&self, position: usize) -> NonNull<u8> {
+        debug_assert!(position < self.count);
+        // SAFETY: in bounds; a raw pointer to the bytes after the word, no reference is made.
+        unsafe { NonNull::new_unchecked((&raw mut (*self.cells.as_ptr().add(position)).body).cast()) }
+    }
+}
+
+#[inline]
+const fn pack_word(stamp: u32, cells: usize, user: u16) -> u64 {
+    stamp as u64 | (cells as u64) << 32 | (user as u64) << 48
+}
+
+/// The sending end. At most one may exist for a ring.
+pub struct Producer {
+    memory: Memory,
+    /// Cells produced since the start.
+    head: u64,
+    /// The consumer's count as last read.
+    consumed: u64,
+    position: usize,
+    stamp: u32,
+    /// A bit for every cell whose word holds raw bytes.
+    raw: Vec<u64>,
+}
+
+// SAFETY: the memory is shared between processes by design; this end is used by one thread at a time.
+unsafe impl Send for Producer {}
+
+impl Producer {
+    /// The sending end of the ring between two ranks of a segment, which must stay mapped.
+    pub fn new(segment: &Segment, from: usize, to: usize) -> Producer {
+        Producer::over(Memory::in_segment(segment, from, to))
+    }
+
+    fn over(memory: Memory) -> Producer {
+        Producer { memory, head: 0, consumed: 0, position: 0, stamp: 1, raw: Vec::new() }
+    }
+
+    /// Room for a packet of `cells` cells: a pointer to its `bytes_in(cells)` contiguous bytes, or `None` while the
+    /// ring is full. Nothing is sent before [`Producer::publish`]; reserving again without publishing is harmless.
+    #[inline]
+    pub fn reserve(&mut self, cells: usize) -> Option<NonNull<u8>> {
+        debug_assert!(cells <= max_packet(self.memory.count));
+        let to_end = self.memory.count - self.position;
+        if cells > to_end {
+            return self.reserve_past_end(cells, to_end);
+        }
+        // One more than asked for: the word after the packet may have to be cleared.
+        if !self.has_room(cells + 1) {
+            return None;
+        }
+        Some(self.memory.body(self.position))
+    }
+
+    #[cold]
+    fn reserve_past_end(&mut self, cells: usize, to_end: usize) -> Option<NonNull<u8>> {
+        if !self.has_room(to_end + cells + 1) {
+            return None;
+        }
+        self.publish(to_end, SKIP);
+        Some(self.memory.body(self.position))
+    }
+
+    #[inline]
+    fn has_room(&mut self, cells: usize) -> bool {
+        let free = |ring: &Producer| ring.memory.count as u64 - (ring.head - ring.consumed);
+        if free(self) >= cells as u64 {
+            return true;
+        }
+        // Acquire: the consumer has read the cells before it gave them back.
+        self.consumed = self.memory.header().consumed.load(Ordering::Acquire);
+        free(self) >= cells as u64
+    }
+
+    /// Sends the packet that was written to the reserved cells. `user` is for the layer above (not `u16::MAX`).
+    #[inline]
+    pub fn publish(&mut self, cells: usize, user: u16) {
+        let first = self.position;
+        let stamp = self.stamp;
+        self.head += cells as u64;
+        self.position += cells;
+        if self.position == self.memory.count {
+            self.position = 0;
+            self.stamp = self.stamp.wrapping_add(1).max(1);
+        }
+        if cells > 1 && user != SKIP {
+            self.mark_raw(first + 1, cells - 1);
+        }
+        if !self.raw.is_empty() {
+            self.clear_if_raw(first, false);
+            self.clear_if_raw(self.position, true);
+        }
+        // Release: the bytes of the packet, and the cleared word behind it, are visible before the stamp is.
+        self.memory.word(first).store(pack_word(stamp, cells, user), Ordering::Release);
+    }
+
+    fn mark_raw(&mut self, from: usize, cells: usize) {
+        if self.raw.is_empty() {
+            self.raw = vec![0; self.memory.count.div_ceil(64)];
+        }
+        let (mut cell, end) = (from, from + cells);
+        while cell < end {
+            let bits = (end - cell).min(64 - cell % 64);
+            self.raw[cell / 64] |= (u64::MAX >> (64 - bits)) << (cell % 64);
+            cell += bits;
+        }
+    }
+
+    /// Makes the cell one whose word is a word. The store is needed only where nothing else is about to overwrite it.
+    #[inline]
+    fn clear_if_raw(&mut self, cell: usize, store: bool) {
+        let (index, bit) = (cell / 64, 1 << (cell % 64));
+        if self.raw[index] & bit != 0 {
+            self.raw[index] &= !bit;
+            if store {
+                self.memory.word(cell).store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Whether the consumer asks this producer to hold back.
+    #[inline]
+    pub fn under_pressure(&self) -> bool {
+        self.memory.header().pressure.load(Ordering::Relaxed) != 0
+    }
+}
+
+/// A packet at the consuming end, valid until [`Consumer::advance`].
+#[derive(Clone, Copy)]
+pub struct Packet {
+    pub user: u16,
+    pub cells: usize,
+    /// The packet's `bytes_in(cells)` contiguous bytes.
+    pub bytes: NonNull<u8>,
+}
+
+/// The receiving end. At most one may exist for a ring.
+pub struct Consumer {
+    memory: Memory,
+    tail: u64,
+    published: u64,
+    position: usize,
+    stamp: u32,
+}
+
+// SAFETY: as for the producer.
+unsafe impl Send for Consumer {}
+
+impl Consumer {
+    /// The receiving end of the ring between two ranks of a segment, which must stay mapped.
+    pub fn new(segment: &Segment, from: usize, to: usize) -> Consumer {
+        Consumer::over(Memory::in_segment(segment, from, to))
+    }
+
+    fn over(memory: Memory) -> Consumer {
+        Consumer { memory, tail: 0, published: 0, position: 0, stamp: 1 }
+    }
+
+    /// The next packet, if one is ready. It stays the next one until [`Consumer::advance`].
+    #[inline]
+    pub fn peek(&mut self) -> Option<Packet> {
+        loop {
+            // Acquire: pairs with the producer's release of the stamp.
+            let word = self.memory.word(self.position).load(Ordering::Acquire);
+            if word as u32 != self.stamp {
+                return None;
+            }
+            let (cells, user) = ((word >> 32) as u16 as usize, (word >> 48) as u16);
+            if user != SKIP {
+                return Some(Packet { user, cells, bytes: self.memory.body(self.position) });
+            }
+            self.advance(cells);
+        }
+    }
+
+    /// Gives the packet's cells back; its bytes must not be read any more.
+    #[inline]
+    pub fn advance(&mut self, cells: usize) {
+        self.tail += cells as u64;
+        self.position += cells;
+        if self.position >= self.memory.count {
+            self.position = 0;
+            self.stamp = self.stamp.wrapping_add(1).max(1);
+        }
+        if self.tail - self.published >= max_packet(self.memory.count) as u64 {
+            self.published = self.tail;
+            // Release: our reads of the cells come before the producer may overwrite them.
+            self.memory.header().consumed.store(self.tail, Ordering::Release);
+        }
+    }
+
+    /// Asks the producer to hold back, or no longer.
+    pub fn set_pressure(&self, on: bool) {
+        self.memory.header().pressure.store(u32::from(on), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring of its own, outside any segment.
+    struct Owned {
+        header: Box<RingHeader>,
+        cells: Vec<Cell>,
+    }
+
+    impl Owned {
+        fn new(count: usize) -> Owned {
+            let cell = || Cell { word: AtomicU64::new(0), body: [0; FIRST_BYTES] };
+            Owned {
+                header: Box::new(RingHeader { consumed: AtomicU64::new(0), pressure: AtomicU32::new(0) }),
+                cells: (0..count).map(|_| cell()).collect(),
+            }
+        }
+
+        fn memory(&mut self) -> Memory {
+            Memory {
+                header: NonNull::from(&mut *self.header),
+                cells: NonNull::new(self.cells.as_mut_ptr()).unwrap(),
+                count: self.cells.len(),
+            }
+        }
+    }
+
+    #[cfg(not(loom))]
+    mod threads {
+        use super::*;
+
+        fn fill(bytes: NonNull<u8>, len: usize, seed: u64) {
+            for i in 0..len {
+                // SAFETY: within the reserved packet.
+                unsafe { bytes.add(i).write((seed as u8).wrapping_mul(31).wrapping_add(i as u8)) };
+            }
+        }
+
+        fn check(bytes: NonNull<u8>, len: usize, seed: u64) {
+            for i in 0..len {
+                // SAFETY: within the peeked packet.
+                let byte = unsafe { bytes.add(i).read() };
+                assert_eq!(byte, (seed as u8).wrapping_mul(31).wrapping_add(i as u8), "packet {seed} byte {i}");
+            }
+        }
+
+        /// Packets of every size in an order that wraps at every position, between two threads.
+        #[test]
+        fn packets_arrive_whole_and_in_order() {
+            for count in [16, 17, 63, 64] {
+                let mut ring = Owned::new(count);
+                let memory = ring.memory();
+                let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+                const PACKETS: u64 = 200_000;
+                let size = move |n: u64| 1 + (n.wrapping_mul(2654435761) >> 7) as usize % max_packet(count);
+                let sender = std::thread::spawn(move || {
+                    for n in 0..PACKETS {
+                        let cells = size(n);
+                        let bytes = loop {
+                            match tx.reserve(cells) {
+                                Some(bytes) => break bytes,
+                                None => std::thread::yield_now(),
+                            }
+                        };
+                        fill(bytes, bytes_in(cells), n);
+                        tx.publish(cells, (n % 1000) as u16);
+                    }
+                });
+                for n in 0..PACKETS {
+                    let packet = loop {
+                        match rx.peek() {
+                            Some(packet) => break packet,
+                            None => std::thread::yield_now(),
+                        }
+                    };
+                    assert_eq!((packet.cells, packet.user), (size(n), (n % 1000) as u16));
+                    check(packet.bytes, bytes_in(packet.cells), n);
+                    rx.advance(packet.cells);
+                }
+                sender.join().unwrap();
+                assert!(rx.peek().is_none());
+            }
+        }
+
+        /// Raw bytes that look exactly like the stamp of the next lap must not be taken for a packet.
+        #[test]
+        fn raw_bytes_never_pass_for_a_stamp() {
+            let mut ring = Owned::new(16);
+            let memory = ring.memory();
+            let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+            for n in 0..1000u32 {
+                let cells = 1 + n as usize % 4;
+                let bytes = tx.reserve(cells).unwrap();
+                for at in (0..bytes_in(cells)).step_by(8) {
+                    // A word with the stamp of this lap or the next: one cell, user 7.
+                    let fake = pack_word(tx.stamp + (at as u32 / 8) % 2, 1, 7);
+                    // SAFETY: within the reserved packet.
+                    unsafe { bytes.add(at).cast::<u64>().write(fake) };
+                }
+                tx.publish(cells, 3);
+                let packet = rx.peek().expect("published");
+                assert_eq!((packet.cells, packet.user), (cells, 3));
+                rx.advance(cells);
+                assert!(rx.peek().is_none(), "a packet that nobody sent after {n}");
+            }
+        }
+
+        #[test]
+        fn a_full_ring_says_so_and_recovers() {
+            let mut ring = Owned::new(16);
+            let memory = ring.memory();
+            let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+            let mut sent = 0;
+            while tx.reserve(1).is_some() {
+                tx.publish(1, 0);
+                sent += 1;
+            }
+            assert_eq!(sent, 15, "one cell stays free");
+            for _ in 0..sent {
+                rx.peek().unwrap();
+                rx.advance(1);
+            }
+            assert!(tx.reserve(4).is_some());
+        }
+    }
+
+    #[cfg(loom)]
+    mod loom_tests {
+        use super::*;
+
+        /// Every interleaving of a producer that wraps around a tiny ring and its consumer: what is peeked was published.
+        #[test]
+        fn loom_no_packet_is_lost_or_invented() {
+            loom::model(|| {
+                let mut ring = Owned::new(8);
+                let memory = ring.memory();
+                let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+                let sender = loom::thread::spawn(move || {
+                    let mut n = 0;
+                    while n < 5 {
+                        let cells = 1 + (n as usize & 1);
+                        if tx.reserve(cells).is_none() {
+                            loom::thread::yield_now();
+                            continue;
+                        }
+                        if cells == 2 {
+                            // What a copy of user bytes does to the word of a cell behind the first.
+                            let raw = (tx.position + 1) % 8;
+                            memory.word(raw).store(pack_word(2, 1, 9), Ordering::Relaxed);
+                        }
+                        tx.publish(cells, n);
+                        n += 1;
+                    }
+                });
+                let mut expected = 0;
+                while expected < 5 {
+                    match rx.peek() {
+                        Some(packet) => {
+                            assert_eq!((packet.user, packet.cells), (expected, 1 + (expected as usize & 1)));
+                            rx.advance(packet.cells);
+                            expected += 1;
+                        }
+                        None => loom::thread::yield_now(),
+                    }
+                }
+                sender.join().unwrap();
+                assert!(rx.peek().is_none());
+            });
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! A ticket is a cache line in the segment, owned by a sender, on which sender and receiver agree about one message
+//! that is not done when it is announced: who may still withdraw it, and which part of it who copies.
+//!
+//! ```text
+//! Offered --receiver take--> Taken --receiver finish--> Done     (the sender frees it then)
+//!    \--sender withdraw--> withdrawn (the generation moves on, so that a late receiver finds nothing)
+//! ```
+//!
+//! The number in the announcement names the ticket and its generation. Once taken, both sides claim chunks of the copy
+//! from `claimed`, so that two waiting ranks copy in parallel and one that computes costs nothing.
+
+use crate::segment::{Segment, TICKETS};
+use crate::sync::{AtomicU64, Ordering};
+use std::ptr::NonNull;
+
+/// Names one use of one ticket of one sender: index (low 32 bits) and generation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TicketId(pub u64);
+
+impl TicketId {
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    #[inline]
+    fn generation(self) -> u64 {
+        self.0 >> 32
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Offered,
+    Taken,
+    Done,
+    /// Withdrawn, or long gone.
+    Gone,
+}
+
+const OFFERED: u64 = 1;
+const TAKEN: u64 = 2;
+const DONE: u64 = 3;
+
+#[repr(C, align(64))]
+pub struct Ticket {
+    /// Generation (high 32 bits) and one of the state numbers.
+    state: AtomicU64,
+    /// Bytes of the copy that are claimed by either side; may run past `length`.
+    claimed: AtomicU64,
+    /// Bytes of the copy that are done.
+    copied: AtomicU64,
+    /// Where the receiver wants the bytes; valid once taken, 0 when the sender cannot help.
+    target: AtomicU64,
+    /// Bytes to copy, which truncation may make fewer than were offered; valid once taken.
+    length: AtomicU64,
+    /// Bytes in a claim; valid once taken.
+    chunk: AtomicU64,
+}
+
+/// What a receiver offers to its sender on taking a ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    pub target: usize,
+    pub length: u64,
+    pub chunk: u64,
+}
+
+impl Ticket {
+    fn is(&self, id: TicketId, state: u64) -> u64 {
+        debug_assert!(id.generation() != 0);
+        id.generation() << 32 | state
+    }
+
+    pub fn state(&self, id: TicketId) -> State {
+        // Acquire: what the other side wrote before it changed the state is visible with it.
+        let word = self.state.load(Ordering::Acquire);
+        if word >> 32 != id.generation() {
+            return State::Gone;
+        }
+        match word & 0xff {
+            OFFERED => State::Offered,
+            TAKEN => State::Taken,
+            DONE => State::Done,
+            _ => State::Gone,
+        }
+    }
+
+    /// Receiver: whether the message still stands, for a probe.
+    pub fn is_offered(&self, id: TicketId) -> bool {
+        self.state(id) == State::Offered
+    }
+
+    /// Receiver: takes the message, which the sender can no longer withdraw; `false` when it was withdrawn.
+    pub fn take(&self, id: TicketId, copy: Option<Copy>) -> bool {
+        let (from, taken) = (self.is(id, OFFERED), self.is(id, TAKEN));
+        let Some(copy) = copy else {
+            return self.state.compare_exchange(from, taken, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        };
+        // The receiver alone writes these, and the sender reads them only after it was told that the ticket is taken;
+        // but a withdrawn ticket may be in use again, so the state is won first and the rest released after it.
+        if self.state.compare_exchange(from, taken, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return false;
+        }
+        self.length.store(copy.length, Ordering::Relaxed);
+        self.chunk.store(copy.chunk, Ordering::Relaxed);
+        self.claimed.store(0, Ordering::Relaxed);
+        self.copied.store(0, Ordering::Relaxed);
+        self.target.store(copy.target as u64, Ordering::Release);
+        true
+    }
+
+    /// Receiver: the message is received, the sender's buffer is its own again.
+    pub fn finish(&self, id: TicketId) {
+        self.state.store(self.is(id, DONE), Ordering::Release);
+    }
+
+    /// Sender: takes an offer back; `false` when the receiver was faster.
+    pub fn withdraw(&self, id: TicketId) -> bool {
+        let gone = self.is(id, 0);
+        self.state.compare_exchange(self.is(id, OFFERED), gone, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Sender: where its help is wanted, if it is.
+    pub fn copy(&self) -> Option<Copy> {
+        let target = self.target.load(Ordering::Acquire) as usize;
+        (target != 0).then(|| Copy {
+            target,
+            length: self.length.load(Ordering::Relaxed),
+            chunk: self.chunk.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Either side: the next part to copy, as offset and length.
+    pub fn claim(&self, copy: &Copy) -> Option<(u64, u64)> {
+        if self.claimed.load(Ordering::Relaxed) >= copy.length {
+            return None;
+        }
+        let from = self.claimed.fetch_add(copy.chunk, Ordering::Relaxed);
+        (from < copy.length).then(|| (from, copy.chunk.min(copy.length - from)))
+    }
+
+    /// Either side: that many claimed bytes are in place.
+    pub fn add_copied(&self, bytes: u64) {
+        // Release: the copy comes before the count that says so.
+        self.copied.fetch_add(bytes, Ordering::Release);
+    }
+
+    /// Receiver: whether every byte is in place.
+    pub fn all_copied(&self, copy: &Copy) -> bool {
+        self.copied.load(Ordering::Acquire) >= copy.length
+    }
+}
+
+/// A rank's view of its own tickets: which are free, and each one's generation. Tickets are handed out from the low
+/// end, so that few pages are ever touched.
+pub struct TicketBook {
+    first: NonNull<Ticket>,
+    free: Vec<u32>,
+    fresh: u32,
+}
+
+// SAFETY: the tickets are atomics in shared memory; the book itself is used by one thread at a time.
+unsafe impl Send for TicketBook {}
+
+impl TicketBook {
+    /// The book of `rank`, of which only one may exist; the segment must stay mapped.
+    pub fn new(segment: &Segment, rank: usize) -> TicketBook {
+        TicketBook { first: segment.tickets(rank).cast(), free: Vec::new(), fresh: 0 }
+    }
+
+    /// A ticket in the state Offered, or `None` while all are in use.
+    pub fn offer(&mut self) -> Option<TicketId> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None if (self.fresh as usize) < TICKETS => {
+                self.fresh += 1;
+                self.fresh - 1
+            }
+            None => return None,
+        };
+        let ticket = self.at(index as usize);
+        let generation = ((ticket.state.load(Ordering::Relaxed) >> 32) as u32).wrapping_add(1).max(1);
+        let id = TicketId(u64::from(generation) << 32 | u64::from(index));
+        ticket.target.store(0, Ordering::Relaxed);
+        ticket.state.store(ticket.is(id, OFFERED), Ordering::Release);
+        Some(id)
+    }
+
+    pub fn ticket(&self, id: TicketId) -> &Ticket {
+        self.at(id.index())
+    }
+
+    /// Takes a ticket that is Done or withdrawn back.
+    pub fn release(&mut self, id: TicketId) {
+        debug_assert!(matches!(self.ticket(id).state(id), State::Done | State::Gone));
+        self.free.push(id.index() as u32);
+    }
+
+    fn at(&self, index: usize) -> &Ticket {
+        assert!(index < TICKETS);
+        // SAFETY: in bounds of the rank's table; all atomics.
+        unsafe { &*self.first.as_ptr().add(index) }
+    }
+}
+
+/// A peer's ticket, as a receiver sees it.
+pub fn ticket_of(segment: &Segment, sender: usize, id: TicketId) -> &Ticket {
+    assert!(id.index() < TICKETS);
+    // SAFETY: in bounds of the sender's table; all atomics.
+    unsafe { &*segment.tickets(sender).cast::<Ticket>().as_ptr().add(id.index()) }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_withdrawn_offer_cannot_be_taken_and_the_next_use_is_another() {
+        let (_fd, segment) = Segment::create(2, 1).unwrap();
+        let mut book = TicketBook::new(&segment, 1);
+        let first = book.offer().unwrap();
+        let seen = ticket_of(&segment, 1, first);
+        assert!(seen.is_offered(first));
+        assert!(book.ticket(first).withdraw(first));
+        assert!(!seen.take(first, None));
+        book.release(first);
+        let second = book.offer().unwrap();
+        assert_eq!(first.index(), second.index());
+        assert!(!seen.take(first, None), "the old number names nothing");
+        assert!(seen.take(second, None));
+        assert!(!book.ticket(second).withdraw(second));
+        seen.finish(second);
+        assert_eq!(book.ticket(second).state(second), State::Done);
+    }
+
+    #[test]
+    fn claims_cover_the_copy_once() {
+        let (_fd, segment) = Segment::create(1, 1).unwrap();
+        let mut book = TicketBook::new(&segment, 0);
+        let id = book.offer().unwrap();
+        let copy = Copy { target: 4096, length: 1000, chunk: 300 };
+        assert!(ticket_of(&segment, 0, id).take(id, Some(copy)));
+        assert_eq!(book.ticket(id).copy(), Some(copy));
+        let mut covered = vec![];
+        while let Some(part) = book.ticket(id).claim(&copy) {
+            covered.push(part);
+            book.ticket(id).add_copied(part.1);
+        }
+        assert_eq!(covered, [(0, 300), (300, 300), (600, 300), (900, 100)]);
+        assert!(book.ticket(id).all_copied(&copy));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+
+    fn ticket() -> Ticket {
+        let zero = || AtomicU64::new(0);
+        Ticket { state: zero(), claimed: zero(), copied: zero(), target: zero(), length: zero(), chunk: zero() }
+    }
+
+    /// A sender that withdraws and a receiver that takes: exactly one of them wins.
+    #[test]
+    fn loom_take_and_withdraw_exclude_each_other() {
+        loom::model(|| {
+            let id = TicketId(1 << 32);
+            let ticket = Arc::new(ticket());
+            ticket.state.store(ticket.is(id, OFFERED), Ordering::Relaxed);
+            let other = Arc::clone(&ticket);
+            let taker = loom::thread::spawn(move || other.take(id, None));
+            let withdrawn = ticket.withdraw(id);
+            assert_ne!(taker.join().unwrap(), withdrawn);
+        });
+    }
+
+    /// Both sides claim; every byte is copied once, and the receiver sees the end only when all is done.
+    #[test]
+    fn loom_claims_are_disjoint_and_complete() {
+        loom::model(|| {
+            let id = TicketId(1 << 32);
+            let shared = Arc::new(ticket());
+            shared.state.store(shared.is(id, OFFERED), Ordering::Relaxed);
+            let copy = Copy { target: 8, length: 5, chunk: 2 };
+            let sender = Arc::clone(&shared);
+            let helper = loom::thread::spawn(move || {
+                let mut mine = 0;
+                if let Some(copy) = sender.copy() {
+                    while let Some((_, length)) = sender.claim(&copy) {
+                        mine += length;
+                        sender.add_copied(length);
+                    }
+                }
+                mine
+            });
+            assert!(shared.take(id, Some(copy)));
+            let mut mine = 0;
+            while let Some((_, length)) = shared.claim(&copy) {
+                mine += length;
+                shared.add_copied(length);
+            }
+            let theirs = helper.join().unwrap();
+            assert!(shared.all_copied(&copy));
+            assert_eq!(mine + theirs, copy.length);
+        });
+    }
+}

@@ -1,0 +1,192 @@
+//! Waiting for a peer without burning the machine: spin while that is free, hand the CPU over when ranks outnumber
+//! CPUs, then sleep on a futex in the segment.
+//!
+//! The waker must not pay for sleepers that are not there. After it has published a packet it only loads the peer's
+//! `sleep` word, without a fence. The fence is on the sleeper's side: it sets the word, forces every rank's pending
+//! stores out with `membarrier`, looks at its rings once more, and only then sleeps. Where the kernel has no
+//! `membarrier` for this, the waker pays for a fence of its own.
+
+use crate::segment::{JobHeader, RankBlock};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::Duration;
+
+/// How this process orders its packets against the sleep words of others. Every rank must agree, so it is decided by
+/// what the kernel offers, which is the same for all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Barrier {
+    /// Sleepers use `membarrier`; wakers need no fence.
+    Asymmetric,
+    /// Wakers fence.
+    Symmetric,
+}
+
+const MEMBARRIER_GLOBAL_EXPEDITED: i32 = 2;
+const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: i32 = 4;
+
+/// Registers this process for other ranks' barriers; to be called once, before the first packet is sent.
+pub fn register() -> Barrier {
+    if membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED) { Barrier::Asymmetric } else { Barrier::Symmetric }
+}
+
+fn membarrier(command: i32) -> bool {
+    // SAFETY: takes plain numbers.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// Wakes `peer` if it sleeps; to be called after something was published to it.
+#[inline]
+pub fn wake(peer: &RankBlock, barrier: Barrier) {
+    if barrier == Barrier::Symmetric {
+        fence(Ordering::SeqCst);
+    }
+    // Keeps the compiler from moving the load before the packet's stores; the processor is ordered by the sleeper.
+    std::sync::atomic::compiler_fence(Ordering::SeqCst);
+    if peer.sleep.load(Ordering::Relaxed) != 0 {
+        wake_now(peer);
+    }
+}
+
+#[cold]
+pub fn wake_now(peer: &RankBlock) {
+    if peer.sleep.swap(0, Ordering::AcqRel) != 0 {
+        futex_wake(&peer.sleep);
+    }
+}
+
+/// Says that this rank is about to sleep. The caller looks for work once more, then calls [`sleep`] or [`stay_awake`].
+pub fn prepare_to_sleep(me: &RankBlock, barrier: Barrier) {
+    me.sleep.store(1, Ordering::SeqCst);
+    match barrier {
+        Barrier::Asymmetric => {
+            membarrier(MEMBARRIER_GLOBAL_EXPEDITED);
+        }
+        Barrier::Symmetric => fence(Ordering::SeqCst),
+    }
+}
+
+pub fn stay_awake(me: &RankBlock) {
+    me.sleep.store(0, Ordering::Relaxed);
+}
+
+/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`].
+pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration) {
+    job.awake.fetch_sub(1, Ordering::Relaxed);
+    futex_wait(&me.sleep, 1, limit);
+    job.awake.fetch_add(1, Ordering::Relaxed);
+    stay_awake(me);
+}
+
+fn futex_wait(word: &AtomicU32, expected: u32, limit: Duration) {
+    let time = libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+    // SAFETY: the word is alive; the kernel compares and sleeps, or returns at once.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, &raw const time);
+    }
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the word is alive.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX);
+    }
+}
+
+/// What a waiting loop does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Look again at once.
+    Again,
+    /// Time to sleep.
+    Sleep,
+}
+
+/// The patience of one waiting call: a few looks in a row, then hand-overs, then sleep.
+#[derive(Default)]
+pub struct Patience {
+    looks: u32,
+    yields: u32,
+}
+
+/// Looks between two questions about the load of the machine.
+const LOOKS_A_ROUND: u32 = 64;
+/// Rounds of spinning while every awake rank has a CPU (some hundred microseconds).
+const ROUNDS_ALONE: u32 = 256;
+/// Hand-overs before sleeping while ranks outnumber CPUs.
+const YIELDS_CROWDED: u32 = 48;
+
+impl Patience {
+    /// One look was in vain.
+    #[inline]
+    pub fn pause(&mut self, job: &JobHeader) -> Step {
+        self.looks += 1;
+        if self.looks % LOOKS_A_ROUND != 0 {
+            std::hint::spin_loop();
+            return Step::Again;
+        }
+        self.round(job)
+    }
+
+    #[cold]
+    fn round(&mut self, job: &JobHeader) -> Step {
+        let cpus = job.cpus.load(Ordering::Relaxed) as i32;
+        let crowded = job.awake.load(Ordering::Relaxed) > cpus;
+        if !crowded && self.looks / LOOKS_A_ROUND < ROUNDS_ALONE {
+            return Step::Again;
+        }
+        if crowded && self.yields < YIELDS_CROWDED {
+            self.yields += 1;
+            // SAFETY: no arguments.
+            unsafe { libc::sched_yield() };
+            // Look at once after the hand-over, a few times only.
+            self.looks = self.looks / LOOKS_A_ROUND * LOOKS_A_ROUND + LOOKS_A_ROUND - 4;
+            return Step::Again;
+        }
+        Step::Sleep
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::segment::Segment;
+    use std::time::Instant;
+
+    #[test]
+    fn a_sleeper_is_woken_and_a_forgotten_one_wakes_by_itself() {
+        let (_fd, segment) = Segment::create(1, 2).unwrap();
+        let barrier = register();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let start = Instant::now();
+                prepare_to_sleep(segment.rank(0), barrier);
+                sleep(segment.header(), segment.rank(0), Duration::from_secs(20));
+                assert!(start.elapsed() < Duration::from_secs(10));
+            });
+            while segment.rank(0).sleep.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            wake(segment.rank(0), barrier);
+        });
+        let start = Instant::now();
+        prepare_to_sleep(segment.rank(0), barrier);
+        sleep(segment.header(), segment.rank(0), Duration::from_millis(30));
+        assert!(start.elapsed() >= Duration::from_millis(25));
+        assert_eq!(segment.header().awake.load(Ordering::Relaxed), 0, "decremented and incremented in pairs");
+    }
+
+    #[test]
+    fn patience_ends_sooner_in_a_crowd() {
+        let (_fd, segment) = Segment::create(4, 2).unwrap();
+        let count = |awake: i32| {
+            segment.header().awake.store(awake, Ordering::Relaxed);
+            let mut patience = Patience::default();
+            let mut looks = 0;
+            while patience.pause(segment.header()) == Step::Again {
+                looks += 1;
+            }
+            looks
+        };
+        assert!(count(4) * 10 < count(2));
+    }
+}
