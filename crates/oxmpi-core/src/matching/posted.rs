@@ -1,0 +1,164 @@
+//! Receives that wait for a message.
+
+use super::index::{Index, NIL};
+use super::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
+use oxmpi_base::slots::{Kind, SlotTable};
+
+/// Names a posted receive until it is matched or cancelled; afterwards it names nothing, ever.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PostedId(u64);
+
+/// Receives in the order they were posted.
+///
+/// Wildcards are part of the key: a receive is listed under its own pattern, and a message looks under the four
+/// patterns that would accept it. The lowest sequence number among the first of each list wins.
+pub struct PostedQueue<T> {
+    table: SlotTable<Posted<T>>,
+    index: Index,
+    /// How many receives of each class wait, so that a class nobody uses costs one comparison.
+    waiting: [u32; 4],
+    next_sequence: u64,
+}
+
+struct Posted<T> {
+    sequence: u64,
+    pattern: Pattern,
+    value: T,
+}
+
+const EXACT: usize = 0;
+const TAG_WILD: usize = 1;
+const SOURCE_WILD: usize = 2;
+const BOTH_WILD: usize = TAG_WILD | SOURCE_WILD;
+
+impl<T> PostedQueue<T> {
+    pub const fn new() -> PostedQueue<T> {
+        PostedQueue { table: SlotTable::new(Kind::Internal), index: Index::new(), waiting: [0; 4], next_sequence: 0 }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Adds a receive behind all others.
+    #[inline]
+    pub fn post(&mut self, pattern: Pattern, value: T) -> PostedId {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        let id = self.table.insert(Posted { sequence, pattern, value });
+        self.index.append(SlotTable::<Posted<T>>::slot_of(id), &pattern);
+        self.waiting[class(&pattern)] += 1;
+        PostedId(id as u64)
+    }
+
+    /// Takes out the earliest posted receive that accepts `envelope`.
+    #[inline]
+    pub fn take_match(&mut self, envelope: &Envelope) -> Option<T> {
+        let slot = self.find(envelope);
+        if slot == NIL { None } else { Some(self.take_slot(slot)?.1) }
+    }
+
+    /// Whether a receive that accepts `envelope` waits, and which one [`PostedQueue::take_match`] would take.
+    #[inline]
+    pub fn peek_match(&self, envelope: &Envelope) -> Option<(PostedId, &T)> {
+        let (id, posted) = self.table.at(self.find(envelope))?;
+        Some((PostedId(id as u64), &posted.value))
+    }
+
+    /// Takes a receive out before it is matched.
+    pub fn cancel(&mut self, id: PostedId) -> Option<T> {
+        self.table.get(id.0 as usize)?;
+        Some(self.take_slot(SlotTable::<Posted<T>>::slot_of(id.0 as usize))?.1)
+    }
+
+    #[inline]
+    pub fn get(&self, id: PostedId) -> Option<&T> {
+        Some(&self.table.get(id.0 as usize)?.value)
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: PostedId) -> Option<&mut T> {
+        Some(&mut self.table.get_mut(id.0 as usize)?.value)
+    }
+
+    /// All receives in the order they were posted. Sorts: for reports, not for the fast path.
+    pub fn iter(&self) -> impl Iterator<Item = (PostedId, &Pattern, &T)> {
+        let mut all: Vec<_> = self.table.iter().collect();
+        all.sort_unstable_by_key(|(_, posted)| posted.sequence);
+        all.into_iter().map(|(id, posted)| (PostedId(id as u64), &posted.pattern, &posted.value))
+    }
+
+    /// Takes out all receives of a context, in the order they were posted. Looks at every receive.
+    pub fn drain_context(&mut self, context: u32) -> Vec<(Pattern, T)> {
+        let ids: Vec<PostedId> =
+            self.iter().filter(|(_, pattern, _)| pattern.context == context).map(|(id, ..)| id).collect();
+        ids.into_iter().filter_map(|id| self.take_slot(SlotTable::<Posted<T>>::slot_of(id.0 as usize))).collect()
+    }
+
+    #[inline]
+    fn find(&self, envelope: &Envelope) -> u32 {
+        let Envelope { context, source, tag } = *envelope;
+        // A wildcard's own value in an envelope would look like a wildcard receive.
+        if source == ANY_SOURCE || tag == ANY_TAG {
+            return NIL;
+        }
+        let mut best = NIL;
+        if self.waiting[EXACT] != 0 {
+            best = self.index.first(&Pattern { context, source, tag });
+        }
+        if self.waiting[SOURCE_WILD] != 0 {
+            best = self.earlier(best, &Pattern { context, source: ANY_SOURCE, tag });
+        }
+        if tag >= 0 {
+            if self.waiting[TAG_WILD] != 0 {
+                best = self.earlier(best, &Pattern { context, source, tag: ANY_TAG });
+            }
+            if self.waiting[BOTH_WILD] != 0 {
+                best = self.earlier(best, &Pattern { context, source: ANY_SOURCE, tag: ANY_TAG });
+            }
+        }
+        best
+    }
+
+    #[inline]
+    fn earlier(&self, best: u32, pattern: &Pattern) -> u32 {
+        let other = self.index.first(pattern);
+        match (self.table.at(best), self.table.at(other)) {
+            (_, None) => best,
+            (None, _) => other,
+            (Some((_, a)), Some((_, b))) => {
+                if a.sequence < b.sequence {
+                    best
+                } else {
+                    other
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn take_slot(&mut self, slot: u32) -> Option<(Pattern, T)> {
+        let (id, _) = self.table.at(slot)?;
+        let posted = self.table.remove(id)?;
+        self.index.unlink(slot);
+        self.waiting[class(&posted.pattern)] -= 1;
+        Some((posted.pattern, posted.value))
+    }
+}
+
+impl<T> Default for PostedQueue<T> {
+    fn default() -> PostedQueue<T> {
+        PostedQueue::new()
+    }
+}
+
+#[inline]
+fn class(pattern: &Pattern) -> usize {
+    usize::from(pattern.source == ANY_SOURCE) * SOURCE_WILD + usize::from(pattern.tag == ANY_TAG) * TAG_WILD
+}

@@ -1,0 +1,244 @@
+//! Messages that wait for a receive.
+
+use super::index::{Index, NIL};
+use super::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
+use oxmpi_base::slots::{Kind, SlotTable};
+
+/// Names a waiting message until it is taken; afterwards it names nothing, ever.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MessageId(u64);
+
+/// With so few messages a wildcard search looks at each of them instead of building an index.
+const FEW: usize = 8;
+
+/// Messages in the order they arrived.
+///
+/// Every message is listed under its exact envelope. A wildcard search needs other lists: by source, by tag, by
+/// context alone. Each of these three is built when the first search wants it and kept up until the queue is empty
+/// again, so that programs without wildcards never pay for them.
+pub struct UnexpectedQueue<T> {
+    table: SlotTable<Message<T>>,
+    /// The slots that arrived first and last: the ends of the list of all messages.
+    oldest: u32,
+    newest: u32,
+    exact: Index,
+    wild: [Wild; 3],
+}
+
+struct Message<T> {
+    envelope: Envelope,
+    older: u32,
+    newer: u32,
+    value: T,
+}
+
+struct Wild {
+    index: Index,
+    /// Whether the index holds the messages that wait now.
+    kept: bool,
+    class: Class,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    AnyTag = 0,
+    AnySource = 1,
+    Any = 2,
+}
+
+impl Class {
+    fn of(pattern: &Pattern) -> Option<Class> {
+        match (pattern.source == ANY_SOURCE, pattern.tag == ANY_TAG) {
+            (false, false) => None,
+            (false, true) => Some(Class::AnyTag),
+            (true, false) => Some(Class::AnySource),
+            (true, true) => Some(Class::Any),
+        }
+    }
+
+    /// The pattern of this class that accepts the envelope, if one does.
+    #[inline]
+    fn pattern(self, envelope: &Envelope) -> Option<Pattern> {
+        let Envelope { context, source, tag } = *envelope;
+        match self {
+            Class::AnyTag if tag >= 0 => Some(Pattern { context, source, tag: ANY_TAG }),
+            Class::AnySource => Some(Pattern { context, source: ANY_SOURCE, tag }),
+            Class::Any if tag >= 0 => Some(Pattern { context, source: ANY_SOURCE, tag: ANY_TAG }),
+            Class::AnyTag | Class::Any => None,
+        }
+    }
+}
+
+impl<T> UnexpectedQueue<T> {
+    pub const fn new() -> UnexpectedQueue<T> {
+        const fn wild(class: Class) -> Wild {
+            Wild { index: Index::new(), kept: false, class }
+        }
+        UnexpectedQueue {
+            table: SlotTable::new(Kind::Internal),
+            oldest: NIL,
+            newest: NIL,
+            exact: Index::new(),
+            wild: [wild(Class::AnyTag), wild(Class::AnySource), wild(Class::Any)],
+        }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Adds a message behind all others.
+    #[inline]
+    pub fn push(&mut self, envelope: Envelope, value: T) -> MessageId {
+        let id = self.table.insert(Message { envelope, older: self.newest, newer: NIL, value });
+        let slot = SlotTable::<Message<T>>::slot_of(id);
+        match self.table.at_mut(self.newest) {
+            Some((_, before)) => before.newer = slot,
+            None => self.oldest = slot,
+        }
+        self.newest = slot;
+        self.exact.append(slot, &envelope.into());
+        for wild in &mut self.wild {
+            if wild.kept {
+                wild.add(slot, &envelope);
+            }
+        }
+        MessageId(id as u64)
+    }
+
+    /// The earliest arrived message that `pattern` accepts; it stays.
+    #[inline]
+    pub fn find(&mut self, pattern: &Pattern) -> Option<(MessageId, &Envelope, &T)> {
+        let slot = self.search(pattern);
+        let (id, message) = self.table.at(slot)?;
+        Some((MessageId(id as u64), &message.envelope, &message.value))
+    }
+
+    /// Takes out the earliest arrived message that `pattern` accepts.
+    #[inline]
+    pub fn take(&mut self, pattern: &Pattern) -> Option<(Envelope, T)> {
+        let slot = self.search(pattern);
+        if slot == NIL { None } else { self.take_slot(slot) }
+    }
+
+    /// Takes out one message.
+    #[inline]
+    pub fn remove(&mut self, id: MessageId) -> Option<(Envelope, T)> {
+        self.table.get(id.0 as usize)?;
+        self.take_slot(SlotTable::<Message<T>>::slot_of(id.0 as usize))
+    }
+
+    #[inline]
+    pub fn get(&self, id: MessageId) -> Option<(&Envelope, &T)> {
+        let message = self.table.get(id.0 as usize)?;
+        Some((&message.envelope, &message.value))
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: MessageId) -> Option<&mut T> {
+        Some(&mut self.table.get_mut(id.0 as usize)?.value)
+    }
+
+    /// All messages in the order they arrived.
+    pub fn iter(&self) -> impl Iterator<Item = (MessageId, &Envelope, &T)> {
+        let mut slot = self.oldest;
+        std::iter::from_fn(move || {
+            let (id, message) = self.table.at(slot)?;
+            slot = message.newer;
+            Some((MessageId(id as u64), &message.envelope, &message.value))
+        })
+    }
+
+    /// Takes out all messages of a context, in the order they arrived. Looks at every message.
+    pub fn drain_context(&mut self, context: u32) -> Vec<(Envelope, T)> {
+        let ids: Vec<MessageId> =
+            self.iter().filter(|(_, envelope, _)| envelope.context == context).map(|(id, ..)| id).collect();
+        ids.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    #[inline]
+    fn search(&mut self, pattern: &Pattern) -> u32 {
+        if self.table.is_empty() {
+            return NIL;
+        }
+        match Class::of(pattern) {
+            None => self.exact.first(pattern),
+            Some(class) => self.search_wild(class, pattern),
+        }
+    }
+
+    fn search_wild(&mut self, class: Class, pattern: &Pattern) -> u32 {
+        let wild = &mut self.wild[class as usize];
+        if wild.kept {
+            return wild.index.first(pattern);
+        }
+        let few = self.table.len() <= FEW;
+        let mut slot = self.oldest;
+        while let Some((_, message)) = self.table.at(slot) {
+            if few {
+                if pattern.matches(&message.envelope) {
+                    return slot;
+                }
+            } else {
+                wild.add(slot, &message.envelope);
+            }
+            slot = message.newer;
+        }
+        if few {
+            return NIL;
+        }
+        wild.kept = true;
+        wild.index.first(pattern)
+    }
+
+    #[inline]
+    fn take_slot(&mut self, slot: u32) -> Option<(Envelope, T)> {
+        let (id, _) = self.table.at(slot)?;
+        let message = self.table.remove(id)?;
+        match self.table.at_mut(message.older) {
+            Some((_, older)) => older.newer = message.newer,
+            None => self.oldest = message.newer,
+        }
+        match self.table.at_mut(message.newer) {
+            Some((_, newer)) => newer.older = message.older,
+            None => self.newest = message.older,
+        }
+        self.exact.unlink(slot);
+        let empty = self.table.is_empty();
+        for wild in &mut self.wild {
+            if wild.kept {
+                wild.drop(slot, &message.envelope);
+                wild.kept = !empty;
+            }
+        }
+        Some((message.envelope, message.value))
+    }
+}
+
+impl<T> Default for UnexpectedQueue<T> {
+    fn default() -> UnexpectedQueue<T> {
+        UnexpectedQueue::new()
+    }
+}
+
+impl Wild {
+    #[inline]
+    fn add(&mut self, slot: u32, envelope: &Envelope) {
+        if let Some(pattern) = self.class.pattern(envelope) {
+            self.index.append(slot, &pattern);
+        }
+    }
+
+    #[inline]
+    fn drop(&mut self, slot: u32, envelope: &Envelope) {
+        if self.class.pattern(envelope).is_some() {
+            self.index.unlink(slot);
+        }
+    }
+}
