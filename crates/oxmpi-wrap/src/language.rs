@@ -1,0 +1,78 @@
+//! The languages that have a wrapper, and all that differs between them.
+//!
+//! A new wrapper (Fortran) is a new variant here and a link in the installation; nothing else in this
+//! crate names a language.
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    C,
+    Cxx,
+}
+
+impl Language {
+    /// The language by the name that the wrapper was called by. Distributions rename wrappers with a
+    /// suffix (`mpicxx.oxmpi`, `mpicxx-1`), so only the start counts; any other name compiles C.
+    pub fn of_command(name: &str) -> Language {
+        let stem = name.split(['.', '-']).next().unwrap_or(name);
+        match stem {
+            "mpicxx" | "mpic++" | "mpiCC" => Language::Cxx,
+            _ => Language::C,
+        }
+    }
+
+    /// As a person writes it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Language::C => "C",
+            Language::Cxx => "C++",
+        }
+    }
+
+    /// The environment variables that name the compiler, the strongest first: our own, then those that
+    /// users of other implementations (and CMake) already set.
+    pub fn variables(self) -> &'static [&'static str] {
+        match self {
+            Language::C => &["OXMPI_CC", "MPICH_CC", "OMPI_CC"],
+            Language::Cxx => &["OXMPI_CXX", "MPICH_CXX", "OMPI_CXX"],
+        }
+    }
+
+    /// The options that name the compiler, each followed by its value.
+    pub fn options(self) -> &'static [&'static str] {
+        match self {
+            Language::C => &["-cc="],
+            Language::Cxx => &["-cxx=", "-CC="],
+        }
+    }
+
+    /// The compilers to look for when nobody named one.
+    pub fn usual_compilers(self) -> &'static [&'static str] {
+        match self {
+            Language::C => &["cc", "gcc", "clang"],
+            Language::Cxx => &["c++", "g++", "clang++"],
+        }
+    }
+
+    /// The Debian package that brings a compiler, for the message when there is none.
+    pub fn package(self) -> &'static str {
+        match self {
+            Language::C => "gcc",
+            Language::Cxx => "g++",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Language;
+
+    #[test]
+    fn the_name_chooses_the_language() {
+        for name in ["mpicxx", "mpic++", "mpiCC", "mpicxx.oxmpi", "mpic++-1"] {
+            assert_eq!(Language::of_command(name), Language::Cxx, "{name}");
+        }
+        for name in ["mpicc", "mpicc.oxmpi", "anything"] {
+            assert_eq!(Language::of_command(name), Language::C, "{name}");
+        }
+    }
+}
