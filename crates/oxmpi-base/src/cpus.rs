@@ -15,9 +15,7 @@ impl CpuSet {
         let mut words = vec![0u64; 16];
         loop {
             // SAFETY: the kernel writes at most the given number of bytes.
-            let got = unsafe {
-                libc::syscall(libc::SYS_sched_getaffinity, 0, words.len() * 8, words.as_mut_ptr())
-            };
+            let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, words.len() * 8, words.as_mut_ptr()) };
             if got >= 0 {
                 words.truncate((got as usize).div_ceil(8));
                 return Ok(CpuSet(words));
@@ -125,9 +123,9 @@ fn quota_of(own: &str, mounts: &Path) -> Option<f64> {
     for line in own.lines() {
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
-        let (roots, read): (&[&str], fn(&Path) -> Option<f64>) = match controllers {
-            "" => (&["", "unified"], quota_v2),
-            _ if controllers.split(',').any(|name| name == "cpu") => (&["cpu", "cpu,cpuacct"], quota_v1),
+        let (roots, read) = match controllers {
+            "" => (["", "unified"], quota_v2 as fn(&Path) -> Option<f64>),
+            _ if controllers.split(',').any(|name| name == "cpu") => (["cpu", "cpu,cpuacct"], quota_v1 as _),
             _ => continue,
         };
         for root in roots.iter().map(|root| mounts.join(root)) {

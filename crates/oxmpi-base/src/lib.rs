@@ -5,6 +5,8 @@
 //! interpret a message: cells carry bytes for the transport above.
 
 pub mod cma;
+pub mod cpus;
+pub mod lifeline;
 pub mod ring;
 pub mod segment;
 pub mod slots;

@@ -132,7 +132,8 @@ pub fn process_lives(pid: u32) -> bool {
     let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else {
         // No /proc at all, or no such process.
         // SAFETY: signal 0 only asks.
-        return unsafe { libc::kill(pid as i32, 0) } == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
+        return unsafe { libc::kill(pid as i32, 0) } == 0
+            || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
     };
     // The command name stands in parentheses and may itself hold any byte; the state follows the last one.
     let state = stat.iter().rposition(|&byte| byte == b')').and_then(|at| stat.get(at + 2));
@@ -165,8 +166,9 @@ mod tests {
     #[test]
     fn all_armed_groups_die_with_the_far_end() {
         let (near, far) = create().unwrap();
-        let mut children: Vec<_> =
-            ["while :; do :; done", "sleep 1000; true", "(while :; do :; done); true"].map(|s| spawn_armed(s, &near)).into();
+        let mut children: Vec<_> = ["while :; do :; done", "sleep 1000; true", "(while :; do :; done); true"]
+            .map(|s| spawn_armed(s, &near))
+            .into();
         assert!(!broken(near.as_fd()));
         for child in &mut children {
             assert!(child.try_wait().unwrap().is_none());

@@ -1,1 +1,251 @@
-//! placeholder
+//! How a process finds its job: what `mpirun` tells a rank, written and read in one place ([`env`]), and what a process
+//! concludes that was started some other way ([`foreign`]).
+//!
+//! A program started without a launcher is a world of one. One that a launcher started which OxMPI cannot talk to is an
+//! error that names the launcher; it must never become one of N worlds of one.
+#![forbid(unsafe_code)]
+
+pub mod env;
+pub mod foreign;
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+
+use oxmpi_abi::{Error, Result};
+use oxmpi_base::lifeline;
+use oxmpi_base::segment::Segment;
+
+use env::Seat;
+
+/// `MPI_ERR_OTHER`: nothing that goes wrong before the world exists has a class of its own.
+const ERR_OTHER: i32 = 16;
+
+/// How this process was started.
+pub enum Start {
+    /// A world of one: no launcher, or a program that a rank started beside itself.
+    Alone,
+    Member(Member),
+}
+
+/// A rank's place in a job. Its slot in the segment is claimed: `pid` there is this process's.
+pub struct Member {
+    pub rank: usize,
+    pub size: usize,
+    pub local_rank: usize,
+    pub local_size: usize,
+    /// Which program of `mpirun a : b : c` this is: `MPI_APPNUM`.
+    pub appnum: i32,
+    /// `MPI_UNIVERSE_SIZE`.
+    pub universe_size: usize,
+    pub segment: OwnedFd,
+    /// The segment, mapped; made here because the claim needs it, so that nobody has to map it twice.
+    pub mapped: Segment,
+    /// Held, with [`lifeline::hold`], it ends this process when `mpirun` ends.
+    pub lifeline: Option<OwnedFd>,
+}
+
+/// Reads the environment and takes this process's place in the job, if there is one.
+pub fn start_from_env() -> Result<Start> {
+    start(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+}
+
+fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
+    let Some(seat) = Seat::read(&var)? else {
+        return match foreign::launcher(&var) {
+            None => Ok(Start::Alone),
+            Some(launcher) => Err(fail(launcher.complaint())),
+        };
+    };
+    let segment = reach(seat.segment, seat.segment_inode, seat.mpirun, true)
+        .ok_or_else(|| fail(gone(&seat, "its shared segment cannot be opened")))?;
+    let mapped = Segment::attach(segment.as_fd())
+        .map_err(|error| fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", seat.mpirun)))?;
+    if mapped.ranks() < seat.local_size || seat.local_rank >= mapped.ranks() {
+        return Err(fail(format!(
+            "the job's segment has {} ranks, but {} says {}",
+            mapped.ranks(),
+            env::LOCAL_SIZE,
+            seat.local_size
+        )));
+    }
+    match claim(&mapped, seat.local_rank) {
+        Claim::Ours => {}
+        Claim::AnotherLives => return Ok(Start::Alone),
+        Claim::AnotherWas(pid) => {
+            return Err(fail(format!(
+                "rank {} of this job was process {pid}, which has ended; a rank is one MPI program, once. A script that \
+                 runs several MPI programs one after the other needs an mpirun for each of them.",
+                seat.rank
+            )));
+        }
+    }
+    let lifeline = reach(seat.lifeline, seat.lifeline_inode, seat.mpirun, false);
+    if lifeline.as_ref().is_some_and(|fd| lifeline::broken(fd.as_fd())) {
+        return Err(fail(gone(&seat, "it has ended")));
+    }
+    Ok(Start::Member(Member {
+        rank: seat.rank,
+        size: seat.size,
+        local_rank: seat.local_rank,
+        local_size: seat.local_size,
+        appnum: seat.appnum,
+        universe_size: seat.universe_size,
+        segment,
+        mapped,
+        lifeline,
+    }))
+}
+
+enum Claim {
+    Ours,
+    /// The slot is a living process's, so this program is one that a rank started.
+    AnotherLives,
+    AnotherWas(u32),
+}
+
+fn claim(segment: &Segment, rank: usize) -> Claim {
+    let own = std::process::id();
+    let slot = &segment.rank(rank).pid;
+    match slot.compare_exchange(0, own, AcqRel, Acquire) {
+        Ok(_) => Claim::Ours,
+        Err(pid) if pid == own => Claim::Ours,
+        Err(pid) if lifeline::process_lives(pid) => Claim::AnotherLives,
+        Err(pid) => Claim::AnotherWas(pid),
+    }
+}
+
+/// A descriptor of `mpirun`'s: inherited, or, where a parent in between closed it, opened from `mpirun` itself. The
+/// lifeline must never be opened for writing, or it would not break with `mpirun`.
+fn reach(fd: i32, inode: u64, mpirun: u32, write: bool) -> Option<OwnedFd> {
+    lifeline::inherited(fd, inode).or_else(|| {
+        let opened = File::options().read(true).write(write).open(format!("/proc/{mpirun}/fd/{fd}")).ok()?;
+        (lifeline::inode(opened.as_fd()).ok()? == inode).then(|| opened.into())
+    })
+}
+
+fn gone(seat: &Seat, what: &str) -> String {
+    format!("the mpirun (pid {}) that started rank {} of this job cannot be reached: {what}", seat.mpirun, seat.rank)
+}
+
+fn fail(text: impl Into<String>) -> Error {
+    Error::new(ERR_OTHER, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+    use std::os::fd::AsRawFd;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    fn text(result: Result<Start>) -> String {
+        match result {
+            Ok(Start::Alone) => "alone".into(),
+            Ok(Start::Member(member)) => format!("{} of {}", member.rank, member.size),
+            Err(error) => error.text().into(),
+        }
+    }
+
+    fn from(vars: &[(&str, &str)]) -> String {
+        let vars: HashMap<_, _> = vars.iter().copied().collect();
+        text(start(|name| vars.get(name).map(|value| value.to_string())))
+    }
+
+    struct Job {
+        _far: OwnedFd,
+        near: OwnedFd,
+        fd: OwnedFd,
+        segment: Segment,
+    }
+
+    impl Job {
+        fn new() -> Job {
+            let (near, far) = lifeline::create().unwrap();
+            let (fd, segment) = Segment::create(3, 2).unwrap();
+            Job { _far: far, near, fd, segment }
+        }
+
+        fn vars(&self, rank: usize) -> HashMap<&'static str, String> {
+            let seat = Seat {
+                rank,
+                size: 3,
+                local_rank: rank,
+                local_size: 3,
+                appnum: 1,
+                universe_size: 3,
+                mpirun: std::process::id(),
+                segment: self.fd.as_raw_fd(),
+                segment_inode: lifeline::inode(self.fd.as_fd()).unwrap(),
+                lifeline: self.near.as_raw_fd(),
+                lifeline_inode: lifeline::inode(self.near.as_fd()).unwrap(),
+            };
+            seat.write().into_iter().collect()
+        }
+
+        fn start(&self, rank: usize) -> Result<Start> {
+            let vars = self.vars(rank);
+            start(|name| vars.get(name).cloned())
+        }
+    }
+
+    #[test]
+    fn a_rank_takes_its_place() {
+        let job = Job::new();
+        let Ok(Start::Member(member)) = job.start(2) else { panic!() };
+        assert_eq!((member.rank, member.size, member.local_rank, member.local_size), (2, 3, 2, 3));
+        assert_eq!((member.appnum, member.universe_size), (1, 3));
+        assert_eq!(job.segment.rank(2).pid.load(Relaxed), std::process::id());
+        assert!(member.lifeline.is_some());
+        // A second session of the same process is the same rank.
+        assert_eq!(text(job.start(2)), "2 of 3");
+    }
+
+    #[test]
+    fn what_a_rank_starts_is_alone() {
+        let job = Job::new();
+        job.segment.rank(1).pid.store(std::os::unix::process::parent_id(), Relaxed);
+        assert_eq!(text(job.start(1)), "alone");
+    }
+
+    #[test]
+    fn a_rank_is_one_program_once() {
+        let job = Job::new();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        job.segment.rank(1).pid.store(child.id(), Relaxed);
+        assert!(text(job.start(1)).contains("an mpirun for each"));
+    }
+
+    #[test]
+    fn closed_descriptors_are_opened_from_mpirun() {
+        let job = Job::new();
+        let mut vars = job.vars(0);
+        // As a process that inherited neither sees it: numbers that mean something else here.
+        let names = [(env::SEGMENT, &job.fd), (env::LIFELINE, &job.near)];
+        assert_eq!(reach(-1, 1, std::process::id(), true).map(|_| ()), None);
+        for (name, fd) in names {
+            let inode = lifeline::inode(fd.as_fd()).unwrap();
+            assert!(lifeline::inherited(0, inode).is_none());
+            assert!(reach(fd.as_raw_fd(), inode, std::process::id(), name == env::SEGMENT).is_some());
+        }
+        vars.insert(env::SEGMENT, "0".into());
+        assert!(text(start(|name| vars.get(name).cloned())).contains("cannot be reached"));
+    }
+
+    #[test]
+    fn a_broken_lifeline_is_an_error() {
+        let job = Job::new();
+        let vars = job.vars(0);
+        let Job { _far, near: _near, fd: _fd, segment: _segment } = job;
+        drop(_far);
+        assert!(text(start(|name| vars.get(name).cloned())).contains("has ended"));
+    }
+
+    #[test]
+    fn no_launcher_is_a_world_of_one_and_a_foreign_one_an_error() {
+        assert_eq!(from(&[]), "alone");
+        assert_eq!(from(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), "alone");
+        assert!(from(&[("PMI_RANK", "0"), ("PMI_SIZE", "2")]).contains("mpirun"));
+    }
+}

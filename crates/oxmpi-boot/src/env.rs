@@ -1,0 +1,142 @@
+//! The environment variables by which `mpirun` tells a rank its place. Written and read here only.
+
+use std::str::FromStr;
+
+use oxmpi_abi::{Error, Result};
+
+pub const RANK: &str = "OXMPI_RANK";
+pub const SIZE: &str = "OXMPI_SIZE";
+pub const LOCAL_RANK: &str = "OXMPI_LOCAL_RANK";
+pub const LOCAL_SIZE: &str = "OXMPI_LOCAL_SIZE";
+pub const APPNUM: &str = "OXMPI_APPNUM";
+pub const UNIVERSE_SIZE: &str = "OXMPI_UNIVERSE_SIZE";
+/// The segment's descriptor, under the same number in `mpirun` and in the rank.
+pub const SEGMENT: &str = "OXMPI_SEGMENT";
+/// The lifeline's descriptor, likewise.
+pub const LIFELINE: &str = "OXMPI_LIFELINE";
+/// `mpirun`'s pid and the inodes behind the two descriptors, `PID:SEGMENT:LIFELINE`: with them a rank knows whether the
+/// numbers still mean what they meant, and where to open them again if not.
+pub const JOB: &str = "OXMPI_JOB";
+
+/// Everything above: what a launcher takes out of the environment that it inherited, so that jobs nest.
+pub const ALL: [&str; 9] = [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB];
+
+/// A rank's place as the variables tell it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    pub rank: usize,
+    pub size: usize,
+    pub local_rank: usize,
+    pub local_size: usize,
+    pub appnum: i32,
+    pub universe_size: usize,
+    pub mpirun: u32,
+    pub segment: i32,
+    pub segment_inode: u64,
+    pub lifeline: i32,
+    pub lifeline_inode: u64,
+}
+
+impl Seat {
+    pub fn write(&self) -> [(&'static str, String); 9] {
+        [
+            (RANK, self.rank.to_string()),
+            (SIZE, self.size.to_string()),
+            (LOCAL_RANK, self.local_rank.to_string()),
+            (LOCAL_SIZE, self.local_size.to_string()),
+            (APPNUM, self.appnum.to_string()),
+            (UNIVERSE_SIZE, self.universe_size.to_string()),
+            (SEGMENT, self.segment.to_string()),
+            (LIFELINE, self.lifeline.to_string()),
+            (JOB, format!("{}:{}:{}", self.mpirun, self.segment_inode, self.lifeline_inode)),
+        ]
+    }
+
+    /// `None` when no `mpirun` of OxMPI is an ancestor of this process.
+    pub fn read(var: &impl Fn(&str) -> Option<String>) -> Result<Option<Seat>> {
+        let Some(job) = var(JOB) else { return Ok(None) };
+        let broken = |name: &str, value: &str| {
+            let text = format!(
+                "the environment variable {name} is \"{value}\", which OxMPI's mpirun did not write; start the program \
+                 with mpirun, or unset {JOB} to run it alone"
+            );
+            Error::new(crate::ERR_OTHER, text)
+        };
+        let mut numbers = job.split(':').map(u64::from_str);
+        let (Some(Ok(mpirun)), Some(Ok(segment_inode)), Some(Ok(lifeline_inode)), None) =
+            (numbers.next(), numbers.next(), numbers.next(), numbers.next())
+        else {
+            return Err(broken(JOB, &job));
+        };
+        let number = |name: &str, below: u64| {
+            let value = var(name).unwrap_or_default();
+            value.parse::<u64>().ok().filter(|&n| n < below).ok_or_else(|| broken(name, &value))
+        };
+        const INT: u64 = i32::MAX as u64;
+        let size = number(SIZE, INT)?;
+        let local_size = number(LOCAL_SIZE, size + 1)?;
+        Ok(Some(Seat {
+            rank: number(RANK, size)? as usize,
+            size: size as usize,
+            local_rank: number(LOCAL_RANK, local_size)? as usize,
+            local_size: local_size as usize,
+            appnum: number(APPNUM, INT)? as i32,
+            universe_size: number(UNIVERSE_SIZE, INT)? as usize,
+            mpirun: u32::try_from(mpirun).map_err(|_| broken(JOB, &job))?,
+            segment: number(SEGMENT, INT)? as i32,
+            segment_inode,
+            lifeline: number(LIFELINE, INT)? as i32,
+            lifeline_inode,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn seat() -> Seat {
+        Seat {
+            rank: 3,
+            size: 8,
+            local_rank: 3,
+            local_size: 8,
+            appnum: 0,
+            universe_size: 8,
+            mpirun: 4711,
+            segment: 60,
+            segment_inode: 1 << 40,
+            lifeline: 61,
+            lifeline_inode: 99,
+        }
+    }
+
+    fn read(vars: &HashMap<&str, String>) -> Result<Option<Seat>> {
+        Seat::read(&|name| vars.get(name).cloned())
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let vars: HashMap<_, _> = seat().write().into_iter().collect();
+        assert_eq!(vars.len(), ALL.len());
+        assert!(ALL.iter().all(|name| vars.contains_key(name)));
+        assert_eq!(read(&vars).unwrap(), Some(seat()));
+        assert_eq!(read(&HashMap::new()).unwrap(), None);
+    }
+
+    #[test]
+    fn every_broken_variable_is_named() {
+        for name in ALL {
+            for value in ["", "x", "-1", "99999999999999999999"] {
+                let mut vars: HashMap<_, _> = seat().write().into_iter().collect();
+                vars.insert(name, value.into());
+                let error = read(&vars).unwrap_err();
+                assert!(error.text().contains(name) || name == SIZE, "{name}={value}: {error}");
+            }
+        }
+        let mut vars: HashMap<_, _> = seat().write().into_iter().collect();
+        vars.insert(RANK, "8".into());
+        assert!(read(&vars).unwrap_err().text().contains("OXMPI_RANK"));
+    }
+}

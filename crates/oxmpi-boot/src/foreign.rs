@@ -1,0 +1,102 @@
+//! Launchers that are not OxMPI's, recognised by what they put into the environment.
+
+/// A launcher that started this process as one of several.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Launcher {
+    pub name: &'static str,
+    /// The variable that gave it away.
+    pub variable: &'static str,
+    /// How many processes it started, where it tells.
+    pub size: Option<u64>,
+}
+
+/// A launcher, the variable that says that a process is one of its tasks, and the one that counts them.
+struct Mark {
+    name: &'static str,
+    rank: &'static str,
+    size: &'static str,
+}
+
+/// The more telling marks first: a PMIx job under Slurm is also a Slurm step.
+const MARKS: [Mark; 9] = [
+    Mark { name: "Open MPI's mpirun", rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE" },
+    Mark { name: "MVAPICH's mpirun", rank: "MV2_COMM_WORLD_RANK", size: "MV2_COMM_WORLD_SIZE" },
+    Mark { name: "Flux", rank: "FLUX_TASK_RANK", size: "FLUX_JOB_SIZE" },
+    Mark { name: "Cray PALS", rank: "PALS_RANKID", size: "PALS_SIZE" },
+    Mark { name: "IBM's jsrun", rank: "JSM_NAMESPACE_RANK", size: "JSM_NAMESPACE_SIZE" },
+    // srun sets these for the tasks of a step; the batch script itself has no SLURM_STEP_NUM_TASKS of several.
+    Mark { name: "Slurm's srun", rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS" },
+    Mark { name: "a PMI launcher (MPICH's or Intel MPI's mpiexec, or srun)", rank: "PMI_RANK", size: "PMI_SIZE" },
+    Mark { name: "a PMI-2 launcher", rank: "PMI_ID", size: "PMI_SIZE" },
+    Mark { name: "a PMIx launcher", rank: "PMIX_RANK", size: "" },
+];
+
+/// The foreign launcher that started this process as one of several, if any. Where a launcher does not tell how many it
+/// started, one is not assumed.
+pub fn launcher(var: &impl Fn(&str) -> Option<String>) -> Option<Launcher> {
+    let number = |name: &str| var(name)?.trim().parse::<u64>().ok();
+    let seen: Vec<_> = MARKS.iter().filter(|mark| number(mark.rank).is_some()).collect();
+    let counted = seen.iter().filter_map(|mark| Some((mark, number(mark.size)?)));
+    if let Some((mark, size)) = counted.clone().find(|&(_, size)| size > 1) {
+        return Some(Launcher { name: mark.name, variable: mark.rank, size: Some(size) });
+    }
+    if counted.count() > 0 {
+        return None;
+    }
+    // SLURM_PROCID alone is also in every batch script, which is one process.
+    let silent = seen.into_iter().find(|mark| mark.rank != "SLURM_PROCID" || number(mark.rank) > Some(0))?;
+    Some(Launcher { name: silent.name, variable: silent.rank, size: None })
+}
+
+impl Launcher {
+    pub fn complaint(&self) -> String {
+        let Launcher { name, variable, size } = self;
+        let among = match size {
+            Some(size) => format!("as one of {size} processes"),
+            None => "as one of several processes".into(),
+        };
+        format!(
+            "this program was started by {name} {among} ({variable} is set), which OxMPI cannot join into a world yet; \
+             start it with OxMPI's own mpirun, or unset {variable} to run it alone"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(vars: &[(&str, &str)]) -> Option<(&'static str, Option<u64>)> {
+        let var = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string());
+        launcher(&var).map(|found| (found.variable, found.size))
+    }
+
+    #[test]
+    fn several_processes_are_seen() {
+        assert_eq!(seen(&[("PMI_RANK", "0"), ("PMI_SIZE", "4")]), Some(("PMI_RANK", Some(4))));
+        assert_eq!(seen(&[("PMI_ID", "0"), ("PMI_SIZE", "4")]), Some(("PMI_ID", Some(4))));
+        assert_eq!(
+            seen(&[("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2"), ("PMIX_RANK", "1")]),
+            Some(("OMPI_COMM_WORLD_RANK", Some(2)))
+        );
+        assert_eq!(seen(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "2")]), Some(("SLURM_PROCID", Some(2))));
+        assert_eq!(seen(&[("PMIX_RANK", "0")]), Some(("PMIX_RANK", None)));
+    }
+
+    #[test]
+    fn one_process_is_alone() {
+        assert_eq!(seen(&[]), None);
+        assert_eq!(seen(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), None);
+        assert_eq!(seen(&[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_RANK", "0")]), None);
+        // A batch script of a job with 8 tasks, and an interactive step of one.
+        assert_eq!(seen(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]), None);
+        assert_eq!(seen(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")]), None);
+        assert_eq!(seen(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1"), ("PMIX_RANK", "0")]), None);
+    }
+
+    #[test]
+    fn the_complaint_says_what_to_do() {
+        let text = launcher(&|name| (name == "PMIX_RANK").then(|| "3".into())).unwrap().complaint();
+        assert!(text.contains("PMIX_RANK") && text.contains("OxMPI's own mpirun"));
+    }
+}
