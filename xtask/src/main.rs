@@ -1,1 +1,58 @@
-fn main() {}
+//! The project's own commands: `cargo xtask <command>`. Each lives in a module of its own, a function from its
+//! arguments to a result; this file only chooses.
+
+mod api;
+mod codegen;
+mod ctype;
+mod gen_abi;
+mod gen_capi;
+mod gen_header;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What a command answers: an error is a text for a person.
+pub type Outcome = Result<(), String>;
+
+/// A command: name, what it is for, the function.
+type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
+
+const COMMANDS: &[Command] =
+    &[("codegen", "write the files that follow from api/; with --check, fail when one is stale", codegen::run)];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some(name) = args.first() else {
+        eprint!("{}", usage());
+        return ExitCode::from(2);
+    };
+    let Some((_, _, command)) = COMMANDS.iter().find(|c| c.0 == name) else {
+        eprint!("xtask: there is no command '{name}'\n{}", usage());
+        return ExitCode::from(2);
+    };
+    match command(&args[1..]) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("xtask {name}: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask <command>\n");
+    for (name, what, _) in COMMANDS {
+        text.push_str(&format!("  {name:14} {what}\n"));
+    }
+    text
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository").to_path_buf()
+}
+
+/// The text of a file, or an error that names it.
+pub fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
+}

@@ -4,7 +4,17 @@
 #![forbid(unsafe_code)]
 
 pub mod error;
+pub mod functions;
+pub mod handle;
 pub mod status;
+pub mod types;
+
+mod generated {
+    pub mod constants;
+    pub mod functions;
+}
+
+pub use generated::constants;
 
 pub use error::{Error, Result};
 pub use status::Status;

@@ -1,0 +1,70 @@
+//! From a C declaration of the tables to the Rust type that has the same representation.
+
+/// A declaration taken apart: `const MPI_Datatype sendtypes[]` is `MPI_Datatype`, `sendtypes`, const, one level.
+pub struct CDecl<'a> {
+    pub base: &'a str,
+    pub name: &'a str,
+    pub is_const: bool,
+    /// How many pointers (an array counts as one) lie between the parameter and its base type.
+    pub pointers: usize,
+    /// The second dimension of `int ranges[][3]`.
+    pub inner: Option<&'a str>,
+}
+
+pub fn parse(decl: &str) -> CDecl<'_> {
+    let (is_const, rest) = match decl.strip_prefix("const ") {
+        Some(rest) => (true, rest),
+        None => (false, decl),
+    };
+    let (head, tail) = match rest.find('[') {
+        Some(i) => rest.split_at(i),
+        None => (rest, ""),
+    };
+    let name_at = head.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |i| i + 1);
+    let (types, name) = head.split_at(name_at);
+    let stars = types.matches('*').count();
+    let base = types.trim_end_matches(['*', ' ']);
+    let inner = tail.strip_prefix("[][").and_then(|t| t.strip_suffix(']'));
+    CDecl { base, name, is_const, pointers: stars + usize::from(!tail.is_empty()), inner }
+}
+
+/// The Rust type of a parameter. Callbacks are `Option`s of function pointers, since a predefined one may be null.
+pub fn rust_param(decl: &str) -> String {
+    let c = parse(decl);
+    let base = rust_base(c.base);
+    if c.base.ends_with("_function") || c.base.ends_with("_function_c") {
+        return base;
+    }
+    let base = match c.inner {
+        Some(n) => format!("[{base}; {n}]"),
+        None => base,
+    };
+    match c.pointers {
+        0 => base,
+        n => {
+            let last = if c.is_const { "*const " } else { "*mut " };
+            format!("{}{last}{base}", "*mut ".repeat(n - 1))
+        }
+    }
+}
+
+/// The Rust type of a value that a function gives back.
+pub fn rust_base(c_type: &str) -> String {
+    match c_type {
+        "int" => "c_int".into(),
+        "char" => "c_char".into(),
+        "void" => "c_void".into(),
+        "double" => "f64".into(),
+        other => other.strip_prefix("MPI_").unwrap_or(other).replace("_function", "_fn").split('_').map(capital).collect(),
+    }
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// `MPI_Comm_get_name` is `CommGetName` among the variants of `Fun`.
+pub fn variant(name: &str) -> String {
+    name.trim_start_matches("MPI_").split('_').map(capital).collect()
+}
