@@ -7,6 +7,8 @@ mod ctype;
 mod gen_abi;
 mod gen_capi;
 mod gen_header;
+mod install;
+mod suite;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,8 +19,11 @@ pub type Outcome = Result<(), String>;
 /// A command: name, what it is for, the function.
 type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
-const COMMANDS: &[Command] =
-    &[("codegen", "write the files that follow from api/; with --check, fail when one is stale", codegen::run)];
+const COMMANDS: &[Command] = &[
+    ("codegen", "write the files that follow from api/; with --check, fail when one is stale", codegen::run),
+    ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),
+    ("test-programs", "compile and run tests/programs with an installation; see --help", suite::run),
+];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

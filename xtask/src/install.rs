@@ -1,0 +1,170 @@
+//! `cargo xtask install --prefix P [--profile release]`: builds OxMPI and lays out an installation.
+//!
+//! The result is relocatable: the wrappers find the prefix from their own path and the pkg-config file from its,
+//! so nothing written here may hold an absolute path. Files are replaced by renaming, never written in
+//! place: programs may be running from the old ones.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The packages whose products are installed.
+const PACKAGES: &[&str] = &["oxmpi-capi", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
+
+/// A product of the build: its file name there, and its place in the prefix.
+const PRODUCTS: &[(&str, &str)] = &[
+    ("libmpi_abi.so", "lib/libmpi_abi.so.1"),
+    ("mpirun", "bin/mpirun"),
+    ("oxmpi", "bin/oxmpi"),
+    ("mpicc", "bin/mpicc"),
+];
+
+/// A symbolic link in the prefix, and the file beside it that it names.
+const LINKS: &[(&str, &str)] = &[
+    ("lib/libmpi_abi.so", "libmpi_abi.so.1"),
+    ("lib/pkgconfig/mpi.pc", "oxmpi.pc"),
+    ("bin/mpiexec", "mpirun"),
+    ("bin/mpicxx", "mpicc"),
+    ("bin/mpic++", "mpicc"),
+    ("bin/mpiCC", "mpicc"),
+];
+
+/// A file of the repository, and the folder in the prefix that gets it.
+const FILES: &[(&str, &str)] = &[
+    ("include/mpi.h", "include"),
+    ("README.md", "share/doc/oxmpi"),
+    ("CHANGELOG.md", "share/doc/oxmpi"),
+    ("LICENSE-MIT", "share/doc/oxmpi"),
+    ("LICENSE-APACHE", "share/doc/oxmpi"),
+];
+
+pub fn run(args: &[String]) -> Result<(), String> {
+    let options = Options::parse(args)?;
+    let root = crate::root();
+    build(&root, &options.profile)?;
+    let products = target_directory(&root)?.join(match options.profile.as_str() {
+        "dev" => "debug",
+        profile => profile,
+    });
+    for (name, place) in PRODUCTS {
+        put(&products.join(name), &options.prefix.join(place), 0o755)?;
+    }
+    for (name, folder) in FILES {
+        put(&root.join(name), &options.prefix.join(folder).join(file_name(Path::new(name))?), 0o644)?;
+    }
+    for example in files_in(&root.join("examples"))? {
+        put(&example, &options.prefix.join("share/oxmpi/examples").join(file_name(&example)?), 0o644)?;
+    }
+    write(&options.prefix.join("lib/pkgconfig/oxmpi.pc"), pkg_config().as_bytes(), 0o644)?;
+    for (link, target) in LINKS {
+        put_link(&options.prefix.join(link), target)?;
+    }
+    println!("OxMPI {} is installed in {}", env!("CARGO_PKG_VERSION"), options.prefix.display());
+    Ok(())
+}
+
+struct Options {
+    prefix: PathBuf,
+    profile: String,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Options, String> {
+        let mut prefix = None;
+        let mut profile = "release".to_owned();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().cloned().ok_or_else(|| format!("install: {arg} needs a value"));
+            match arg.as_str() {
+                "--prefix" => prefix = Some(value()?),
+                "--profile" => profile = value()?,
+                _ => return Err(format!("install: unknown argument `{arg}`; it takes --prefix P and --profile NAME")),
+            }
+        }
+        let prefix = prefix.ok_or("install: --prefix P is missing: the folder to install into")?;
+        let prefix = std::path::absolute(&prefix).map_err(|error| format!("{prefix}: {error}"))?;
+        Ok(Options { prefix, profile })
+    }
+}
+
+fn build(root: &Path, profile: &str) -> Result<(), String> {
+    let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
+    let mut command = Command::new(cargo());
+    command.current_dir(root).args(["build", "--profile", profile]).args(packages);
+    let status = command.status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err("the build failed".to_owned()) }
+}
+
+/// Where cargo puts its products, whatever the environment and configuration files say.
+fn target_directory(root: &Path) -> Result<PathBuf, String> {
+    let mut command = Command::new(cargo());
+    command.current_dir(root).args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+    let output = command.output().map_err(|error| format!("cannot run cargo: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let key = "\"target_directory\":\"";
+    let value = text.split_once(key).and_then(|(_, rest)| rest.split_once('"')).map(|(value, _)| value);
+    value.map(PathBuf::from).ok_or_else(|| {
+        format!("cargo metadata does not say where the products are: {}", String::from_utf8_lossy(&output.stderr))
+    })
+}
+
+fn cargo() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+/// `pcfiledir` is the folder of the file itself, so the prefix can move.
+fn pkg_config() -> String {
+    format!(
+        "prefix=${{pcfiledir}}/../..\n\
+         includedir=${{prefix}}/include\n\
+         libdir=${{prefix}}/lib\n\
+         \n\
+         Name: OxMPI\n\
+         Description: The Message Passing Interface, MPI-5.0, with the standard ABI\n\
+         Version: {}\n\
+         Cflags: -I${{includedir}}\n\
+         Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -lmpi_abi\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn put(from: &Path, to: &Path, mode: u32) -> Result<(), String> {
+    let bytes = fs::read(from).map_err(|error| format!("cannot read {}: {error}", from.display()))?;
+    write(to, &bytes, mode)
+}
+
+fn write(to: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
+    replace(to, |new| {
+        fs::write(new, bytes)?;
+        fs::set_permissions(new, fs::Permissions::from_mode(mode))
+    })
+}
+
+fn put_link(link: &Path, target: &str) -> Result<(), String> {
+    replace(link, |new| symlink(target, new))
+}
+
+/// Makes the file under a name of its own, then takes the old one's place in one step.
+fn replace(to: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), String> {
+    let steps = || {
+        fs::create_dir_all(to.parent().unwrap_or(to))?;
+        let new = to.with_file_name(format!(".new-{}", std::process::id()));
+        let _ = fs::remove_file(&new);
+        make(&new).and_then(|()| fs::rename(&new, to)).inspect_err(|_| {
+            let _ = fs::remove_file(&new);
+        })
+    };
+    steps().map_err(|error| format!("cannot write {}: {error}", to.display()))
+}
+
+fn file_name(path: &Path) -> Result<&std::ffi::OsStr, String> {
+    path.file_name().ok_or_else(|| format!("{} is not a file", path.display()))
+}
+
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,72 @@
+//! From a test program's source to its binary, with the wrappers of the installation under test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use super::header::Header;
+use super::{Options, Program};
+
+/// Strict, so that `mpi.h` itself is held to it.
+const FLAGS: &[&str] = &["-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-pthread"];
+
+pub struct Language {
+    wrapper: &'static str,
+    standard: &'static str,
+}
+
+/// `None`: not a test program.
+pub fn language(source: &Path) -> Option<Language> {
+    match source.extension()?.to_str()? {
+        "c" => Some(Language { wrapper: "mpicc", standard: "-std=gnu11" }),
+        "cpp" => Some(Language { wrapper: "mpicxx", standard: "-std=c++17" }),
+        _ => None,
+    }
+}
+
+/// The binary, compiled again only when the source, a header, the installation's `mpi.h` or the command changed.
+pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<PathBuf, String> {
+    let language = language(&program.source).ok_or("not a source file that a wrapper compiles")?;
+    let binary = options.build.join(&program.name);
+    let mut command = Command::new(options.prefix.join("bin").join(language.wrapper));
+    command.arg(language.standard).args(FLAGS).arg(&program.source).args(&header.cflags).arg("-o").arg(&binary);
+    let description = format!("{command:?}");
+    let record = options.build.join(format!("{}.command", program.name));
+    if is_fresh(options, program, &binary) && fs::read_to_string(&record).is_ok_and(|old| old == description) {
+        return Ok(binary);
+    }
+    if let Some(folder) = binary.parent() {
+        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    }
+    let _ = fs::remove_file(&record);
+    let output = command.output().map_err(|error| format!("cannot run {description}: {error}"))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("does not compile ({})\n$ {description}\n{text}", output.status));
+    }
+    fs::write(&record, description).map_err(|error| format!("cannot write {}: {error}", record.display()))?;
+    Ok(binary)
+}
+
+fn is_fresh(options: &Options, program: &Program, binary: &Path) -> bool {
+    let Some(built) = modified(binary) else { return false };
+    let mut inputs = vec![program.source.clone(), options.prefix.join("include/mpi.h")];
+    headers_under(&options.programs, &mut inputs);
+    // Equal times are not fresh: the clock of a file system may be coarse.
+    inputs.iter().all(|input| modified(input).is_some_and(|changed| changed < built))
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|file| file.modified()).ok()
+}
+
+fn headers_under(folder: &Path, headers: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            headers_under(&path, headers);
+        } else if path.extension().is_some_and(|extension| extension == "h") {
+            headers.push(path);
+        }
+    }
+}

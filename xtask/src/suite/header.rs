@@ -1,0 +1,146 @@
+//! The header of a test program: `// key: value` lines in the comment at its top.
+//!
+//! A key is one word in lower case; lines that do not look so are prose. A key that nobody knows is an
+//! error, so that a slip of the pen cannot switch a check off. The keys are described in CONTRIBUTING.md.
+
+use std::time::Duration;
+
+#[derive(Debug, PartialEq)]
+pub struct Header {
+    pub ranks: Vec<usize>,
+    pub timeout: Duration,
+    /// One run for each; at least one.
+    pub args: Vec<Vec<String>>,
+    pub env: Vec<(String, String)>,
+    pub cflags: Vec<String>,
+    pub launch: Vec<String>,
+    pub expect_exit: Exit,
+    pub expect_stdout: Vec<String>,
+    pub expect_stderr: Vec<String>,
+    pub min_cpus: usize,
+}
+
+#[derive(Debug, PartialEq)]
+pub enum Exit {
+    Is(i32),
+    NotZero,
+}
+
+impl Header {
+    pub fn parse(text: &str) -> Result<Header, String> {
+        let mut header = Header {
+            ranks: vec![1, 2, 4],
+            timeout: Duration::from_secs(60),
+            args: Vec::new(),
+            env: Vec::new(),
+            cflags: Vec::new(),
+            launch: Vec::new(),
+            expect_exit: Exit::Is(0),
+            expect_stdout: Vec::new(),
+            expect_stderr: Vec::new(),
+            min_cpus: 1,
+        };
+        for (number, line) in (1..).zip(text.lines()) {
+            let Some(comment) = line.strip_prefix("//").or_else(|| line.strip_prefix('!')) else { break };
+            if let Some((key, value)) = key_and_value(comment) {
+                header.set(key, value).map_err(|error| format!("line {number}: {error}"))?;
+            }
+        }
+        if header.args.is_empty() {
+            header.args.push(Vec::new());
+        }
+        Ok(header)
+    }
+
+    /// The runs that the header asks for: every size with every list of arguments.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, &[String])> {
+        self.ranks.iter().flat_map(|&ranks| self.args.iter().map(move |args| (ranks, args.as_slice())))
+    }
+
+    pub fn sizes(&self) -> String {
+        let sizes: Vec<_> = self.ranks.iter().map(usize::to_string).collect();
+        format!("n = {}", sizes.join(", "))
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let words = || value.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        match key {
+            "ranks" => {
+                self.ranks = value.split_whitespace().map(|word| number(key, word)).collect::<Result<_, _>>()?;
+                if self.ranks.is_empty() {
+                    return Err("ranks: names no size".to_owned());
+                }
+            }
+            "timeout" => self.timeout = Duration::from_secs(number(key, value)? as u64),
+            "args" => self.args.push(words()),
+            "env" => match value.split_once('=') {
+                Some((name, value)) => self.env.push((name.to_owned(), value.to_owned())),
+                None => return Err(format!("env: `{value}` is not NAME=VALUE")),
+            },
+            "cflags" => self.cflags.extend(words()),
+            "launch" => self.launch.extend(words()),
+            "expect-exit" if value == "nonzero" => self.expect_exit = Exit::NotZero,
+            "expect-exit" => match value.parse() {
+                Ok(status) => self.expect_exit = Exit::Is(status),
+                Err(_) => return Err(format!("expect-exit: `{value}` is neither a status nor `nonzero`")),
+            },
+            "expect-stdout" => self.expect_stdout.push(value.to_owned()),
+            "expect-stderr" => self.expect_stderr.push(value.to_owned()),
+            "min-cpus" => self.min_cpus = number(key, value)?,
+            _ => return Err(format!("unknown key `{key}:` in the header (see CONTRIBUTING.md)")),
+        }
+        Ok(())
+    }
+}
+
+fn key_and_value(comment: &str) -> Option<(&str, &str)> {
+    let (key, value) = comment.trim().split_once(':')?;
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    is_key.then(|| (key, value.trim()))
+}
+
+fn number(key: &str, word: &str) -> Result<usize, String> {
+    match word.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("{key}: `{word}` is not a number above 0")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_keys() {
+        let text = "// ranks: 1 8\n// Prose, with a colon: like this.\n// timeout: 5\n// args: a b\n// args: c\n\
+                    // env: X=a b=c\n// cflags: -O2 -lm\n// launch: --bind-to none\n// expect-exit: 3\n\
+                    // expect-stdout: out\n// expect-stderr: err: or\n// min-cpus: 2\n#include <mpi.h>\n// ranks: 5\n";
+        let header = Header::parse(text).expect("a good header");
+        assert_eq!(
+            header.runs().map(|(ranks, args)| (ranks, args.join(" "))).collect::<Vec<_>>(),
+            [(1, "a b".to_owned()), (1, "c".to_owned()), (8, "a b".to_owned()), (8, "c".to_owned()),]
+        );
+        assert_eq!(header.timeout, Duration::from_secs(5));
+        assert_eq!(header.env, [("X".to_owned(), "a b=c".to_owned())]);
+        assert_eq!(header.cflags, ["-O2", "-lm"]);
+        assert_eq!(header.launch, ["--bind-to", "none"]);
+        assert_eq!(header.expect_exit, Exit::Is(3));
+        assert_eq!(header.expect_stdout, ["out"]);
+        assert_eq!(header.expect_stderr, ["err: or"]);
+        assert_eq!(header.min_cpus, 2);
+    }
+
+    #[test]
+    fn no_header_is_a_header() {
+        let header = Header::parse("#include <mpi.h>\n").expect("an empty header");
+        assert_eq!(header.runs().collect::<Vec<_>>(), [(1, [].as_slice()), (2, &[]), (4, &[])]);
+    }
+
+    #[test]
+    fn slips_are_errors() {
+        let bad = ["// rank: 2", "// ranks: two", "// ranks:", "// timeout: 0", "// env: X", "// expect-exit: bad"];
+        for text in bad {
+            assert!(Header::parse(text).is_err_and(|error| error.starts_with("line 1: ")), "{text}");
+        }
+    }
+}

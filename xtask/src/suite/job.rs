@@ -1,0 +1,178 @@
+//! One run of one program: start it under mpirun, wait no longer than its time, judge what it did.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::header::{Exit, Header};
+use super::{Options, Program, processes};
+
+pub struct Job<'a> {
+    /// The suite's mark.
+    pub suite: &'a str,
+    pub options: &'a Options,
+    pub program: &'a Program,
+    pub binary: &'a Path,
+    pub header: &'a Header,
+    pub ranks: usize,
+    pub args: &'a [String],
+    pub turn: usize,
+}
+
+pub enum Outcome {
+    Passed,
+    /// What was wrong, the command, and what it printed.
+    Failed(String),
+}
+
+/// How long mpirun may take to end a job after it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How much of a failed run's output is shown.
+const SHOWN_BYTES: usize = 16 * 1024;
+
+impl Job<'_> {
+    pub fn run(&self) -> Outcome {
+        let scratch = self.scratch();
+        let outcome = self.run_in(&scratch).unwrap_or_else(|error| {
+            Outcome::Failed(format!("the runner cannot work in {}: {error}", scratch.display()))
+        });
+        let _ = fs::remove_dir_all(&scratch);
+        outcome
+    }
+
+    fn run_in(&self, scratch: &Path) -> io::Result<Outcome> {
+        // The program's own files go to `work`; `tmp` is where libraries put theirs, and must end up empty.
+        let (work, tmp) = (scratch.join("work"), scratch.join("tmp"));
+        let _ = fs::remove_dir_all(scratch);
+        fs::create_dir_all(&work)?;
+        fs::create_dir_all(&tmp)?;
+        // Files, not pipes: a process left behind could hold a pipe open for ever.
+        let (stdout, stderr) = (scratch.join("stdout"), scratch.join("stderr"));
+        let mut command = self.command();
+        command.current_dir(&work).env("TMPDIR", &tmp).stdin(Stdio::null());
+        command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+
+        let mut complaints = Vec::new();
+        match command.spawn() {
+            Err(error) => complaints.push(format!("cannot start mpirun: {error}")),
+            Ok(child) => self.watch(child, &mut complaints)?,
+        }
+        let (stdout, stderr) = (read(&stdout)?, read(&stderr)?);
+        let expected = self.header.expect_stdout.iter().map(|part| ("stdout", &stdout, part));
+        let expected = expected.chain(self.header.expect_stderr.iter().map(|part| ("stderr", &stderr, part)));
+        for (stream, text, part) in expected {
+            if !text.contains(part.as_str()) {
+                complaints.push(format!("{stream} does not say `{part}`"));
+            }
+        }
+        for file in fs::read_dir(&tmp)?.flatten() {
+            complaints.push(format!("it left {} in TMPDIR", file.file_name().to_string_lossy()));
+        }
+        if complaints.is_empty() {
+            return Ok(Outcome::Passed);
+        }
+        let shown = [indent("stdout", &stdout), indent("stderr", &stderr)].concat();
+        Ok(Outcome::Failed(format!("{}\n  $ {}\n{shown}", complaints.join("\n  and "), self.line())))
+    }
+
+    /// Waits for the end, enforces the time limit, and looks for what was left behind.
+    fn watch(&self, mut child: Child, complaints: &mut Vec<String>) -> io::Result<()> {
+        match wait(&mut child, self.header.timeout)? {
+            Some(status) => complaints.extend(self.judge(status)),
+            None => {
+                let running = processes::describe(&processes::marked(&self.mark()));
+                let seconds = self.header.timeout.as_secs();
+                complaints.push(format!("timed out after {seconds} s, killed with its whole job; it was:\n{running}"));
+                processes::signal("TERM", [child.id()].into_iter());
+                if wait(&mut child, GRACE)?.is_none() {
+                    complaints.push(format!("mpirun did not end within {} s of SIGTERM", GRACE.as_secs()));
+                    processes::kill(&processes::marked(&self.mark()));
+                    child.wait()?;
+                }
+            }
+        }
+        let left = processes::wait_until_gone(&self.mark(), Duration::from_millis(500));
+        if !left.is_empty() {
+            complaints.push(format!("left processes behind, now killed:\n{}", processes::describe(&left)));
+            processes::kill(&left);
+        }
+        Ok(())
+    }
+
+    fn judge(&self, status: ExitStatus) -> Option<String> {
+        let good = match self.header.expect_exit {
+            Exit::Is(expected) => status.code() == Some(expected),
+            Exit::NotZero => status.code().is_some_and(|code| code != 0),
+        };
+        let expected = match self.header.expect_exit {
+            Exit::Is(0) => String::new(),
+            Exit::Is(expected) => format!(", not {expected}"),
+            Exit::NotZero => ", not with a failure status".to_owned(),
+        };
+        (!good).then(|| format!("mpirun ended with {status}{expected}"))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.options.prefix.join("bin/mpirun"));
+        command.arg("-n").arg(self.ranks.to_string()).args(&self.header.launch).arg(self.binary).args(self.args);
+        command.env(processes::MARK, self.mark()).envs(self.header.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// The command as a person can repeat it.
+    fn line(&self) -> String {
+        let command = self.command();
+        let variables = self.header.env.iter().map(|(name, value)| format!("{name}='{value}'"));
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        variables.chain(words.map(|word| word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The trailing dot keeps job 1 apart from job 10.
+    fn mark(&self) -> String {
+        format!("{}:{}.", self.suite, self.label())
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.options.build.join("scratch").join(self.label())
+    }
+
+    fn label(&self) -> String {
+        let name: String = self.program.name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        format!("{name}-{}-{}", self.ranks, self.turn)
+    }
+}
+
+/// `None`: not ended yet. Looks often at first, for runs that take milliseconds, and seldom later, so that the
+/// runner does not disturb what it measures.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        let elapsed = begin.elapsed();
+        if elapsed >= limit {
+            return Ok(None);
+        }
+        thread::sleep((elapsed / 10).clamp(Duration::from_micros(500), Duration::from_millis(20)));
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn indent(stream: &str, text: &str) -> String {
+    let mut from = text.len().saturating_sub(SHOWN_BYTES);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let cut =
+        if from > 0 { format!("  {stream}| … {from} bytes before this are not shown\n") } else { String::new() };
+    let lines = text[from..].lines().map(|line| format!("  {stream}| {line}\n"));
+    std::iter::once(cut).chain(lines).collect()
+}

@@ -1,0 +1,268 @@
+//! `cargo xtask test-programs`: compiles the programs under `tests/programs` with an installation's own wrappers
+//! and runs them under its own mpirun, each at the sizes its header asks for.
+//!
+//! It must never hang, whatever a program does, and never call a run good that left a process or a file
+//! behind. What a header can say: [`header`]. One run: [`job`].
+
+mod compile;
+mod header;
+mod job;
+mod processes;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use header::Header;
+use job::{Job, Outcome};
+
+const HELP: &str = "\
+cargo xtask test-programs [FILTER…] [OPTIONS]
+  FILTER         only programs whose path under tests/programs contains one of these
+  --prefix P     the installation to test (default: build/prefix)
+  --repeat N     run each program N times at each size
+  -j N           run N programs at a time (default: 1; a run at many ranks loads the machine already)
+  --list         print the programs and their sizes, and run nothing";
+
+pub fn run(args: &[String]) -> Result<(), String> {
+    let Some(options) = Options::parse(args)? else {
+        println!("{HELP}");
+        return Ok(());
+    };
+    let begin = Instant::now();
+    let suite = Suite::new(options)?;
+    if suite.options.list {
+        for program in &suite.programs {
+            println!("{}  {}", program.name, program.header.as_ref().map_or("bad header".into(), Header::sizes));
+        }
+        return Ok(());
+    }
+    let total = suite.run();
+    println!("{:.1} s", begin.elapsed().as_secs_f64());
+    let skipped = if total.skipped > 0 { format!(", {} skipped", total.skipped) } else { String::new() };
+    println!("{} passed, {} failed{skipped}", total.passed, total.failed);
+    match total.failed {
+        0 if total.passed == 0 => Err("no test program ran".to_owned()),
+        0 => Ok(()),
+        _ => Err(format!("{} of {} runs of test programs failed", total.failed, total.failed + total.passed)),
+    }
+}
+
+struct Options {
+    filters: Vec<String>,
+    prefix: PathBuf,
+    programs: PathBuf,
+    build: PathBuf,
+    repeat: usize,
+    jobs: usize,
+    list: bool,
+}
+
+impl Options {
+    /// `None`: the user asked for help.
+    fn parse(args: &[String]) -> Result<Option<Options>, String> {
+        let root = crate::root();
+        let mut options = Options {
+            filters: Vec::new(),
+            prefix: root.join("build/prefix"),
+            programs: root.join("tests/programs"),
+            build: root.join("build/tests"),
+            repeat: 1,
+            jobs: 1,
+            list: false,
+        };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().cloned().ok_or_else(|| format!("test-programs: {arg} needs a value"));
+            let number = |text: String| match text.parse() {
+                Ok(number) if number > 0 => Ok(number),
+                _ => Err(format!("test-programs: {arg} needs a number above 0, not `{text}`")),
+            };
+            match arg.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--prefix" => options.prefix = PathBuf::from(value()?),
+                "--repeat" => options.repeat = number(value()?)?,
+                "-j" => options.jobs = number(value()?)?,
+                "--list" => options.list = true,
+                option if option.starts_with('-') => {
+                    return Err(format!("test-programs: unknown option `{option}`\n{HELP}"));
+                }
+                filter => options.filters.push(filter.to_owned()),
+            }
+        }
+        options.prefix =
+            std::path::absolute(&options.prefix).map_err(|error| format!("{}: {error}", options.prefix.display()))?;
+        Ok(Some(options))
+    }
+}
+
+/// A source file and what its header says.
+struct Program {
+    /// Its path under the folder of programs.
+    name: String,
+    source: PathBuf,
+    header: Result<Header, String>,
+}
+
+#[derive(Default)]
+struct Total {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+struct Suite {
+    options: Options,
+    programs: Vec<Program>,
+    /// Part of the environment of every process that the suite starts, so that all can be found again.
+    mark: String,
+}
+
+impl Suite {
+    fn new(options: Options) -> Result<Suite, String> {
+        for tool in ["bin/mpirun", "bin/mpicc"] {
+            if !options.prefix.join(tool).exists() {
+                let prefix = options.prefix.display();
+                return Err(format!(
+                    "there is no {tool} in {prefix}; install there first: cargo xtask install --prefix {prefix}"
+                ));
+            }
+        }
+        let mut programs = Vec::new();
+        find_programs(&options.programs, &options.programs, &mut programs)?;
+        programs.retain(|program| {
+            options.filters.is_empty() || options.filters.iter().any(|filter| program.name.contains(filter))
+        });
+        programs.sort_by(|a, b| a.name.cmp(&b.name));
+        if programs.is_empty() {
+            return Err(format!("no program in {} matches {:?}", options.programs.display(), options.filters));
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let mark = format!("{}-{now}", std::process::id());
+        Ok(Suite { options, programs, mark })
+    }
+
+    fn run(&self) -> Total {
+        let files_before = shared_memory_files();
+        let begin = Instant::now();
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let compiled = in_parallel(cores, &self.programs, |program| match &program.header {
+            Ok(header) => compile::compile(&self.options, program, header),
+            Err(error) => Err(error.clone()),
+        });
+        println!("{} programs compiled in {:.1} s", self.programs.len(), begin.elapsed().as_secs_f64());
+        let pairs: Vec<_> = self.programs.iter().zip(compiled).collect();
+        let totals =
+            in_parallel(self.options.jobs, &pairs, |(program, compiled)| self.run_program(program, compiled, cores));
+        let mut total = totals.into_iter().fold(Total::default(), |sum, one| Total {
+            passed: sum.passed + one.passed,
+            failed: sum.failed + one.failed,
+            skipped: sum.skipped + one.skipped,
+        });
+        total.failed += self.check_nothing_left(&files_before);
+        total
+    }
+
+    fn run_program(&self, program: &Program, compiled: &Result<PathBuf, String>, cores: usize) -> Total {
+        let mut total = Total::default();
+        let (header, binary) = match (&program.header, compiled) {
+            (Ok(header), Ok(binary)) => (header, binary),
+            (Err(error), _) | (_, Err(error)) => {
+                println!("FAIL {}: {error}", program.name);
+                return Total { failed: 1, ..total };
+            }
+        };
+        if header.min_cpus > cores {
+            println!("skip {}: it needs {} CPUs, here are {cores}", program.name, header.min_cpus);
+            return Total { skipped: 1, ..total };
+        }
+        let begin = Instant::now();
+        for (ranks, args) in header.runs() {
+            let mut first_failure = None;
+            for turn in 0..self.options.repeat {
+                let job = Job { suite: &self.mark, options: &self.options, program, binary, header, ranks, args, turn };
+                match job.run() {
+                    Outcome::Passed => total.passed += 1,
+                    Outcome::Failed(report) => {
+                        total.failed += 1;
+                        // One report a size: in a soak run the hundredth is no news.
+                        first_failure.get_or_insert(report);
+                    }
+                }
+            }
+            if let Some(report) = first_failure {
+                println!("FAIL {} at {ranks} ranks: {report}", program.name);
+            }
+        }
+        if total.failed == 0 {
+            let times = if self.options.repeat > 1 { format!(" x {}", self.options.repeat) } else { String::new() };
+            let seconds = begin.elapsed().as_secs_f64();
+            println!("ok   {}  ({}{times})  {seconds:.2} s", program.name, header.sizes());
+        }
+        total
+    }
+
+    /// The last word: whatever the single runs said, nothing of the suite may be alive now.
+    fn check_nothing_left(&self, files_before: &BTreeSet<PathBuf>) -> usize {
+        let mut failures = 0;
+        let left = processes::wait_until_gone(&self.mark, Duration::from_millis(500));
+        if !left.is_empty() {
+            println!("FAIL processes left behind by the suite, now killed:\n{}", processes::describe(&left));
+            processes::kill(&left);
+            failures += 1;
+        }
+        for file in shared_memory_files().difference(files_before) {
+            println!("FAIL a file left behind by the suite: {}", file.display());
+            failures += 1;
+        }
+        failures
+    }
+}
+
+/// Runs `work` on each item, on so many threads; the results are in the order of the items.
+fn in_parallel<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    thread::scope(|scope| {
+        for _ in 0..threads.min(items.len()) {
+            scope.spawn(|| {
+                while let Some((item, place)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(index).zip(results.get(index))
+                } {
+                    let result = work(item);
+                    *place.lock().expect("no thread panics with the lock") = Some(result);
+                }
+            });
+        }
+    });
+    let results = results.into_iter();
+    results.map(|place| place.into_inner().expect("no thread panicked").expect("each item was worked on")).collect()
+}
+
+fn find_programs(top: &Path, folder: &Path, programs: &mut Vec<Program>) -> Result<(), String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            find_programs(top, &path, programs)?;
+        } else if compile::language(&path).is_some() {
+            let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            programs.push(Program { name, header: Header::parse(&text), source: path });
+        }
+    }
+    Ok(())
+}
+
+/// The places where an MPI library might forget a segment. Files of others come and go there too.
+fn shared_memory_files() -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.to_string_lossy().contains("oxmpi")).collect()
+}
+
+#[cfg(test)]
+mod tests;

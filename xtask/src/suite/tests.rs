@@ -1,0 +1,141 @@
+//! The runner against an installation of shell scripts: does it see what it must see?
+
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{MutexGuard, PoisonError};
+
+/// "Compiles" by copying, so that a test program is itself a shell script.
+const COMPILER: &str = r#"while [ "$1" != -o ]; do case $1 in -*) ;; *) source=$1;; esac; shift; done
+grep -q SYNTAX "$source" && { echo "no such word" >&2; exit 1; }
+cp "$source" "$2""#;
+
+/// Runs so many copies one after the other, with a rank each.
+const LAUNCHER: &str = r#"shift; ranks=$1; shift; for rank in $(seq $ranks); do RANK=$rank sh "$@" || exit; done"#;
+
+/// One at a time: a script that another thread's child still holds open for writing cannot be run.
+struct Folder(PathBuf, #[expect(dead_code, reason = "held for its drop")] MutexGuard<'static, ()>);
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = std::env::temp_dir().join(format!("xtask-suite-{name}-{}", std::process::id()));
+        for (path, body) in [("bin/mpicc", COMPILER), ("bin/mpirun", LAUNCHER), ("include/mpi.h", "")] {
+            let path = folder.join("prefix").join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("make the prefix");
+            fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("write a script");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("make it a program");
+        }
+        fs::create_dir_all(folder.join("programs/deep")).expect("make a folder for programs");
+        Folder(folder, turn)
+    }
+
+    fn program(&self, name: &str, body: &str) {
+        fs::write(self.0.join("programs").join(name), body).expect("write a program");
+    }
+
+    fn suite(&self, repeat: usize) -> Suite {
+        let options = Options {
+            filters: Vec::new(),
+            prefix: self.0.join("prefix"),
+            programs: self.0.join("programs"),
+            build: self.0.join("build"),
+            repeat,
+            jobs: 2,
+            list: false,
+        };
+        Suite::new(options).expect("a suite")
+    }
+
+    fn run(&self, repeat: usize) -> (usize, usize, usize) {
+        let total = self.suite(repeat).run();
+        (total.passed, total.failed, total.skipped)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn good_programs_pass_at_every_size_and_turn() {
+    let folder = Folder::new("good");
+    folder.program("plain.c", "// ranks: 1 2\nexit 0\n");
+    folder.program("deep/args.c", "// ranks: 3\n// args: x y\n// args: x z\n[ $1 = x ]\n");
+    folder.program(
+        "deep/says.c",
+        "// ranks: 1\n// env: WORD=hi\n// expect-exit: 3\n// expect-stdout: hi 1\n// expect-stderr: bad\n\
+         echo $WORD $RANK; echo bad >&2; exit 3\n",
+    );
+    folder.program("files.c", "// ranks: 1\nwc /dev/null > mine\n");
+    folder.program("big.c", "// min-cpus: 100000\nexit 1\n");
+    assert_eq!(folder.run(1), (6, 0, 1));
+    assert_eq!(folder.run(3), (18, 0, 1));
+}
+
+#[test]
+fn every_kind_of_failure_is_seen() {
+    let failures = [
+        ("status", "// ranks: 1\nexit 1\n"),
+        ("signal", "// ranks: 1\n// expect-exit: nonzero\nkill -9 $PPID\n"),
+        ("expected", "// ranks: 1\n// expect-exit: nonzero\nexit 0\n"),
+        ("silent", "// ranks: 1\n// expect-stdout: hello\necho hell\n"),
+        ("stderr", "// ranks: 1\n// expect-stderr: hello\necho hello\n"),
+        ("header", "// rangs: 1\nexit 0\n"),
+        ("compile", "// ranks: 1\nSYNTAX\n"),
+        ("file", "// ranks: 1\necho x > $TMPDIR/forgotten\n"),
+        ("process", "// ranks: 1\nsetsid sleep 1000 &\nexit 0\n"),
+    ];
+    for (name, body) in failures {
+        let folder = Folder::new(name);
+        folder.program("bad.c", body);
+        folder.program("good.c", "// ranks: 1\nexit 0\n");
+        let suite = folder.suite(1);
+        let total = suite.run();
+        assert_eq!((total.passed, total.failed), (1, 1), "{name}");
+        assert!(processes::marked(&suite.mark).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_hanging_job_is_killed_whole() {
+    let folder = Folder::new("hang");
+    folder.program("hang.c", "// ranks: 1\n// timeout: 1\ntrap '' TERM\nsetsid sleep 1000 &\nsleep 1000\nsleep 1000\n");
+    let begin = Instant::now();
+    let suite = folder.suite(1);
+    let total = suite.run();
+    assert_eq!((total.passed, total.failed), (0, 1));
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    assert!(processes::marked(&suite.mark).is_empty());
+}
+
+#[test]
+fn only_what_changed_is_compiled_again() {
+    let folder = Folder::new("fresh");
+    folder.program("a.c", "// ranks: 1\nexit 0\n");
+    folder.program("common.h", "");
+    let built = || fs::metadata(folder.0.join("build/a.c")).and_then(|file| file.modified()).expect("a binary");
+    let pause = || thread::sleep(Duration::from_millis(20));
+    pause();
+    folder.run(1);
+    let first = built();
+    pause();
+    folder.run(1);
+    assert_eq!(built(), first, "nothing changed");
+    for change in ["a.c", "common.h"] {
+        let before = built();
+        pause();
+        folder.program(change, "// ranks: 1\nexit 0\n");
+        pause();
+        folder.run(1);
+        assert!(built() > before, "{change} changed");
+    }
+    let before = built();
+    folder.program("a.c", "// ranks: 1\n// cflags: -DX\nexit 0\n");
+    pause();
+    folder.run(1);
+    assert!(built() > before, "the command changed");
+}
