@@ -1,1 +1,19 @@
-//! placeholder
+//! Datatypes: constructors build a tree, [`Datatype::commit`] lowers it to a flat program of nested strided blocks, and a
+//! [`Cursor`] runs that program over a user's [`Buf`], from any byte to any byte.
+//!
+//! This crate knows no handles but the predefined ones, no communicators and no files. It touches user memory only in
+//! `kernel.rs`, for a [`Cursor`] whose caller has promised that the memory is there.
+
+mod buf;
+mod consts;
+mod contents;
+mod datatype;
+mod kernel;
+mod layout;
+mod lower;
+mod named;
+mod walk;
+
+pub use buf::{Buf, Cursor};
+pub use datatype::{Datatype, Wide, predefined, predefined_or_marker};
+pub use named::{Group, Index, LB, NAMED, NULL, Named, Scalar, UB, bad_handle, dense_size, match_size, named};

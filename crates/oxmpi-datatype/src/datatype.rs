@@ -1,0 +1,306 @@
+//! A datatype: an immutable tree of constructors. Sizes and bounds are worked out when a node is made, the program that
+//! moves its data when it is committed.
+//!
+//! The tree may be very deep (a type nested a hundred thousand times is legal), so nothing here recurses over it, not
+//! even `Drop`. Sizes and bounds are 128-bit: a type too large for any address space may still be made and asked
+//! about; it cannot be committed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use oxmpi_abi::{Result, bail};
+
+use crate::consts::ERR_TYPE;
+use crate::contents::Origin;
+use crate::layout::Layout;
+use crate::lower;
+use crate::named::{LB, NAMED, NULL, Named, UB};
+
+/// Bytes, as displacement or length, of a type that need not fit into an address space.
+pub type Wide = i128;
+
+pub struct Datatype {
+    pub(crate) shape: Shape,
+    pub(crate) origin: Origin,
+    pub(crate) facts: Facts,
+    committed: AtomicBool,
+    layout: OnceLock<Layout>,
+}
+
+/// The type map, as replications of the type maps of other types.
+pub(crate) enum Shape {
+    Basic(&'static Named),
+    LowerMarker,
+    UpperMarker,
+    /// `count` blocks, `stride` bytes apart, each of `len` copies of the child, its extent apart.
+    Vector {
+        count: i64,
+        len: i64,
+        stride: Wide,
+        child: Arc<Datatype>,
+    },
+    /// Blocks of copies of the child; a displacement counts units of `unit` bytes.
+    Indexed {
+        lens: Lens,
+        disps: Box<[i64]>,
+        unit: Wide,
+        child: Arc<Datatype>,
+    },
+    Struct {
+        lens: Box<[i64]>,
+        disps: Box<[i64]>,
+        types: Box<[Arc<Datatype>]>,
+    },
+    /// The type map of the child, under other bounds or another constructor's name.
+    Same(Arc<Datatype>),
+}
+
+/// Lengths of the blocks of an indexed type.
+pub(crate) enum Lens {
+    All(i64),
+    Each(Box<[i64]>),
+}
+
+impl Lens {
+    #[inline]
+    pub(crate) fn get(&self, i: usize) -> i64 {
+        match self {
+            Lens::All(len) => *len,
+            Lens::Each(lens) => lens[i],
+        }
+    }
+}
+
+/// What is known of a type map without walking it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// Bytes of data.
+    pub size: Wide,
+    /// Basic elements.
+    pub elements: Wide,
+    pub lb: Wide,
+    pub ub: Wide,
+    /// Where the data begins and ends; both 0 when there is none.
+    pub true_lb: Wide,
+    pub true_ub: Wide,
+    /// Whether the bounds come from markers, and so stay what they are whatever data is added.
+    pub marked_lb: bool,
+    pub marked_ub: bool,
+    /// The largest alignment among the elements.
+    pub align: u8,
+    /// The data, in the order of the type map, is one run of bytes from `true_lb` on.
+    pub block: bool,
+    /// The one predefined type that all elements are of.
+    pub only: Option<&'static Named>,
+    /// A struct somewhere below has several derived members, so that a subtree may be reached in more than one way.
+    pub branching: bool,
+}
+
+impl Facts {
+    pub fn extent(&self) -> Wide {
+        self.ub - self.lb
+    }
+
+    /// Copies one extent apart form one run of bytes.
+    pub fn dense(&self) -> bool {
+        self.block && self.size == self.extent()
+    }
+}
+
+impl Datatype {
+    pub(crate) fn new(shape: Shape, origin: Origin, facts: Facts) -> Arc<Datatype> {
+        Arc::new(Datatype { shape, origin, facts, committed: AtomicBool::new(false), layout: OnceLock::new() })
+    }
+
+    /// Bytes of data in one element; negative never, beyond 64 bits perhaps.
+    pub fn size(&self) -> Wide {
+        self.facts.size
+    }
+
+    pub fn lb(&self) -> Wide {
+        self.facts.lb
+    }
+
+    pub fn ub(&self) -> Wide {
+        self.facts.ub
+    }
+
+    pub fn extent(&self) -> Wide {
+        self.facts.extent()
+    }
+
+    pub fn true_lb(&self) -> Wide {
+        self.facts.true_lb
+    }
+
+    pub fn true_extent(&self) -> Wide {
+        self.facts.true_ub - self.facts.true_lb
+    }
+
+    /// Number of basic elements in one element of this type; a pair counts as two.
+    pub fn elements(&self) -> Wide {
+        self.facts.elements
+    }
+
+    /// The predefined type that all elements are of, when there is exactly one: what a reduction or an accumulate
+    /// over a derived type needs.
+    pub fn only(&self) -> Option<&'static Named> {
+        self.facts.only
+    }
+
+    /// The table's entry, for a predefined type that has a name.
+    pub fn named(&self) -> Option<&'static Named> {
+        match (&self.origin, &self.shape) {
+            (Origin::Named, Shape::Basic(named)) => Some(named),
+            _ => None,
+        }
+    }
+
+    /// Predefined, with or without a name: needs no commit and cannot be freed.
+    pub fn is_predefined(&self) -> bool {
+        matches!(
+            self.origin,
+            Origin::Named
+                | Origin::F90Real(..)
+                | Origin::F90Complex(..)
+                | Origin::F90Integer(..)
+                | Origin::ValueIndex(..)
+        )
+    }
+
+    #[inline]
+    pub fn is_committed(&self) -> bool {
+        self.committed.load(Ordering::Relaxed)
+    }
+
+    /// Makes the type fit for communication.
+    pub fn commit(&self) -> Result<()> {
+        if self.is_committed() {
+            return Ok(());
+        }
+        let f = &self.facts;
+        let fits = |w: Wide| isize::try_from(w).is_ok();
+        if ![f.size, f.lb, f.ub, f.extent(), f.true_lb, f.true_ub, f.true_ub - f.true_lb].into_iter().all(fits) {
+            bail!(
+                ERR_TYPE,
+                "the type cannot be committed: its {} bytes of data between {} and {} do not fit into an address space",
+                f.size,
+                f.true_lb,
+                f.true_ub
+            );
+        }
+        self.layout();
+        // Relaxed: the layout is published by its own lock, and a handle reaches another thread by the user's
+        // synchronisation.
+        self.committed.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The program that moves one element. Only a type that could be committed has one.
+    #[inline]
+    pub(crate) fn layout(&self) -> &Layout {
+        self.layout.get_or_init(|| lower::lower(self))
+    }
+
+    pub(crate) fn children(&self) -> &[Arc<Datatype>] {
+        match &self.shape {
+            Shape::Basic(_) | Shape::LowerMarker | Shape::UpperMarker => &[],
+            Shape::Vector { child, .. } | Shape::Indexed { child, .. } | Shape::Same(child) => {
+                std::slice::from_ref(child)
+            }
+            Shape::Struct { types, .. } => types,
+        }
+    }
+}
+
+impl Drop for Datatype {
+    /// Takes the tree apart with a list instead of the stack.
+    fn drop(&mut self) {
+        fn take(of: &mut Datatype, into: &mut Vec<Arc<Datatype>>) {
+            if let Origin::Subarray(args) = &mut of.origin {
+                into.extend(args.old.take());
+            }
+            if let Origin::Darray(args) = &mut of.origin {
+                into.extend(args.old.take());
+            }
+            match std::mem::replace(&mut of.shape, Shape::LowerMarker) {
+                Shape::Vector { child, .. } | Shape::Indexed { child, .. } | Shape::Same(child) => into.push(child),
+                Shape::Struct { types, .. } => into.extend(types),
+                Shape::Basic(_) | Shape::LowerMarker | Shape::UpperMarker => {}
+            }
+        }
+        if self.children().iter().all(|c| c.children().is_empty()) {
+            return;
+        }
+        let mut left = Vec::new();
+        take(self, &mut left);
+        while let Some(next) = left.pop() {
+            if let Some(mut last) = Arc::into_inner(next) {
+                take(&mut last, &mut left);
+            }
+        }
+    }
+}
+
+/// The predefined datatype with that handle; `None` also for `MPI_DATATYPE_NULL` and for the markers.
+#[inline]
+pub fn predefined(handle: usize) -> Option<&'static Arc<Datatype>> {
+    static TABLE: LazyLock<Box<[Option<Arc<Datatype>>]>> = LazyLock::new(|| {
+        let mut table = vec![None; 256];
+        for named in NAMED {
+            table[named.handle as usize - NULL] = Some(basic(named, Origin::Named));
+        }
+        table.into()
+    });
+    TABLE.get(handle.wrapping_sub(NULL))?.as_ref()
+}
+
+/// `MPI_LB` or `MPI_UB`, for the list of types of a struct; else what [`predefined`] says.
+pub fn predefined_or_marker(handle: usize) -> Option<&'static Arc<Datatype>> {
+    static MARKERS: LazyLock<[Arc<Datatype>; 2]> = LazyLock::new(|| {
+        let none = Facts {
+            size: 0,
+            elements: 0,
+            lb: 0,
+            ub: 0,
+            true_lb: 0,
+            true_ub: 0,
+            marked_lb: false,
+            marked_ub: false,
+            align: 1,
+            block: true,
+            only: None,
+            branching: false,
+        };
+        [
+            Datatype::new(Shape::LowerMarker, Origin::Named, Facts { marked_lb: true, ..none }),
+            Datatype::new(Shape::UpperMarker, Origin::Named, Facts { marked_ub: true, ..none }),
+        ]
+    });
+    match handle {
+        LB => Some(&MARKERS[0]),
+        UB => Some(&MARKERS[1]),
+        _ => predefined(handle),
+    }
+}
+
+/// A predefined type, committed.
+pub(crate) fn basic(named: &'static Named, origin: Origin) -> Arc<Datatype> {
+    let facts = Facts {
+        size: named.size() as Wide,
+        elements: if named.index.is_some() { 2 } else { 1 },
+        lb: 0,
+        ub: named.extent() as Wide,
+        true_lb: 0,
+        true_ub: named.end() as Wide,
+        marked_lb: false,
+        marked_ub: false,
+        align: named.align() as u8,
+        block: named.size() == named.extent(),
+        only: Some(named),
+        branching: false,
+    };
+    let new = Datatype::new(Shape::Basic(named), origin, facts);
+    new.committed.store(true, Ordering::Relaxed);
+    new
+}

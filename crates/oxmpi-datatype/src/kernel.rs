@@ -1,0 +1,199 @@
+//! The copy loops. `PACK` says the direction: from memory into the packed stream, or back. Block lengths that occur in
+//! practice are constants of the loop, so that the compiler turns a block into one or two moves.
+//!
+//! Nothing here checks anything: the callers have computed every address from a layout.
+
+/// Blocks further apart than this are not found by the hardware's prefetchers, which stop at pages.
+const PREFETCH_FROM: usize = 512;
+/// How many blocks ahead a load is announced.
+const AHEAD: usize = 16;
+
+/// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream.
+///
+/// # Safety
+/// All blocks are valid to read on the one side and to write on the other, and the two sides do not overlap.
+pub(crate) unsafe fn strided<const PACK: bool>(
+    mem: *mut u8,
+    mem_stride: isize,
+    packed: *mut u8,
+    packed_stride: usize,
+    len: usize,
+    count: usize,
+) {
+    macro_rules! by_len {
+        ($($n:literal)*) => {
+            match len {
+                // SAFETY: as the caller promised.
+                $($n => unsafe { fixed::<$n, PACK>(mem, mem_stride, packed, packed_stride, count) },)*
+                _ => {
+                    for i in 0..count {
+                        let m = mem.wrapping_offset(mem_stride.wrapping_mul(i as isize));
+                        // SAFETY: as the caller promised.
+                        unsafe { any::<PACK>(m, packed.wrapping_add(packed_stride * i), len) };
+                    }
+                }
+            }
+        };
+    }
+    by_len!(1 2 3 4 6 8 12 16 20 24 32 40 48 56 64);
+}
+
+/// # Safety
+/// As [`strided`].
+#[inline(never)]
+unsafe fn fixed<const N: usize, const PACK: bool>(
+    mut mem: *mut u8,
+    mem_stride: isize,
+    mut packed: *mut u8,
+    packed_stride: usize,
+    count: usize,
+) {
+    let mut left = count;
+    if mem_stride.unsigned_abs() >= PREFETCH_FROM {
+        let ahead = mem_stride.wrapping_mul(AHEAD as isize);
+        while left > 0 {
+            prefetch(mem.wrapping_offset(ahead));
+            // SAFETY: as the caller promised.
+            unsafe { one::<N, PACK>(mem, packed) };
+            mem = mem.wrapping_offset(mem_stride);
+            packed = packed.wrapping_add(packed_stride);
+            left -= 1;
+        }
+        return;
+    }
+    while left >= 4 {
+        for i in 0..4 {
+            // SAFETY: as the caller promised.
+            unsafe {
+                one::<N, PACK>(mem.wrapping_offset(i * mem_stride), packed.wrapping_add(i as usize * packed_stride))
+            };
+        }
+        mem = mem.wrapping_offset(4 * mem_stride);
+        packed = packed.wrapping_add(4 * packed_stride);
+        left -= 4;
+    }
+    while left > 0 {
+        // SAFETY: as the caller promised.
+        unsafe { one::<N, PACK>(mem, packed) };
+        mem = mem.wrapping_offset(mem_stride);
+        packed = packed.wrapping_add(packed_stride);
+        left -= 1;
+    }
+}
+
+/// Blocks of `len` at `mem` plus each of `disps`, one after the other in the stream.
+///
+/// # Safety
+/// As [`strided`].
+pub(crate) unsafe fn equal<const PACK: bool>(mem: *mut u8, disps: &[isize], packed: *mut u8, len: usize) {
+    macro_rules! by_len {
+        ($($n:literal)*) => {
+            match len {
+                // SAFETY: as the caller promised.
+                $($n => unsafe { equal_fixed::<$n, PACK>(mem, disps, packed) },)*
+                _ => {
+                    for (i, d) in disps.iter().enumerate() {
+                        // SAFETY: as the caller promised.
+                        unsafe { any::<PACK>(mem.wrapping_offset(*d), packed.wrapping_add(i * len), len) };
+                    }
+                }
+            }
+        };
+    }
+    by_len!(1 2 3 4 6 8 12 16 24 32 48 64);
+}
+
+/// # Safety
+/// As [`strided`].
+#[inline(never)]
+unsafe fn equal_fixed<const N: usize, const PACK: bool>(mem: *mut u8, disps: &[isize], mut packed: *mut u8) {
+    let far = disps.len().saturating_sub(AHEAD);
+    for (i, d) in disps.iter().enumerate() {
+        if i < far {
+            prefetch(mem.wrapping_offset(disps[i + AHEAD]));
+        }
+        // SAFETY: as the caller promised.
+        unsafe { one::<N, PACK>(mem.wrapping_offset(*d), packed) };
+        packed = packed.wrapping_add(N);
+    }
+}
+
+/// Blocks of any length: block `i` is `starts[i + 1] - starts[i]` bytes at `mem + disps[i]`, and follows the one before
+/// it in the stream.
+///
+/// # Safety
+/// As [`strided`].
+pub(crate) unsafe fn blocks<const PACK: bool>(mem: *mut u8, disps: &[isize], starts: &[usize], packed: *mut u8) {
+    let first = starts[0];
+    for (i, (d, w)) in disps.iter().zip(starts.windows(2)).enumerate() {
+        if let Some(next) = disps.get(i + AHEAD) {
+            prefetch(mem.wrapping_offset(*next));
+        }
+        // SAFETY: as the caller promised.
+        unsafe { any::<PACK>(mem.wrapping_offset(*d), packed.wrapping_add(w[0] - first), w[1] - w[0]) };
+    }
+}
+
+/// One block of any length.
+///
+/// # Safety
+/// As [`strided`].
+#[inline(always)]
+pub(crate) unsafe fn any<const PACK: bool>(mem: *mut u8, packed: *mut u8, len: usize) {
+    // SAFETY: as the caller promised; a length between two powers of two is two moves that overlap.
+    unsafe {
+        match len {
+            0 => {}
+            1 => one::<1, PACK>(mem, packed),
+            2..=3 => ends::<2, PACK>(mem, packed, len),
+            4..=7 => ends::<4, PACK>(mem, packed, len),
+            8..=16 => ends::<8, PACK>(mem, packed, len),
+            17..=32 => ends::<16, PACK>(mem, packed, len),
+            33..=64 => ends::<32, PACK>(mem, packed, len),
+            _ if PACK => packed.copy_from_nonoverlapping(mem, len),
+            _ => mem.copy_from_nonoverlapping(packed, len),
+        }
+    }
+}
+
+/// The first and the last `N` bytes of a block of `N..=2 * N`.
+///
+/// # Safety
+/// As [`strided`].
+#[inline(always)]
+unsafe fn ends<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8, len: usize) {
+    let (src, dst) = if PACK { (mem, packed) } else { (packed, mem) };
+    // SAFETY: as the caller promised; both loads come before the stores, and lie inside the block.
+    unsafe {
+        let head = src.cast::<[u8; N]>().read_unaligned();
+        let tail = src.add(len - N).cast::<[u8; N]>().read_unaligned();
+        dst.cast::<[u8; N]>().write_unaligned(head);
+        dst.add(len - N).cast::<[u8; N]>().write_unaligned(tail);
+    }
+}
+
+/// # Safety
+/// As [`strided`].
+#[inline(always)]
+unsafe fn one<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8) {
+    let (src, dst) = if PACK { (mem, packed) } else { (packed, mem) };
+    // SAFETY: as the caller promised.
+    unsafe { dst.cast::<[u8; N]>().write_unaligned(src.cast::<[u8; N]>().read_unaligned()) };
+}
+
+/// Announces a load. Any address will do: a prefetch never faults.
+#[inline(always)]
+fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint, whatever the address.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}

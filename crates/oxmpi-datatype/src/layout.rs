@@ -1,0 +1,163 @@
+//! The lowered form of a type map: nested strided blocks, as few as can be, in packing order. It says where the bytes
+//! of the packed stream lie and nothing about what they mean.
+//!
+//! Every node knows its packed length, so that any byte of the stream is found by descending from the root: a cursor
+//! needs no state but a position. The nesting is bounded (each level at least doubles the bytes, and lowering bounds
+//! the rest), so walking a layout may recurse.
+
+use std::sync::Arc;
+
+pub(crate) struct Layout {
+    /// Packed length.
+    pub bytes: usize,
+    /// Contiguous pieces, as an upper bound; what a list of memory pieces may need.
+    pub pieces: usize,
+    pub kind: Kind,
+}
+
+pub(crate) enum Kind {
+    /// One run of `bytes`.
+    Block { disp: isize },
+    /// `count` runs of `len`, `stride` apart.
+    Strided { disp: isize, len: usize, count: usize, stride: isize },
+    /// Runs of equal length, anywhere.
+    Equal { len: usize, disps: Box<[isize]> },
+    /// Runs of any length; run `i` is bytes `starts[i]..starts[i + 1]` of the stream.
+    Blocks { disps: Box<[isize]>, starts: Box<[usize]> },
+    /// `count` copies of the body, `stride` apart.
+    Loop { disp: isize, count: usize, stride: isize, body: Arc<Layout> },
+    /// Copies of the body, anywhere.
+    EqualLoop { disps: Box<[isize]>, body: Arc<Layout> },
+    /// One after the other; part `i` begins at byte `starts[i]` of the stream.
+    Seq { parts: Box<[Layout]>, starts: Box<[usize]> },
+}
+
+/// A loop of no more pieces than this is unrolled into its neighbours' list, and a list of no more pieces than this
+/// may be the body that the tiled kernel repeats.
+pub(crate) const SMALL: usize = 16;
+
+impl Layout {
+    pub fn block(disp: isize, len: usize) -> Layout {
+        Layout { bytes: len, pieces: 1, kind: Kind::Block { disp } }
+    }
+
+    pub fn strided(disp: isize, len: usize, count: usize, stride: isize) -> Layout {
+        if count == 1 || stride == len as isize {
+            return Layout::block(disp, len * count);
+        }
+        Layout { bytes: len * count, pieces: count, kind: Kind::Strided { disp, len, count, stride } }
+    }
+
+    /// `count > 0` copies of a body with data, folded into the body where they continue it.
+    pub fn repeat(disp: isize, count: usize, stride: isize, body: &Arc<Layout>) -> Layout {
+        let folded = |inner: usize, step: isize| step.checked_mul(inner as isize) == Some(stride);
+        match body.kind {
+            Kind::Block { disp: d } => return Layout::strided(disp + d, body.bytes, count, stride),
+            Kind::Strided { disp: d, len, count: c, stride: s } if count == 1 || folded(c, s) => {
+                return Layout::strided(disp + d, len, c * count, s);
+            }
+            Kind::Loop { disp: d, count: c, stride: s, body: ref inner } if count == 1 || folded(c, s) => {
+                return Layout::repeated(disp + d, c * count, s, inner.clone());
+            }
+            _ => {}
+        }
+        Layout::repeated(disp, count, stride, body.clone())
+    }
+
+    fn repeated(disp: isize, count: usize, stride: isize, body: Arc<Layout>) -> Layout {
+        let (bytes, pieces) = (body.bytes * count, body.pieces.saturating_mul(count));
+        Layout { bytes, pieces, kind: Kind::Loop { disp, count, stride, body } }
+    }
+
+    /// Calls `f` with every run of a layout of few pieces.
+    fn each_block(&self, at: isize, f: &mut dyn FnMut(isize, usize)) {
+        match &self.kind {
+            Kind::Block { disp } => f(at + disp, self.bytes),
+            Kind::Strided { disp, len, count, stride } => {
+                (0..*count as isize).for_each(|i| f(at + disp + i * stride, *len));
+            }
+            Kind::Equal { len, disps } => disps.iter().for_each(|d| f(at + d, *len)),
+            Kind::Blocks { disps, starts } => {
+                disps.iter().zip(starts.windows(2)).for_each(|(d, w)| f(at + d, w[1] - w[0]));
+            }
+            Kind::Loop { disp, count, stride, body } => {
+                (0..*count as isize).for_each(|i| body.each_block(at + disp + i * stride, f));
+            }
+            Kind::EqualLoop { disps, body } => disps.iter().for_each(|d| body.each_block(at + d, f)),
+            Kind::Seq { parts, .. } => parts.iter().for_each(|p| p.each_block(at, f)),
+        }
+    }
+}
+
+/// Puts runs and loops, in packing order, together into one layout.
+#[derive(Default)]
+pub(crate) struct Builder {
+    disps: Vec<isize>,
+    lens: Vec<usize>,
+    parts: Vec<Layout>,
+}
+
+impl Builder {
+    /// A run of bytes; joins the run before it when it continues it.
+    #[inline]
+    pub fn block(&mut self, disp: isize, len: usize) {
+        if let (Some(last), Some(last_len)) = (self.disps.last(), self.lens.last_mut()) {
+            if last.wrapping_add_unsigned(*last_len) == disp {
+                *last_len += len;
+                return;
+            }
+        }
+        self.disps.push(disp);
+        self.lens.push(len);
+    }
+
+    pub fn part(&mut self, part: Layout) {
+        if part.pieces <= SMALL {
+            part.each_block(0, &mut |disp, len| self.block(disp, len));
+        } else {
+            self.flush();
+            self.parts.push(part);
+        }
+    }
+
+    pub fn finish(mut self) -> Layout {
+        self.flush();
+        if self.parts.len() == 1 {
+            return self.parts.remove(0);
+        }
+        let mut starts = Vec::with_capacity(self.parts.len());
+        let (mut bytes, mut pieces) = (0, 0usize);
+        for part in &self.parts {
+            starts.push(bytes);
+            bytes += part.bytes;
+            pieces = pieces.saturating_add(part.pieces);
+        }
+        Layout { bytes, pieces, kind: Kind::Seq { parts: self.parts.into(), starts: starts.into() } }
+    }
+
+    /// Turns the runs gathered so far into one part of the simplest kind.
+    fn flush(&mut self) {
+        let (disps, lens) = (std::mem::take(&mut self.disps), std::mem::take(&mut self.lens));
+        let (&[first, ..], &[len, ..]) = (&disps[..], &lens[..]) else { return };
+        let bytes = lens.iter().sum();
+        let pieces = disps.len();
+        let equal = lens.iter().all(|l| *l == len);
+        let stride = if pieces > 1 { disps[1].wrapping_sub(first) } else { 0 };
+        let part = if pieces == 1 {
+            Layout::block(first, len)
+        } else if equal && disps.windows(2).all(|w| w[1].wrapping_sub(w[0]) == stride) {
+            Layout::strided(first, len, pieces, stride)
+        } else if equal {
+            Layout { bytes, pieces, kind: Kind::Equal { len, disps: disps.into() } }
+        } else {
+            let mut at = 0;
+            let mut starts = lens;
+            for start in &mut starts {
+                at += std::mem::replace(start, at);
+            }
+            starts.push(at);
+            Layout { bytes, pieces, kind: Kind::Blocks { disps: disps.into(), starts: starts.into() } }
+        };
+        self.parts.push(part);
+    }
+}

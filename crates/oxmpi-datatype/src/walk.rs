@@ -1,0 +1,290 @@
+//! Walking a range of the packed stream of a layout: which bytes of memory, in which order. What is done with them is
+//! the sink's affair: copied one way, copied the other way, or listed.
+
+use crate::kernel;
+use crate::layout::{Kind, Layout, SMALL};
+
+/// Takes runs of memory in packing order. `false` ends the walk.
+pub(crate) trait Sink {
+    fn block(&mut self, mem: *mut u8, len: usize) -> bool;
+
+    fn strided(&mut self, mem: *mut u8, len: usize, count: usize, stride: isize) -> bool;
+
+    fn equal(&mut self, mem: *mut u8, len: usize, disps: &[isize]) -> bool;
+
+    /// Run `i` is `starts[i + 1] - starts[i]` bytes at `disps[i]`.
+    fn blocks(&mut self, mem: *mut u8, disps: &[isize], starts: &[usize]) -> bool;
+
+    /// `count` copies, `stride` apart, of a list of few runs.
+    fn tiled(
+        &mut self,
+        mem: *mut u8,
+        count: usize,
+        stride: isize,
+        body: &mut dyn Iterator<Item = (isize, usize)>,
+    ) -> bool;
+
+    /// Whether [`Sink::tiled`] is any better than one body after the other.
+    const TILES: bool;
+}
+
+/// Walks bytes `from..to` of `count` elements, one `extent` apart. The range is not empty and within the stream.
+pub(crate) fn walk_many<S: Sink>(
+    layout: &Layout,
+    count: usize,
+    extent: isize,
+    mem: *mut u8,
+    from: usize,
+    to: usize,
+    sink: &mut S,
+) -> bool {
+    if count == 1 { walk(layout, mem, from, to, sink) } else { repeat(layout, mem, extent, from, to, sink) }
+}
+
+/// Walks bytes `from..to`, a non-empty range, of one element.
+fn walk<S: Sink>(layout: &Layout, mem: *mut u8, from: usize, to: usize, sink: &mut S) -> bool {
+    match &layout.kind {
+        Kind::Block { disp } => sink.block(shift(mem, *disp).wrapping_add(from), to - from),
+        Kind::Strided { disp, len, stride, .. } => {
+            let at = |i: usize| shift(mem, disp.wrapping_add(stride.wrapping_mul(i as isize)));
+            let Some((head, whole, tail)) = split(from, to, *len) else {
+                let i = from / len;
+                return sink.block(at(i).wrapping_add(from - i * len), to - from);
+            };
+            head.is_none_or(|(i, off)| sink.block(at(i).wrapping_add(off), len - off))
+                && (whole.is_empty() || sink.strided(at(whole.start), *len, whole.len(), *stride))
+                && tail.is_none_or(|(i, end)| sink.block(at(i), end))
+        }
+        Kind::Equal { len, disps } => {
+            let Some((head, whole, tail)) = split(from, to, *len) else {
+                let i = from / len;
+                return sink.block(shift(mem, disps[i]).wrapping_add(from - i * len), to - from);
+            };
+            head.is_none_or(|(i, off)| sink.block(shift(mem, disps[i]).wrapping_add(off), len - off))
+                && (whole.is_empty() || sink.equal(mem, *len, &disps[whole]))
+                && tail.is_none_or(|(i, end)| sink.block(shift(mem, disps[i]), end))
+        }
+        Kind::Blocks { disps, starts } => {
+            let mut i = holding(starts, from);
+            if from > starts[i] || to < starts[i + 1] {
+                let end = to.min(starts[i + 1]);
+                if !sink.block(shift(mem, disps[i]).wrapping_add(from - starts[i]), end - from) {
+                    return false;
+                }
+                if end == to {
+                    return true;
+                }
+                i += 1;
+            }
+            // The last run that is taken whole ends before or at `to`.
+            let j = i + starts[i + 1..].partition_point(|s| *s <= to);
+            (i == j || sink.blocks(mem, &disps[i..j], &starts[i..=j]))
+                && (starts[j] == to || sink.block(shift(mem, disps[j]), to - starts[j]))
+        }
+        Kind::Loop { disp, stride, body, .. } => repeat(body, shift(mem, *disp), *stride, from, to, sink),
+        Kind::EqualLoop { disps, body } => {
+            let len = body.bytes;
+            let (mut i, mut at) = (from / len, from);
+            while at < to {
+                let end = to.min((i + 1) * len);
+                if !walk(body, shift(mem, disps[i]), at - i * len, end - i * len, sink) {
+                    return false;
+                }
+                (i, at) = (i + 1, end);
+            }
+            true
+        }
+        Kind::Seq { parts, starts } => {
+            let (mut i, mut at) = (holding(starts, from), from);
+            while at < to {
+                let end = to.min(starts[i] + parts[i].bytes);
+                if !walk(&parts[i], mem, at - starts[i], end - starts[i], sink) {
+                    return false;
+                }
+                (i, at) = (i + 1, end);
+            }
+            true
+        }
+    }
+}
+
+/// Walks bytes `from..to` of copies of the body, `stride` apart.
+fn repeat<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, from: usize, to: usize, sink: &mut S) -> bool {
+    let len = body.bytes;
+    let at = |i: usize| shift(mem, stride.wrapping_mul(i as isize));
+    let Some((head, whole, tail)) = split(from, to, len) else {
+        let i = from / len;
+        return walk(body, at(i), from - i * len, to - i * len, sink);
+    };
+    head.is_none_or(|(i, off)| walk(body, at(i), off, len, sink))
+        && (whole.is_empty() || repeat_whole(body, at(whole.start), stride, whole.len(), sink))
+        && tail.is_none_or(|(i, end)| walk(body, at(i), 0, end, sink))
+}
+
+fn repeat_whole<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, count: usize, sink: &mut S) -> bool {
+    // A short body is moved run by run for many copies at once: the loops are then over constants.
+    let tile = S::TILES && count >= 4 && body.pieces <= SMALL;
+    match &body.kind {
+        Kind::Block { disp } => return sink.strided(shift(mem, *disp), body.bytes, count, stride),
+        Kind::Strided { disp, len, count: inner, stride: step } if tile && *inner <= 4 => {
+            let mut runs = (0..*inner as isize).map(|i| (disp + i * step, *len));
+            return sink.tiled(mem, count, stride, &mut runs);
+        }
+        Kind::Equal { len, disps } if tile => {
+            return sink.tiled(mem, count, stride, &mut disps.iter().map(|d| (*d, *len)));
+        }
+        Kind::Blocks { disps, starts } if tile => {
+            let mut runs = disps.iter().zip(starts.windows(2)).map(|(d, w)| (*d, w[1] - w[0]));
+            return sink.tiled(mem, count, stride, &mut runs);
+        }
+        _ => {}
+    }
+    (0..count).all(|i| walk(body, shift(mem, stride.wrapping_mul(i as isize)), 0, body.bytes, sink))
+}
+
+/// The range `from..to` in units of `len`: a first unit that is entered after its start (which, from where), the
+/// units taken whole, and a last one left before its end (which, up to where). `None`: all within one unit, not whole.
+#[inline(always)]
+#[allow(clippy::type_complexity)]
+fn split(
+    from: usize,
+    to: usize,
+    len: usize,
+) -> Option<(Option<(usize, usize)>, std::ops::Range<usize>, Option<(usize, usize)>)> {
+    // The usual case, from the very start, needs no division for it.
+    let (first, off) = if from == 0 { (0, 0) } else { (from / len, from % len) };
+    let (last, end) = (to / len, to % len);
+    if first == last {
+        return None;
+    }
+    let start = if off > 0 { first + 1 } else { first };
+    Some(((off > 0).then_some((first, off)), start..last, (end > 0).then_some((last, end))))
+}
+
+/// Which of the items that begin at `starts` holds byte `at`. Items are not empty.
+fn holding(starts: &[usize], at: usize) -> usize {
+    if at == 0 { 0 } else { starts.partition_point(|s| *s <= at) - 1 }
+}
+
+#[inline(always)]
+fn shift(mem: *mut u8, by: isize) -> *mut u8 {
+    mem.wrapping_offset(by)
+}
+
+/// Copies between memory and a packed buffer.
+pub(crate) struct Copy<const PACK: bool> {
+    /// Where the next byte of the stream is, or goes.
+    pub packed: *mut u8,
+}
+
+/// Copies of a body that are moved together: a few KiB of memory, which stay in the first-level cache.
+const TILE: usize = 32;
+
+impl<const PACK: bool> Sink for Copy<PACK> {
+    const TILES: bool = true;
+
+    #[inline]
+    fn block(&mut self, mem: *mut u8, len: usize) -> bool {
+        // SAFETY: whoever made the sink promised that the buffer, as its type describes it, and the packed bytes are valid.
+        unsafe { kernel::any::<PACK>(mem, self.packed, len) };
+        self.packed = self.packed.wrapping_add(len);
+        true
+    }
+
+    #[inline]
+    fn strided(&mut self, mem: *mut u8, len: usize, count: usize, stride: isize) -> bool {
+        // SAFETY: as in `block`.
+        unsafe { kernel::strided::<PACK>(mem, stride, self.packed, len, len, count) };
+        self.packed = self.packed.wrapping_add(len * count);
+        true
+    }
+
+    #[inline]
+    fn equal(&mut self, mem: *mut u8, len: usize, disps: &[isize]) -> bool {
+        // SAFETY: as in `block`.
+        unsafe { kernel::equal::<PACK>(mem, disps, self.packed, len) };
+        self.packed = self.packed.wrapping_add(len * disps.len());
+        true
+    }
+
+    #[inline]
+    fn blocks(&mut self, mem: *mut u8, disps: &[isize], starts: &[usize]) -> bool {
+        // SAFETY: as in `block`.
+        unsafe { kernel::blocks::<PACK>(mem, disps, starts, self.packed) };
+        self.packed = self.packed.wrapping_add(starts[disps.len()] - starts[0]);
+        true
+    }
+
+    fn tiled(
+        &mut self,
+        mem: *mut u8,
+        count: usize,
+        stride: isize,
+        body: &mut dyn Iterator<Item = (isize, usize)>,
+    ) -> bool {
+        let mut runs = [(0, 0); SMALL];
+        let mut n = 0;
+        let mut bytes = 0;
+        for run in body {
+            runs[n] = run;
+            n += 1;
+            bytes += run.1;
+        }
+        let mut done = 0;
+        while done < count {
+            let now = TILE.min(count - done);
+            let tile = shift(mem, stride.wrapping_mul(done as isize));
+            let mut packed = self.packed;
+            for &(disp, len) in &runs[..n] {
+                // SAFETY: as in `block`.
+                unsafe { kernel::strided::<PACK>(shift(tile, disp), stride, packed, bytes, len, now) };
+                packed = packed.wrapping_add(len);
+            }
+            self.packed = self.packed.wrapping_add(bytes * now);
+            done += now;
+        }
+        true
+    }
+}
+
+/// Lists the runs, neighbours joined, up to a number of them.
+pub(crate) struct List<'a> {
+    pub pieces: &'a mut Vec<(usize, usize)>,
+    pub max: usize,
+    /// Bytes listed so far.
+    pub bytes: usize,
+}
+
+impl Sink for List<'_> {
+    const TILES: bool = false;
+
+    #[inline]
+    fn block(&mut self, mem: *mut u8, len: usize) -> bool {
+        let mem = mem.addr();
+        let full = self.pieces.len() == self.max;
+        match self.pieces.last_mut() {
+            // Only with what this walk has listed: an older piece may belong to another buffer.
+            Some((at, old)) if self.bytes > 0 && at.wrapping_add(*old) == mem => *old += len,
+            _ if full => return false,
+            _ => self.pieces.push((mem, len)),
+        }
+        self.bytes += len;
+        true
+    }
+
+    fn strided(&mut self, mem: *mut u8, len: usize, count: usize, stride: isize) -> bool {
+        (0..count).all(|i| self.block(shift(mem, stride.wrapping_mul(i as isize)), len))
+    }
+
+    fn equal(&mut self, mem: *mut u8, len: usize, disps: &[isize]) -> bool {
+        disps.iter().all(|d| self.block(shift(mem, *d), len))
+    }
+
+    fn blocks(&mut self, mem: *mut u8, disps: &[isize], starts: &[usize]) -> bool {
+        disps.iter().zip(starts.windows(2)).all(|(d, w)| self.block(shift(mem, *d), w[1] - w[0]))
+    }
+
+    fn tiled(&mut self, _: *mut u8, _: usize, _: isize, _: &mut dyn Iterator<Item = (isize, usize)>) -> bool {
+        unreachable!("a list is made one body after the other")
+    }
+}
