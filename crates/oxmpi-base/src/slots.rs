@@ -129,8 +129,8 @@ pub struct SlotTable<T> {
 }
 
 struct Slot<T> {
-    /// The handle while the slot is in use; while it is free the last one with [`DYNAMIC`] cleared, which no handle
-    /// that passes the comparison can equal with an object behind it.
+    /// The handle while the slot is in use; while it is free the last one with [`DYNAMIC`] cleared, or 0 before the
+    /// first. The generation is always in its high word.
     key: usize,
     next_free: u32,
     value: Option<T>,
@@ -148,38 +148,42 @@ impl<T> SlotTable<T> {
     /// When [`MAX_SLOTS`] objects are live; [`SlotTable::try_insert`] hands the value back instead.
     #[inline]
     pub fn insert(&mut self, value: T) -> usize {
-        match self.try_insert(value) {
-            Ok(handle) => handle,
-            Err(_) => panic!("more than {MAX_SLOTS} handles of one kind are in use"),
+        if self.free == NONE {
+            assert!(self.grow(), "more than {MAX_SLOTS} handles of one kind are in use");
         }
+        self.fill(value)
     }
 
     /// Takes `value` in and returns its handle, or hands it back when the table is full.
     #[inline]
     pub fn try_insert(&mut self, value: T) -> Result<usize, T> {
-        let index = self.free;
-        let Some(slot) = self.slots.get_mut(index as usize) else {
-            return self.push(value);
-        };
-        let mut generation = (slot.key >> GENERATION_SHIFT) as u32;
-        generation = generation.wrapping_add(1).max(1);
-        slot.key = handle_of(generation, self.mark, index as usize);
-        slot.value = Some(value);
-        self.free = slot.next_free;
-        self.live += 1;
-        Ok(slot.key)
-    }
-
-    #[cold]
-    fn push(&mut self, value: T) -> Result<usize, T> {
-        let index = self.slots.len();
-        if index >= MAX_SLOTS {
+        if self.free == NONE && !self.grow() {
             return Err(value);
         }
-        let key = handle_of(1, self.mark, index);
-        self.slots.push(Slot { key, next_free: NONE, value: Some(value) });
+        Ok(self.fill(value))
+    }
+
+    /// Puts `value` into the first free slot; there is one.
+    #[inline]
+    fn fill(&mut self, value: T) -> usize {
+        let slot = &mut self.slots[self.free as usize];
+        slot.value = Some(value);
+        let generation = (slot.key >> GENERATION_SHIFT) as u32;
+        slot.key = (generation.wrapping_add(1).max(1) as usize) << GENERATION_SHIFT | self.mark | self.free as usize;
+        self.free = slot.next_free;
         self.live += 1;
-        Ok(key)
+        slot.key
+    }
+
+    /// Adds a free slot; false when that would be one too many.
+    #[cold]
+    fn grow(&mut self) -> bool {
+        let index = self.slots.len();
+        if index < MAX_SLOTS {
+            self.slots.push(Slot { key: 0, next_free: self.free, value: None });
+            self.free = index as u32;
+        }
+        index < MAX_SLOTS
     }
 
     #[inline]
@@ -203,16 +207,7 @@ impl<T> SlotTable<T> {
     #[inline]
     pub fn remove(&mut self, handle: usize) -> Option<T> {
         let index = handle & SLOT_MASK;
-        let slot = self.slots.get_mut(index)?;
-        if slot.key != handle {
-            return None;
-        }
-        let value = slot.value.take()?;
-        slot.key = handle & !DYNAMIC;
-        slot.next_free = self.free;
-        self.free = index as u32;
-        self.live -= 1;
-        Some(value)
+        if self.slots.get(index)?.key == handle { self.remove_at(index as u32) } else { None }
     }
 
     /// Puts another object behind a live handle and returns the old one; hands `value` back when the handle is not
@@ -290,6 +285,18 @@ impl<T> SlotTable<T> {
         let slot = self.slots.get_mut(slot as usize)?;
         Some((slot.key, slot.value.as_mut()?))
     }
+
+    /// Takes the object in a slot out; its handle becomes stale.
+    #[inline]
+    pub fn remove_at(&mut self, index: u32) -> Option<T> {
+        let slot = self.slots.get_mut(index as usize)?;
+        let value = slot.value.take()?;
+        slot.key &= !DYNAMIC;
+        slot.next_free = self.free;
+        self.free = index;
+        self.live -= 1;
+        Some(value)
+    }
 }
 
 pub struct Iter<'a, T> {
@@ -302,11 +309,6 @@ impl<'a, T> Iterator for Iter<'a, T> {
     fn next(&mut self) -> Option<(usize, &'a T)> {
         self.slots.find_map(|slot| Some((slot.key, slot.value.as_ref()?)))
     }
-}
-
-#[inline]
-fn handle_of(generation: u32, mark: usize, slot: usize) -> usize {
-    (generation as usize) << GENERATION_SHIFT | mark | slot
 }
 
 #[cfg(test)]

@@ -12,17 +12,22 @@ pub const NIL: u32 = u32::MAX;
 const FIRST_BUCKETS: usize = 16;
 
 pub struct Index {
-    /// The first list of each bucket. Empty, or a power of two long.
+    /// The first list of each bucket; a power of two of them, or none yet.
     buckets: Vec<u32>,
-    /// 64 minus the logarithm of the number of buckets.
+    /// 32 minus the logarithm of the number of buckets.
     shift: u32,
     lists: usize,
     links: Vec<Link>,
 }
 
+/// Half a cache line. Written and read word by word: a record that is assembled from small stores and copied with
+/// wide loads makes the processor wait for the stores.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct Link {
-    key: Pattern,
+    context_and_source: u64,
+    tag: i32,
+    hash: u32,
     /// [`NIL`] in the first member of a list.
     prev: u32,
     next: u32,
@@ -32,24 +37,80 @@ struct Link {
     chain: u32,
 }
 
-const UNUSED: Link =
-    Link { key: Pattern { context: 0, source: 0, tag: 0 }, prev: NIL, next: NIL, last: NIL, chain: NIL };
+const _: () = assert!(size_of::<Link>() == 32);
+
+const UNUSED: Link = Link { context_and_source: 0, tag: 0, hash: 0, prev: NIL, next: NIL, last: NIL, chain: NIL };
+
+/// A pattern and its hash.
+#[derive(Clone, Copy)]
+struct Key {
+    context_and_source: u64,
+    tag: i32,
+    hash: u32,
+}
+
+impl Key {
+    /// Two multiplications, the top bits of the second: neighbouring ranks, tags and contexts, and strides of them,
+    /// spread evenly. A peer that picks its tags to collide harms its own receiver's speed only.
+    #[inline]
+    fn new(pattern: &Pattern) -> Key {
+        let context_and_source = u64::from(pattern.context) << 32 | u64::from(pattern.source as u32);
+        let mut hash = context_and_source.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash ^= hash >> 32;
+        hash = (hash ^ u64::from(pattern.tag as u32) << 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        Key { context_and_source, tag: pattern.tag, hash: (hash >> 32) as u32 }
+    }
+}
+
+impl Link {
+    #[inline]
+    fn key(&self) -> Key {
+        Key { context_and_source: self.context_and_source, tag: self.tag, hash: self.hash }
+    }
+
+    #[inline]
+    fn is(&self, key: Key) -> bool {
+        self.context_and_source == key.context_and_source && self.tag == key.tag
+    }
+
+    #[inline]
+    fn write(&mut self, key: Key, prev: u32, last: u32, chain: u32) {
+        self.context_and_source = key.context_and_source;
+        self.tag = key.tag;
+        self.hash = key.hash;
+        self.prev = prev;
+        self.next = NIL;
+        self.last = last;
+        self.chain = chain;
+    }
+}
 
 impl Index {
     pub const fn new() -> Index {
-        Index { buckets: Vec::new(), shift: 63, lists: 0, links: Vec::new() }
+        Index { buckets: Vec::new(), shift: 31, lists: 0, links: Vec::new() }
     }
 
-    /// The first slot of the list of `key`, or [`NIL`].
+    /// The first slot of the list of `pattern`, or [`NIL`].
     #[inline]
-    pub fn first(&self, key: &Pattern) -> u32 {
-        let mut slot = match self.buckets.get(bucket(key, self.shift)) {
+    pub fn first(&self, pattern: &Pattern) -> u32 {
+        self.find(Key::new(pattern))
+    }
+
+    /// The pattern under which `slot` is listed.
+    #[inline]
+    pub fn pattern(&self, slot: u32) -> Pattern {
+        let Link { context_and_source, tag, .. } = self.links[slot as usize];
+        Pattern { context: (context_and_source >> 32) as u32, source: context_and_source as u32 as i32, tag }
+    }
+
+    #[inline]
+    fn find(&self, key: Key) -> u32 {
+        let mut slot = match self.buckets.get((key.hash >> self.shift) as usize) {
             Some(&slot) => slot,
             None => return NIL,
         };
-        while slot != NIL {
-            let link = &self.links[slot as usize];
-            if link.key == *key {
+        while let Some(link) = self.links.get(slot as usize) {
+            if link.is(key) {
                 return slot;
             }
             slot = link.chain;
@@ -57,45 +118,37 @@ impl Index {
         NIL
     }
 
-    /// Puts `slot`, which is in no list of this index, at the end of the list of `key`.
+    /// Puts `slot`, which is in no list of this index, at the end of the list of `pattern`.
     #[inline]
-    pub fn append(&mut self, slot: u32, key: &Pattern) {
-        if slot as usize >= self.links.len() {
-            self.links.resize(slot as usize + 1, UNUSED);
+    pub fn append(&mut self, slot: u32, pattern: &Pattern) {
+        if slot as usize >= self.links.len() || self.lists >= self.buckets.len() {
+            self.grow(slot);
         }
-        let first = self.first(key);
-        if first != NIL {
-            let last = std::mem::replace(&mut self.links[first as usize].last, slot);
-            self.links[last as usize].next = slot;
-            self.links[slot as usize] = Link { key: *key, prev: last, ..UNUSED };
-            return;
+        let key = Key::new(pattern);
+        let first = self.find(key);
+        if let Some(link) = self.links.get_mut(first as usize) {
+            let prev = std::mem::replace(&mut link.last, slot);
+            self.links[prev as usize].next = slot;
+            self.links[slot as usize].write(key, prev, NIL, NIL);
+        } else {
+            self.lists += 1;
+            let head = &mut self.buckets[(key.hash >> self.shift) as usize];
+            let chain = std::mem::replace(head, slot);
+            self.links[slot as usize].write(key, NIL, slot, chain);
         }
-        if self.lists >= self.buckets.len() {
-            self.grow();
-        }
-        self.lists += 1;
-        let head = &mut self.buckets[bucket(key, self.shift)];
-        let chain = std::mem::replace(head, slot);
-        self.links[slot as usize] = Link { key: *key, last: slot, chain, ..UNUSED };
     }
 
     /// Takes `slot`, which is in a list of this index, out of it.
     #[inline]
     pub fn unlink(&mut self, slot: u32) {
-        let Link { key, prev, next, last, chain } = self.links[slot as usize];
-        if prev != NIL {
-            self.links[prev as usize].next = next;
-            if next != NIL {
-                self.links[next as usize].prev = prev;
-            } else {
-                let first = self.first(&key);
-                self.links[first as usize].last = prev;
-            }
-            return;
+        let link = &self.links[slot as usize];
+        if link.prev != NIL {
+            return self.unlink_later(slot);
         }
         // The first member: the second one stands for the list from now on, or the list goes.
-        let heir = if next != NIL {
-            let second = &mut self.links[next as usize];
+        let (next, last, chain) = (link.next, link.last, link.chain);
+        let bucket = (link.hash >> self.shift) as usize;
+        let heir = if let Some(second) = self.links.get_mut(next as usize) {
             second.prev = NIL;
             second.last = last;
             second.chain = chain;
@@ -104,7 +157,7 @@ impl Index {
             self.lists -= 1;
             chain
         };
-        let head = &mut self.buckets[bucket(&key, self.shift)];
+        let head = &mut self.buckets[bucket];
         if *head == slot {
             *head = heir;
             return;
@@ -116,16 +169,35 @@ impl Index {
         self.links[before as usize].chain = heir;
     }
 
-    /// Doubles the buckets, so that a bucket holds one list on average or less.
+    /// Takes out a member that is not the first.
+    fn unlink_later(&mut self, slot: u32) {
+        let link = &self.links[slot as usize];
+        let (key, prev, next) = (link.key(), link.prev, link.next);
+        self.links[prev as usize].next = next;
+        if next != NIL {
+            self.links[next as usize].prev = prev;
+        } else {
+            let first = self.find(key);
+            self.links[first as usize].last = prev;
+        }
+    }
+
+    /// Makes room for `slot` and for one more list; a bucket holds one list on average or less.
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self, slot: u32) {
+        if slot as usize >= self.links.len() {
+            self.links.resize(slot as usize + 1, UNUSED);
+        }
+        if self.lists < self.buckets.len() {
+            return;
+        }
         let size = (self.buckets.len() * 2).max(FIRST_BUCKETS);
         let old = std::mem::replace(&mut self.buckets, vec![NIL; size]);
-        self.shift = 64 - size.trailing_zeros();
+        self.shift = 32 - size.trailing_zeros();
         for mut slot in old {
             while slot != NIL {
                 let link = &mut self.links[slot as usize];
-                let head = &mut self.buckets[bucket(&link.key, self.shift)];
+                let head = &mut self.buckets[(link.hash >> self.shift) as usize];
                 let chain = std::mem::replace(&mut link.chain, *head);
                 *head = slot;
                 slot = chain;
@@ -145,14 +217,4 @@ impl Index {
     pub fn lists(&self) -> usize {
         self.lists
     }
-}
-
-/// Two multiplications, the top bits of the second: neighbouring ranks, tags and contexts, and strides of them,
-/// spread evenly. A peer that picks its tags to collide harms its own receiver's speed only.
-#[inline]
-fn bucket(key: &Pattern, shift: u32) -> usize {
-    let mut hash = (u64::from(key.context) << 32 | u64::from(key.source as u32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    hash ^= hash >> 32;
-    hash = (hash ^ u64::from(key.tag as u32) << 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (hash >> shift) as usize
 }

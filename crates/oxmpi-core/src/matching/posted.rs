@@ -13,17 +13,13 @@ pub struct PostedId(u64);
 /// Wildcards are part of the key: a receive is listed under its own pattern, and a message looks under the four
 /// patterns that would accept it. The lowest sequence number among the first of each list wins.
 pub struct PostedQueue<T> {
-    table: SlotTable<Posted<T>>,
+    table: SlotTable<T>,
     index: Index,
+    /// When the receive in each slot was posted.
+    sequence: Vec<u64>,
     /// How many receives of each class wait, so that a class nobody uses costs one comparison.
     waiting: [u32; 4],
     next_sequence: u64,
-}
-
-struct Posted<T> {
-    sequence: u64,
-    pattern: Pattern,
-    value: T,
 }
 
 const EXACT: usize = 0;
@@ -33,7 +29,13 @@ const BOTH_WILD: usize = TAG_WILD | SOURCE_WILD;
 
 impl<T> PostedQueue<T> {
     pub const fn new() -> PostedQueue<T> {
-        PostedQueue { table: SlotTable::new(Kind::Internal), index: Index::new(), waiting: [0; 4], next_sequence: 0 }
+        PostedQueue {
+            table: SlotTable::new(Kind::Internal),
+            index: Index::new(),
+            sequence: Vec::new(),
+            waiting: [0; 4],
+            next_sequence: 0,
+        }
     }
 
     #[inline]
@@ -49,10 +51,14 @@ impl<T> PostedQueue<T> {
     /// Adds a receive behind all others.
     #[inline]
     pub fn post(&mut self, pattern: Pattern, value: T) -> PostedId {
-        let sequence = self.next_sequence;
+        let id = self.table.insert(value);
+        let slot = SlotTable::<T>::slot_of(id);
+        self.index.append(slot, &pattern);
+        if slot as usize >= self.sequence.len() {
+            self.sequence.resize(slot as usize + 1, 0);
+        }
+        self.sequence[slot as usize] = self.next_sequence;
         self.next_sequence += 1;
-        let id = self.table.insert(Posted { sequence, pattern, value });
-        self.index.append(SlotTable::<Posted<T>>::slot_of(id), &pattern);
         self.waiting[class(&pattern)] += 1;
         PostedId(id as u64)
     }
@@ -67,38 +73,41 @@ impl<T> PostedQueue<T> {
     /// Whether a receive that accepts `envelope` waits, and which one [`PostedQueue::take_match`] would take.
     #[inline]
     pub fn peek_match(&self, envelope: &Envelope) -> Option<(PostedId, &T)> {
-        let (id, posted) = self.table.at(self.find(envelope))?;
-        Some((PostedId(id as u64), &posted.value))
+        let (id, value) = self.table.at(self.find(envelope))?;
+        Some((PostedId(id as u64), value))
     }
 
     /// Takes a receive out before it is matched.
     pub fn cancel(&mut self, id: PostedId) -> Option<T> {
-        self.table.get(id.0 as usize)?;
-        Some(self.take_slot(SlotTable::<Posted<T>>::slot_of(id.0 as usize))?.1)
+        self.get(id)?;
+        Some(self.take_slot(SlotTable::<T>::slot_of(id.0 as usize))?.1)
     }
 
     #[inline]
     pub fn get(&self, id: PostedId) -> Option<&T> {
-        Some(&self.table.get(id.0 as usize)?.value)
+        self.table.get(id.0 as usize)
     }
 
     #[inline]
     pub fn get_mut(&mut self, id: PostedId) -> Option<&mut T> {
-        Some(&mut self.table.get_mut(id.0 as usize)?.value)
+        self.table.get_mut(id.0 as usize)
     }
 
     /// All receives in the order they were posted. Sorts: for reports, not for the fast path.
-    pub fn iter(&self) -> impl Iterator<Item = (PostedId, &Pattern, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (PostedId, Pattern, &T)> {
         let mut all: Vec<_> = self.table.iter().collect();
-        all.sort_unstable_by_key(|(_, posted)| posted.sequence);
-        all.into_iter().map(|(id, posted)| (PostedId(id as u64), &posted.pattern, &posted.value))
+        all.sort_unstable_by_key(|(id, _)| self.sequence[SlotTable::<T>::slot_of(*id) as usize]);
+        all.into_iter().map(|(id, value)| {
+            let pattern = self.index.pattern(SlotTable::<T>::slot_of(id));
+            (PostedId(id as u64), pattern, value)
+        })
     }
 
     /// Takes out all receives of a context, in the order they were posted. Looks at every receive.
     pub fn drain_context(&mut self, context: u32) -> Vec<(Pattern, T)> {
         let ids: Vec<PostedId> =
             self.iter().filter(|(_, pattern, _)| pattern.context == context).map(|(id, ..)| id).collect();
-        ids.into_iter().filter_map(|id| self.take_slot(SlotTable::<Posted<T>>::slot_of(id.0 as usize))).collect()
+        ids.into_iter().filter_map(|id| self.take_slot(SlotTable::<T>::slot_of(id.0 as usize))).collect()
     }
 
     #[inline]
@@ -129,26 +138,20 @@ impl<T> PostedQueue<T> {
     #[inline]
     fn earlier(&self, best: u32, pattern: &Pattern) -> u32 {
         let other = self.index.first(pattern);
-        match (self.table.at(best), self.table.at(other)) {
-            (_, None) => best,
-            (None, _) => other,
-            (Some((_, a)), Some((_, b))) => {
-                if a.sequence < b.sequence {
-                    best
-                } else {
-                    other
-                }
-            }
+        if best == NIL || other != NIL && self.sequence[other as usize] < self.sequence[best as usize] {
+            other
+        } else {
+            best
         }
     }
 
     #[inline]
     fn take_slot(&mut self, slot: u32) -> Option<(Pattern, T)> {
-        let (id, _) = self.table.at(slot)?;
-        let posted = self.table.remove(id)?;
+        let value = self.table.remove_at(slot)?;
+        let pattern = self.index.pattern(slot);
         self.index.unlink(slot);
-        self.waiting[class(&posted.pattern)] -= 1;
-        Some((posted.pattern, posted.value))
+        self.waiting[class(&pattern)] -= 1;
+        Some((pattern, value))
     }
 }
 

@@ -17,19 +17,23 @@ const FEW: usize = 8;
 /// context alone. Each of these three is built when the first search wants it and kept up until the queue is empty
 /// again, so that programs without wildcards never pay for them.
 pub struct UnexpectedQueue<T> {
-    table: SlotTable<Message<T>>,
+    table: SlotTable<T>,
     /// The slots that arrived first and last: the ends of the list of all messages.
     oldest: u32,
     newest: u32,
+    order: Vec<Neighbours>,
+    /// Lists every message; its patterns are the envelopes.
     exact: Index,
     wild: [Wild; 3],
+    /// How many of the three are kept up now.
+    kept: u32,
 }
 
-struct Message<T> {
-    envelope: Envelope,
+/// A message's neighbours in the order of arrival.
+#[derive(Clone, Copy)]
+struct Neighbours {
     older: u32,
     newer: u32,
-    value: T,
 }
 
 struct Wild {
@@ -78,8 +82,10 @@ impl<T> UnexpectedQueue<T> {
             table: SlotTable::new(Kind::Internal),
             oldest: NIL,
             newest: NIL,
+            order: Vec::new(),
             exact: Index::new(),
             wild: [wild(Class::AnyTag), wild(Class::AnySource), wild(Class::Any)],
+            kept: 0,
         }
     }
 
@@ -96,28 +102,31 @@ impl<T> UnexpectedQueue<T> {
     /// Adds a message behind all others.
     #[inline]
     pub fn push(&mut self, envelope: Envelope, value: T) -> MessageId {
-        let id = self.table.insert(Message { envelope, older: self.newest, newer: NIL, value });
-        let slot = SlotTable::<Message<T>>::slot_of(id);
-        match self.table.at_mut(self.newest) {
-            Some((_, before)) => before.newer = slot,
+        let id = self.table.insert(value);
+        let slot = SlotTable::<T>::slot_of(id);
+        if slot as usize >= self.order.len() {
+            self.order.resize(slot as usize + 1, Neighbours { older: NIL, newer: NIL });
+        }
+        self.order[slot as usize].older = self.newest;
+        self.order[slot as usize].newer = NIL;
+        match self.order.get_mut(self.newest as usize) {
+            Some(before) => before.newer = slot,
             None => self.oldest = slot,
         }
         self.newest = slot;
         self.exact.append(slot, &envelope.into());
-        for wild in &mut self.wild {
-            if wild.kept {
-                wild.add(slot, &envelope);
-            }
+        if self.kept != 0 {
+            self.wild.iter_mut().filter(|wild| wild.kept).for_each(|wild| wild.add(slot, &envelope));
         }
         MessageId(id as u64)
     }
 
     /// The earliest arrived message that `pattern` accepts; it stays.
     #[inline]
-    pub fn find(&mut self, pattern: &Pattern) -> Option<(MessageId, &Envelope, &T)> {
+    pub fn find(&mut self, pattern: &Pattern) -> Option<(MessageId, Envelope, &T)> {
         let slot = self.search(pattern);
-        let (id, message) = self.table.at(slot)?;
-        Some((MessageId(id as u64), &message.envelope, &message.value))
+        let (id, value) = self.table.at(slot)?;
+        Some((MessageId(id as u64), self.envelope(slot), value))
     }
 
     /// Takes out the earliest arrived message that `pattern` accepts.
@@ -131,27 +140,28 @@ impl<T> UnexpectedQueue<T> {
     #[inline]
     pub fn remove(&mut self, id: MessageId) -> Option<(Envelope, T)> {
         self.table.get(id.0 as usize)?;
-        self.take_slot(SlotTable::<Message<T>>::slot_of(id.0 as usize))
+        self.take_slot(SlotTable::<T>::slot_of(id.0 as usize))
     }
 
     #[inline]
-    pub fn get(&self, id: MessageId) -> Option<(&Envelope, &T)> {
-        let message = self.table.get(id.0 as usize)?;
-        Some((&message.envelope, &message.value))
+    pub fn get(&self, id: MessageId) -> Option<(Envelope, &T)> {
+        let value = self.table.get(id.0 as usize)?;
+        Some((self.envelope(SlotTable::<T>::slot_of(id.0 as usize)), value))
     }
 
     #[inline]
     pub fn get_mut(&mut self, id: MessageId) -> Option<&mut T> {
-        Some(&mut self.table.get_mut(id.0 as usize)?.value)
+        self.table.get_mut(id.0 as usize)
     }
 
     /// All messages in the order they arrived.
-    pub fn iter(&self) -> impl Iterator<Item = (MessageId, &Envelope, &T)> {
-        let mut slot = self.oldest;
+    pub fn iter(&self) -> impl Iterator<Item = (MessageId, Envelope, &T)> {
+        let mut next = self.oldest;
         std::iter::from_fn(move || {
-            let (id, message) = self.table.at(slot)?;
-            slot = message.newer;
-            Some((MessageId(id as u64), &message.envelope, &message.value))
+            let slot = next;
+            let (id, value) = self.table.at(slot)?;
+            next = self.order[slot as usize].newer;
+            Some((MessageId(id as u64), self.envelope(slot), value))
         })
     }
 
@@ -180,44 +190,56 @@ impl<T> UnexpectedQueue<T> {
         }
         let few = self.table.len() <= FEW;
         let mut slot = self.oldest;
-        while let Some((_, message)) = self.table.at(slot) {
-            if few {
-                if pattern.matches(&message.envelope) {
-                    return slot;
-                }
-            } else {
-                wild.add(slot, &message.envelope);
+        while slot != NIL {
+            let envelope = envelope_of(self.exact.pattern(slot));
+            if !few {
+                wild.add(slot, &envelope);
+            } else if pattern.matches(&envelope) {
+                return slot;
             }
-            slot = message.newer;
+            slot = self.order[slot as usize].newer;
         }
         if few {
             return NIL;
         }
         wild.kept = true;
+        self.kept += 1;
         wild.index.first(pattern)
     }
 
     #[inline]
     fn take_slot(&mut self, slot: u32) -> Option<(Envelope, T)> {
-        let (id, _) = self.table.at(slot)?;
-        let message = self.table.remove(id)?;
-        match self.table.at_mut(message.older) {
-            Some((_, older)) => older.newer = message.newer,
-            None => self.oldest = message.newer,
+        let value = self.table.remove_at(slot)?;
+        let envelope = self.envelope(slot);
+        let Neighbours { older, newer } = self.order[slot as usize];
+        match self.order.get_mut(older as usize) {
+            Some(neighbours) => neighbours.newer = newer,
+            None => self.oldest = newer,
         }
-        match self.table.at_mut(message.newer) {
-            Some((_, newer)) => newer.older = message.older,
-            None => self.newest = message.older,
+        match self.order.get_mut(newer as usize) {
+            Some(neighbours) => neighbours.older = older,
+            None => self.newest = older,
         }
         self.exact.unlink(slot);
-        let empty = self.table.is_empty();
-        for wild in &mut self.wild {
-            if wild.kept {
-                wild.drop(slot, &message.envelope);
-                wild.kept = !empty;
-            }
+        if self.kept != 0 {
+            self.drop_wild(slot, &envelope);
         }
-        Some((message.envelope, message.value))
+        Some((envelope, value))
+    }
+
+    fn drop_wild(&mut self, slot: u32, envelope: &Envelope) {
+        for wild in self.wild.iter_mut().filter(|wild| wild.kept) {
+            wild.drop(slot, envelope);
+            wild.kept = !self.table.is_empty();
+        }
+        if self.table.is_empty() {
+            self.kept = 0;
+        }
+    }
+
+    #[inline]
+    fn envelope(&self, slot: u32) -> Envelope {
+        envelope_of(self.exact.pattern(slot))
     }
 }
 
@@ -241,4 +263,10 @@ impl Wild {
             self.index.unlink(slot);
         }
     }
+}
+
+/// The envelope that an exact pattern stands for.
+#[inline]
+fn envelope_of(exact: Pattern) -> Envelope {
+    Envelope { context: exact.context, source: exact.source, tag: exact.tag }
 }
