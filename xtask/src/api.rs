@@ -6,9 +6,10 @@ use std::path::Path;
 
 /// The whole interface.
 pub struct Api {
-    pub kinds: BTreeMap<String, Kind>,
     /// In the order of the tables, which is that of the chapters; a large-count twin follows its small form.
     pub functions: Vec<Function>,
+    /// The titles of the chapters.
+    pub chapters: BTreeMap<u8, String>,
     pub groups: Vec<ConstantGroup>,
     pub types: Types,
 }
@@ -58,6 +59,7 @@ pub enum Dir {
 
 pub struct ConstantGroup {
     pub title: String,
+    /// No part of the standard ABI.
     pub is_extra: bool,
     pub constants: Vec<Constant>,
 }
@@ -73,14 +75,16 @@ pub struct Constant {
 pub struct Types {
     pub handles: Vec<String>,
     pub callbacks: Vec<Callback>,
+    pub enums: Vec<String>,
     pub synonyms: Vec<(String, String)>,
+    /// Declarations, `MPI_Fint *MPI_F_STATUS_IGNORE`.
+    pub variables: Vec<String>,
 }
 
 pub struct Callback {
     pub returns: String,
     pub name: String,
     pub params: Vec<String>,
-    pub is_extra: bool,
 }
 
 impl Function {
@@ -123,16 +127,19 @@ impl Api {
             .collect();
         files.sort();
         let mut functions = Vec::new();
+        let mut chapters = BTreeMap::new();
         let mut names = BTreeSet::new();
         for file in &files {
-            for function in read_functions(file, &kinds)? {
+            let (title, in_chapter) = read_functions(file, &kinds)?;
+            chapters.extend(in_chapter.first().map(|f| (f.chapter, title)));
+            for function in in_chapter {
                 if !names.insert(function.name.clone()) {
                     return Err(format!("{}: {} is there twice", file.display(), function.name));
                 }
                 functions.push(function);
             }
         }
-        Ok(Api { kinds, functions, groups, types })
+        Ok(Api { functions, chapters, groups, types })
     }
 }
 
@@ -174,16 +181,20 @@ struct Row {
     dir: Dir,
     name: String,
     kind: String,
-    is_array: bool,
+    length: Option<String>,
     c_decl: Option<String>,
 }
 
-fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<Vec<Function>, String> {
+/// A table of functions: its title, and the functions with their twins.
+fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<(String, Vec<Function>), String> {
     let chapter = chapter_of(path).ok_or_else(|| format!("{}: no chapter in the name", path.display()))?;
+    let mut title = String::new();
     let mut records: Vec<(usize, String, Vec<Row>)> = Vec::new();
     for (number, line) in lines(path)? {
         let at = |text: &str| format!("{}:{number}: {text}", path.display());
-        if line.starts_with(' ') {
+        if let Some(text) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+            title = text.to_string();
+        } else if line.starts_with(' ') {
             let Some(record) = records.last_mut() else { return Err(at("a parameter before any function")) };
             let row = read_row(&line).map_err(|text| at(&text))?;
             if !kinds.contains_key(&row.kind) && row.name != "..." {
@@ -203,6 +214,9 @@ fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<Vec<Fun
         if has_twin != rows.iter().any(widens) {
             return Err(at(&format!("{name}: 'large' and parameters that widen belong together")));
         }
+        for row in rows {
+            check_length(row, rows).map_err(|text| at(&format!("{name}: {text}")))?;
+        }
         let make = |is_derived_twin: bool| Function {
             name: if is_derived_twin { format!("{name}_c") } else { name.clone() },
             chapter,
@@ -213,7 +227,7 @@ fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<Vec<Fun
                     dir: row.dir,
                     name: row.name.clone(),
                     kind: row.kind.clone(),
-                    is_array: row.is_array,
+                    is_array: row.length.is_some(),
                     c_decl: c_decl(row, kinds, is_derived_twin),
                     widens: widens(row),
                 })
@@ -227,7 +241,14 @@ fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<Vec<Fun
             functions.push(make(true));
         }
     }
-    Ok(functions)
+    Ok((title, functions))
+}
+
+/// A length is `*` (the call tells it in another way), a constant, or a parameter, perhaps after another dimension.
+fn check_length(row: &Row, rows: &[Row]) -> Result<(), String> {
+    let Some(length) = &row.length else { return Ok(()) };
+    let known = |word: &str| word == "*" || word.starts_with("MPI_MAX_") || rows.iter().any(|r| r.name == word);
+    if known(length) { Ok(()) } else { Err(format!("the length [{length}] of {} is no parameter", row.name)) }
 }
 
 /// `MPI_Wtime -> double large extra c-only no-f08 deprecated`
@@ -267,11 +288,11 @@ fn read_row(line: &str) -> Result<Row, String> {
         "inout" => Dir::InOut,
         other => return Err(format!("direction '{other}' is none of in, out, inout")),
     };
-    let (kind, is_array) = match kind.split_once('[') {
-        Some((kind, _length)) => (kind, true),
-        None => (kind, false),
+    let (kind, length) = match kind.strip_suffix(']').and_then(|k| k.split_once('[')) {
+        Some((kind, length)) => (kind, Some(length.to_string())),
+        None => (kind, None),
     };
-    Ok(Row { dir, name: name.into(), kind: kind.into(), is_array, c_decl })
+    Ok(Row { dir, name: name.into(), kind: kind.into(), length, c_decl })
 }
 
 /// The rules are told at the head of api/kinds.txt.
@@ -284,7 +305,7 @@ fn c_decl(row: &Row, kinds: &BTreeMap<String, Kind>, large: bool) -> String {
     if c_type.ends_with('*') {
         let c_type = if row.dir == Dir::In { c_type } else { c_type.trim_start_matches("const ") };
         format!("{c_type}{name}")
-    } else if row.is_array {
+    } else if row.length.is_some() {
         let const_ = if row.dir == Dir::In { "const " } else { "" };
         format!("{const_}{c_type} {name}[]")
     } else {
@@ -299,8 +320,7 @@ fn read_constants(path: &Path) -> Result<Vec<ConstantGroup>, String> {
         let at = |text: &str| format!("{}:{number}: {text}", path.display());
         if let Some(title) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
             let is_extra = title.contains("(extra)");
-            let title = title.replace(" (extra)", "");
-            groups.push(ConstantGroup { title, is_extra, constants: Vec::new() });
+            groups.push(ConstantGroup { title: title.replace(" (extra)", ""), is_extra, constants: Vec::new() });
             continue;
         }
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -318,26 +338,23 @@ fn read_types(path: &Path) -> Result<Types, String> {
         let (what, rest) = line.split_once(' ').ok_or_else(|| at("two words expected"))?;
         match what {
             "handle" => types.handles.push(rest.to_string()),
+            "enum" => types.enums.push(rest.to_string()),
+            "variable" => types.variables.push(rest.trim_end_matches(" (extra)").to_string()),
             "synonym" => {
                 let (new, old) = rest.split_once(' ').ok_or_else(|| at("two names expected"))?;
                 types.synonyms.push((new.into(), old.into()));
             }
             "callback" => {
-                let (rest, is_extra) = match rest.strip_suffix(" (extra)") {
-                    Some(rest) => (rest, true),
-                    None => (rest, false),
-                };
-                let parsed = rest.strip_suffix(')').and_then(|r| r.split_once('('));
+                let parsed = rest.trim_end_matches(" (extra)").strip_suffix(')').and_then(|r| r.split_once('('));
                 let (head, params) = parsed.ok_or_else(|| at("a prototype expected"))?;
                 let (returns, name) = head.split_once(' ').ok_or_else(|| at("a return type expected"))?;
                 types.callbacks.push(Callback {
                     returns: returns.into(),
                     name: name.into(),
                     params: params.split(", ").map(str::to_string).collect(),
-                    is_extra,
                 });
             }
-            other => return Err(at(&format!("'{other}' is none of handle, callback, synonym"))),
+            other => return Err(at(&format!("'{other}' is none of handle, enum, callback, synonym, variable"))),
         }
     }
     Ok(types)

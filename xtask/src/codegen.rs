@@ -66,7 +66,7 @@ fn write() -> Outcome {
 fn outputs() -> Result<Vec<Output>, String> {
     let api = Api::read(&root().join("api"))?;
     let bodies = gen_capi::Bodies::scan(&root().join("crates/oxmpi-capi/src/bodies"))?;
-    let mut outputs = vec![gen_header::mpi_h(&api)];
+    let mut outputs = vec![gen_header::mpi_h(&api, env!("CARGO_PKG_VERSION"))];
     outputs.extend(gen_abi::outputs(&api, &bodies)?);
     outputs.extend(gen_capi::outputs(&api, &bodies)?);
     let rust = outputs.iter_mut().filter(|o| o.path.extension().is_some_and(|e| e == "rs"));

@@ -55,7 +55,9 @@ pub fn rust_base(c_type: &str) -> String {
         "char" => "c_char".into(),
         "void" => "c_void".into(),
         "double" => "f64".into(),
-        other => other.strip_prefix("MPI_").unwrap_or(other).replace("_function", "_fn").split('_').map(capital).collect(),
+        other => {
+            other.strip_prefix("MPI_").unwrap_or(other).replace("_function", "_fn").split('_').map(capital).collect()
+        }
     }
 }
 

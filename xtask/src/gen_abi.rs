@@ -17,7 +17,9 @@ pub fn outputs(api: &Api, bodies: &Bodies) -> Result<Vec<Output>, String> {
 
 fn constants(api: &Api) -> Result<String, String> {
     let mut out = String::from(HEAD);
-    out.push_str("//! Every constant of the standard ABI. Addresses and functions with a meaning are plain numbers here.\n\n");
+    out.push_str(
+        "//! Every constant of the standard ABI. Addresses and functions with a meaning are plain numbers here.\n\n",
+    );
     out.push_str("use crate::handle::*;\nuse crate::types::*;\n\n");
     for group in &api.groups {
         let _ = writeln!(out, "// {}.", group.title);
@@ -58,7 +60,9 @@ fn error_names(api: &Api) -> String {
     let mut out = String::from("/// The name of an error class of MPI's own.\n");
     out.push_str("pub const fn error_class_name(class: i32) -> Option<&'static str> {\n    Some(match class {\n");
     let is_class = |name: &str| {
-        name == "MPI_SUCCESS" || name.starts_with("MPI_T_ERR_") || name.starts_with("MPI_ERR_") && !name.ends_with("_LASTCODE")
+        name == "MPI_SUCCESS"
+            || name.starts_with("MPI_T_ERR_")
+            || name.starts_with("MPI_ERR_") && !name.ends_with("_LASTCODE")
     };
     for constant in api.groups.iter().flat_map(|g| &g.constants).filter(|c| is_class(&c.name)) {
         let _ = writeln!(out, "        {0} => \"{0}\",", constant.name);
@@ -68,7 +72,10 @@ fn error_names(api: &Api) -> String {
 }
 
 fn handle_names(api: &Api, c_type: &str, name: &str, what: &str) -> String {
-    let mut out = format!("/// The names of {what}, each once.\npub const {name}: &[({}, &str)] = &[\n", ctype::rust_base(c_type));
+    let mut out = format!(
+        "/// The names of {what}, each once.\npub const {name}: &[({}, &str)] = &[\n",
+        ctype::rust_base(c_type)
+    );
     for constant in api.groups.iter().flat_map(|g| &g.constants).filter(|c| c.c_type == c_type) {
         let _ = writeln!(out, "    ({0}, \"{0}\"),", constant.name);
     }

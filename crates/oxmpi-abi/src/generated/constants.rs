@@ -4,196 +4,11 @@
 use crate::handle::*;
 use crate::types::*;
 
-// Reduction operations.
-pub const MPI_OP_NULL: Op = Op(0x020);
-pub const MPI_SUM: Op = Op(0x021);
-pub const MPI_MIN: Op = Op(0x022);
-pub const MPI_MAX: Op = Op(0x023);
-pub const MPI_PROD: Op = Op(0x024);
-pub const MPI_BAND: Op = Op(0x028);
-pub const MPI_BOR: Op = Op(0x029);
-pub const MPI_BXOR: Op = Op(0x02a);
-pub const MPI_LAND: Op = Op(0x030);
-pub const MPI_LOR: Op = Op(0x031);
-pub const MPI_LXOR: Op = Op(0x032);
-pub const MPI_MINLOC: Op = Op(0x038);
-pub const MPI_MAXLOC: Op = Op(0x039);
-pub const MPI_REPLACE: Op = Op(0x03c);
-pub const MPI_NO_OP: Op = Op(0x03d);
-
-// Communicators.
-pub const MPI_COMM_NULL: Comm = Comm(0x100);
-pub const MPI_COMM_WORLD: Comm = Comm(0x101);
-pub const MPI_COMM_SELF: Comm = Comm(0x102);
-
-// Groups.
-pub const MPI_GROUP_NULL: Group = Group(0x108);
-pub const MPI_GROUP_EMPTY: Group = Group(0x109);
-
-// Windows.
-pub const MPI_WIN_NULL: Win = Win(0x110);
-
-// Files.
-pub const MPI_FILE_NULL: File = File(0x118);
-
-// Sessions.
-pub const MPI_SESSION_NULL: Session = Session(0x120);
-
-// Matched messages.
-pub const MPI_MESSAGE_NULL: Message = Message(0x128);
-pub const MPI_MESSAGE_NO_PROC: Message = Message(0x129);
-
-// Info objects.
-pub const MPI_INFO_NULL: Info = Info(0x130);
-pub const MPI_INFO_ENV: Info = Info(0x131);
-
-// Error handlers.
-pub const MPI_ERRHANDLER_NULL: Errhandler = Errhandler(0x140);
-pub const MPI_ERRORS_ARE_FATAL: Errhandler = Errhandler(0x141);
-pub const MPI_ERRORS_ABORT: Errhandler = Errhandler(0x142);
-pub const MPI_ERRORS_RETURN: Errhandler = Errhandler(0x143);
-
-// Requests.
-pub const MPI_REQUEST_NULL: Request = Request(0x180);
-
-// Datatypes without a language.
-pub const MPI_DATATYPE_NULL: Datatype = Datatype(0x200);
-pub const MPI_AINT: Datatype = Datatype(0x201);
-pub const MPI_COUNT: Datatype = Datatype(0x202);
-pub const MPI_OFFSET: Datatype = Datatype(0x203);
-pub const MPI_PACKED: Datatype = Datatype(0x207);
-
-// C and C++ datatypes of the platform's sizes.
-pub const MPI_SHORT: Datatype = Datatype(0x208);
-pub const MPI_INT: Datatype = Datatype(0x209);
-pub const MPI_LONG: Datatype = Datatype(0x20a);
-pub const MPI_LONG_LONG: Datatype = Datatype(0x20b);
-pub const MPI_UNSIGNED_SHORT: Datatype = Datatype(0x20c);
-pub const MPI_UNSIGNED: Datatype = Datatype(0x20d);
-pub const MPI_UNSIGNED_LONG: Datatype = Datatype(0x20e);
-pub const MPI_UNSIGNED_LONG_LONG: Datatype = Datatype(0x20f);
-pub const MPI_FLOAT: Datatype = Datatype(0x210);
-pub const MPI_C_FLOAT_COMPLEX: Datatype = Datatype(0x212);
-pub const MPI_CXX_FLOAT_COMPLEX: Datatype = Datatype(0x213);
-pub const MPI_DOUBLE: Datatype = Datatype(0x214);
-pub const MPI_C_DOUBLE_COMPLEX: Datatype = Datatype(0x216);
-pub const MPI_CXX_DOUBLE_COMPLEX: Datatype = Datatype(0x217);
-
-// Fortran datatypes of default kinds.
-pub const MPI_LOGICAL: Datatype = Datatype(0x218);
-pub const MPI_INTEGER: Datatype = Datatype(0x219);
-pub const MPI_REAL: Datatype = Datatype(0x21a);
-pub const MPI_COMPLEX: Datatype = Datatype(0x21b);
-pub const MPI_DOUBLE_PRECISION: Datatype = Datatype(0x21c);
-pub const MPI_DOUBLE_COMPLEX: Datatype = Datatype(0x21d);
-pub const MPI_CHARACTER: Datatype = Datatype(0x21e);
-
-// C and C++ datatypes of long double.
-pub const MPI_LONG_DOUBLE: Datatype = Datatype(0x220);
-pub const MPI_C_LONG_DOUBLE_COMPLEX: Datatype = Datatype(0x224);
-pub const MPI_CXX_LONG_DOUBLE_COMPLEX: Datatype = Datatype(0x225);
-
-// Pairs for MPI_MINLOC and MPI_MAXLOC.
-pub const MPI_FLOAT_INT: Datatype = Datatype(0x228);
-pub const MPI_DOUBLE_INT: Datatype = Datatype(0x229);
-pub const MPI_LONG_INT: Datatype = Datatype(0x22a);
-pub const MPI_2INT: Datatype = Datatype(0x22b);
-pub const MPI_SHORT_INT: Datatype = Datatype(0x22c);
-pub const MPI_LONG_DOUBLE_INT: Datatype = Datatype(0x22d);
-pub const MPI_2REAL: Datatype = Datatype(0x230);
-pub const MPI_2DOUBLE_PRECISION: Datatype = Datatype(0x231);
-pub const MPI_2INTEGER: Datatype = Datatype(0x232);
-
-// Booleans and wide characters.
-pub const MPI_C_BOOL: Datatype = Datatype(0x238);
-pub const MPI_CXX_BOOL: Datatype = Datatype(0x239);
-pub const MPI_WCHAR: Datatype = Datatype(0x23c);
-
-// Datatypes of a fixed size.
-pub const MPI_INT8_T: Datatype = Datatype(0x240);
-pub const MPI_UINT8_T: Datatype = Datatype(0x241);
-pub const MPI_CHAR: Datatype = Datatype(0x243);
-pub const MPI_SIGNED_CHAR: Datatype = Datatype(0x244);
-pub const MPI_UNSIGNED_CHAR: Datatype = Datatype(0x245);
-pub const MPI_BYTE: Datatype = Datatype(0x247);
-pub const MPI_INT16_T: Datatype = Datatype(0x248);
-pub const MPI_UINT16_T: Datatype = Datatype(0x249);
-pub const MPI_INT32_T: Datatype = Datatype(0x250);
-pub const MPI_UINT32_T: Datatype = Datatype(0x251);
-pub const MPI_INT64_T: Datatype = Datatype(0x258);
-pub const MPI_UINT64_T: Datatype = Datatype(0x259);
-
-// Optional Fortran datatypes of a fixed size.
-pub const MPI_LOGICAL1: Datatype = Datatype(0x2c0);
-pub const MPI_INTEGER1: Datatype = Datatype(0x2c1);
-pub const MPI_LOGICAL2: Datatype = Datatype(0x2c8);
-pub const MPI_INTEGER2: Datatype = Datatype(0x2c9);
-pub const MPI_REAL2: Datatype = Datatype(0x2ca);
-pub const MPI_LOGICAL4: Datatype = Datatype(0x2d0);
-pub const MPI_INTEGER4: Datatype = Datatype(0x2d1);
-pub const MPI_REAL4: Datatype = Datatype(0x2d2);
-pub const MPI_COMPLEX4: Datatype = Datatype(0x2d3);
-pub const MPI_LOGICAL8: Datatype = Datatype(0x2d8);
-pub const MPI_INTEGER8: Datatype = Datatype(0x2d9);
-pub const MPI_REAL8: Datatype = Datatype(0x2da);
-pub const MPI_COMPLEX8: Datatype = Datatype(0x2db);
-pub const MPI_LOGICAL16: Datatype = Datatype(0x2e0);
-pub const MPI_INTEGER16: Datatype = Datatype(0x2e1);
-pub const MPI_REAL16: Datatype = Datatype(0x2e2);
-pub const MPI_COMPLEX16: Datatype = Datatype(0x2e3);
-pub const MPI_COMPLEX32: Datatype = Datatype(0x2eb);
-
-// Addresses with a meaning.
-pub const MPI_BOTTOM: usize = 0;
-pub const MPI_IN_PLACE: usize = 1;
-pub const MPI_BUFFER_AUTOMATIC: usize = 2;
-
-// Empty or ignored arguments.
-pub const MPI_ARGV_NULL: usize = 0;
-pub const MPI_ARGVS_NULL: usize = 0;
-pub const MPI_ERRCODES_IGNORE: usize = 0;
-pub const MPI_STATUS_IGNORE: usize = 0;
-pub const MPI_STATUSES_IGNORE: usize = 0;
-pub const MPI_UNWEIGHTED: usize = 10;
-pub const MPI_WEIGHTS_EMPTY: usize = 11;
-
-// Tools: null handles.
-pub const MPI_T_ENUM_NULL: TEnum = TEnum(0);
-pub const MPI_T_CVAR_HANDLE_NULL: TCvarHandle = TCvarHandle(0);
-pub const MPI_T_PVAR_SESSION_NULL: TPvarSession = TPvarSession(0);
-pub const MPI_T_PVAR_HANDLE_NULL: TPvarHandle = TPvarHandle(0);
-pub const MPI_T_PVAR_ALL_HANDLES: TPvarHandle = TPvarHandle(1);
-
 // Versions.
 pub const MPI_VERSION: i32 = 5;
 pub const MPI_SUBVERSION: i32 = 0;
 pub const MPI_ABI_VERSION: i32 = 1;
 pub const MPI_ABI_SUBVERSION: i32 = 0;
-
-// Second names.
-pub const MPI_LONG_LONG_INT: Datatype = MPI_LONG_LONG;
-pub const MPI_C_COMPLEX: Datatype = MPI_C_FLOAT_COMPLEX;
-
-// Lengths of strings, with the NUL.
-pub const MPI_MAX_DATAREP_STRING: i32 = 128;
-pub const MPI_MAX_ERROR_STRING: i32 = 512;
-pub const MPI_MAX_INFO_KEY: i32 = 256;
-pub const MPI_MAX_INFO_VAL: i32 = 1024;
-pub const MPI_MAX_LIBRARY_VERSION_STRING: i32 = 8192;
-pub const MPI_MAX_OBJECT_NAME: i32 = 128;
-pub const MPI_MAX_PORT_NAME: i32 = 1024;
-pub const MPI_MAX_PROCESSOR_NAME: i32 = 256;
-pub const MPI_MAX_STRINGTAG_LEN: i32 = 1024;
-pub const MPI_MAX_PSET_NAME_LEN: i32 = 1024;
-
-// Room that a buffered send needs beside its data.
-pub const MPI_BSEND_OVERHEAD: i32 = 512;
-
-// A status as an array of Fortran integers.
-pub const MPI_F_STATUS_SIZE: i32 = 8;
-pub const MPI_F_SOURCE: i32 = 0;
-pub const MPI_F_TAG: i32 = 1;
-pub const MPI_F_ERROR: i32 = 2;
 
 // Error classes.
 pub const MPI_SUCCESS: i32 = 0;
@@ -282,6 +97,184 @@ pub const MPI_T_ERR_PVAR_NO_ATOMIC: i32 = 1018;
 
 // The last error code of MPI's own.
 pub const MPI_ERR_LASTCODE: i32 = 16383;
+
+// Communicators.
+pub const MPI_COMM_NULL: Comm = Comm(0x100);
+pub const MPI_COMM_WORLD: Comm = Comm(0x101);
+pub const MPI_COMM_SELF: Comm = Comm(0x102);
+
+// Groups.
+pub const MPI_GROUP_NULL: Group = Group(0x108);
+pub const MPI_GROUP_EMPTY: Group = Group(0x109);
+
+// Requests.
+pub const MPI_REQUEST_NULL: Request = Request(0x180);
+
+// Matched messages.
+pub const MPI_MESSAGE_NULL: Message = Message(0x128);
+pub const MPI_MESSAGE_NO_PROC: Message = Message(0x129);
+
+// Info objects.
+pub const MPI_INFO_NULL: Info = Info(0x130);
+pub const MPI_INFO_ENV: Info = Info(0x131);
+
+// Error handlers.
+pub const MPI_ERRHANDLER_NULL: Errhandler = Errhandler(0x140);
+pub const MPI_ERRORS_ARE_FATAL: Errhandler = Errhandler(0x141);
+pub const MPI_ERRORS_ABORT: Errhandler = Errhandler(0x142);
+pub const MPI_ERRORS_RETURN: Errhandler = Errhandler(0x143);
+
+// Sessions.
+pub const MPI_SESSION_NULL: Session = Session(0x120);
+
+// Windows.
+pub const MPI_WIN_NULL: Win = Win(0x110);
+
+// Files.
+pub const MPI_FILE_NULL: File = File(0x118);
+
+// Reduction operations.
+pub const MPI_OP_NULL: Op = Op(0x020);
+pub const MPI_SUM: Op = Op(0x021);
+pub const MPI_MIN: Op = Op(0x022);
+pub const MPI_MAX: Op = Op(0x023);
+pub const MPI_PROD: Op = Op(0x024);
+pub const MPI_BAND: Op = Op(0x028);
+pub const MPI_BOR: Op = Op(0x029);
+pub const MPI_BXOR: Op = Op(0x02a);
+pub const MPI_LAND: Op = Op(0x030);
+pub const MPI_LOR: Op = Op(0x031);
+pub const MPI_LXOR: Op = Op(0x032);
+pub const MPI_MINLOC: Op = Op(0x038);
+pub const MPI_MAXLOC: Op = Op(0x039);
+pub const MPI_REPLACE: Op = Op(0x03c);
+pub const MPI_NO_OP: Op = Op(0x03d);
+
+// Datatypes without a language.
+pub const MPI_DATATYPE_NULL: Datatype = Datatype(0x200);
+pub const MPI_AINT: Datatype = Datatype(0x201);
+pub const MPI_COUNT: Datatype = Datatype(0x202);
+pub const MPI_OFFSET: Datatype = Datatype(0x203);
+pub const MPI_PACKED: Datatype = Datatype(0x207);
+
+// C and C++ datatypes of the platform's sizes.
+pub const MPI_SHORT: Datatype = Datatype(0x208);
+pub const MPI_INT: Datatype = Datatype(0x209);
+pub const MPI_LONG: Datatype = Datatype(0x20a);
+pub const MPI_LONG_LONG: Datatype = Datatype(0x20b);
+pub const MPI_UNSIGNED_SHORT: Datatype = Datatype(0x20c);
+pub const MPI_UNSIGNED: Datatype = Datatype(0x20d);
+pub const MPI_UNSIGNED_LONG: Datatype = Datatype(0x20e);
+pub const MPI_UNSIGNED_LONG_LONG: Datatype = Datatype(0x20f);
+pub const MPI_FLOAT: Datatype = Datatype(0x210);
+pub const MPI_C_FLOAT_COMPLEX: Datatype = Datatype(0x212);
+pub const MPI_CXX_FLOAT_COMPLEX: Datatype = Datatype(0x213);
+pub const MPI_DOUBLE: Datatype = Datatype(0x214);
+pub const MPI_C_DOUBLE_COMPLEX: Datatype = Datatype(0x216);
+pub const MPI_CXX_DOUBLE_COMPLEX: Datatype = Datatype(0x217);
+
+// C and C++ datatypes of long double.
+pub const MPI_LONG_DOUBLE: Datatype = Datatype(0x220);
+pub const MPI_C_LONG_DOUBLE_COMPLEX: Datatype = Datatype(0x224);
+pub const MPI_CXX_LONG_DOUBLE_COMPLEX: Datatype = Datatype(0x225);
+
+// Booleans and wide characters.
+pub const MPI_C_BOOL: Datatype = Datatype(0x238);
+pub const MPI_CXX_BOOL: Datatype = Datatype(0x239);
+pub const MPI_WCHAR: Datatype = Datatype(0x23c);
+
+// Datatypes of a fixed size.
+pub const MPI_INT8_T: Datatype = Datatype(0x240);
+pub const MPI_UINT8_T: Datatype = Datatype(0x241);
+pub const MPI_CHAR: Datatype = Datatype(0x243);
+pub const MPI_SIGNED_CHAR: Datatype = Datatype(0x244);
+pub const MPI_UNSIGNED_CHAR: Datatype = Datatype(0x245);
+pub const MPI_BYTE: Datatype = Datatype(0x247);
+pub const MPI_INT16_T: Datatype = Datatype(0x248);
+pub const MPI_UINT16_T: Datatype = Datatype(0x249);
+pub const MPI_INT32_T: Datatype = Datatype(0x250);
+pub const MPI_UINT32_T: Datatype = Datatype(0x251);
+pub const MPI_INT64_T: Datatype = Datatype(0x258);
+pub const MPI_UINT64_T: Datatype = Datatype(0x259);
+
+// Second names.
+pub const MPI_LONG_LONG_INT: Datatype = MPI_LONG_LONG;
+pub const MPI_C_COMPLEX: Datatype = MPI_C_FLOAT_COMPLEX;
+
+// Pairs for MPI_MINLOC and MPI_MAXLOC.
+pub const MPI_FLOAT_INT: Datatype = Datatype(0x228);
+pub const MPI_DOUBLE_INT: Datatype = Datatype(0x229);
+pub const MPI_LONG_INT: Datatype = Datatype(0x22a);
+pub const MPI_2INT: Datatype = Datatype(0x22b);
+pub const MPI_SHORT_INT: Datatype = Datatype(0x22c);
+pub const MPI_LONG_DOUBLE_INT: Datatype = Datatype(0x22d);
+pub const MPI_2REAL: Datatype = Datatype(0x230);
+pub const MPI_2DOUBLE_PRECISION: Datatype = Datatype(0x231);
+pub const MPI_2INTEGER: Datatype = Datatype(0x232);
+
+// Fortran datatypes of default kinds.
+pub const MPI_LOGICAL: Datatype = Datatype(0x218);
+pub const MPI_INTEGER: Datatype = Datatype(0x219);
+pub const MPI_REAL: Datatype = Datatype(0x21a);
+pub const MPI_COMPLEX: Datatype = Datatype(0x21b);
+pub const MPI_DOUBLE_PRECISION: Datatype = Datatype(0x21c);
+pub const MPI_DOUBLE_COMPLEX: Datatype = Datatype(0x21d);
+pub const MPI_CHARACTER: Datatype = Datatype(0x21e);
+
+// Optional Fortran datatypes of a fixed size.
+pub const MPI_LOGICAL1: Datatype = Datatype(0x2c0);
+pub const MPI_INTEGER1: Datatype = Datatype(0x2c1);
+pub const MPI_LOGICAL2: Datatype = Datatype(0x2c8);
+pub const MPI_INTEGER2: Datatype = Datatype(0x2c9);
+pub const MPI_REAL2: Datatype = Datatype(0x2ca);
+pub const MPI_LOGICAL4: Datatype = Datatype(0x2d0);
+pub const MPI_INTEGER4: Datatype = Datatype(0x2d1);
+pub const MPI_REAL4: Datatype = Datatype(0x2d2);
+pub const MPI_COMPLEX4: Datatype = Datatype(0x2d3);
+pub const MPI_LOGICAL8: Datatype = Datatype(0x2d8);
+pub const MPI_INTEGER8: Datatype = Datatype(0x2d9);
+pub const MPI_REAL8: Datatype = Datatype(0x2da);
+pub const MPI_COMPLEX8: Datatype = Datatype(0x2db);
+pub const MPI_LOGICAL16: Datatype = Datatype(0x2e0);
+pub const MPI_INTEGER16: Datatype = Datatype(0x2e1);
+pub const MPI_REAL16: Datatype = Datatype(0x2e2);
+pub const MPI_COMPLEX16: Datatype = Datatype(0x2e3);
+pub const MPI_COMPLEX32: Datatype = Datatype(0x2eb);
+
+// Addresses with a meaning.
+pub const MPI_BOTTOM: usize = 0;
+pub const MPI_IN_PLACE: usize = 1;
+pub const MPI_BUFFER_AUTOMATIC: usize = 2;
+
+// Empty or ignored arguments.
+pub const MPI_ARGV_NULL: usize = 0;
+pub const MPI_ARGVS_NULL: usize = 0;
+pub const MPI_ERRCODES_IGNORE: usize = 0;
+pub const MPI_STATUS_IGNORE: usize = 0;
+pub const MPI_STATUSES_IGNORE: usize = 0;
+pub const MPI_UNWEIGHTED: usize = 10;
+pub const MPI_WEIGHTS_EMPTY: usize = 11;
+
+// Lengths of strings.
+pub const MPI_MAX_DATAREP_STRING: i32 = 128;
+pub const MPI_MAX_ERROR_STRING: i32 = 512;
+pub const MPI_MAX_INFO_KEY: i32 = 256;
+pub const MPI_MAX_INFO_VAL: i32 = 1024;
+pub const MPI_MAX_LIBRARY_VERSION_STRING: i32 = 8192;
+pub const MPI_MAX_OBJECT_NAME: i32 = 128;
+pub const MPI_MAX_PORT_NAME: i32 = 1024;
+pub const MPI_MAX_PROCESSOR_NAME: i32 = 256;
+pub const MPI_MAX_STRINGTAG_LEN: i32 = 1024;
+pub const MPI_MAX_PSET_NAME_LEN: i32 = 1024;
+
+// Room that a buffered send needs beside its data.
+pub const MPI_BSEND_OVERHEAD: i32 = 512;
+
+// A status as an array of Fortran integers.
+pub const MPI_F_STATUS_SIZE: i32 = 8;
+pub const MPI_F_SOURCE: i32 = 0;
+pub const MPI_F_TAG: i32 = 1;
+pub const MPI_F_ERROR: i32 = 2;
 
 // Access modes of files.
 pub const MPI_MODE_APPEND: i32 = 1;
@@ -402,6 +395,34 @@ pub const MPI_WIN_SIZE: i32 = 603;
 pub const MPI_WIN_CREATE_FLAVOR: i32 = 604;
 pub const MPI_WIN_MODEL: i32 = 605;
 
+// Offsets with a meaning.
+pub const MPI_DISPLACEMENT_CURRENT: Offset = -1;
+
+// Predefined attribute functions.
+pub const MPI_NULL_COPY_FN: usize = 0x0;
+pub const MPI_DUP_FN: usize = 0x1;
+pub const MPI_NULL_DELETE_FN: usize = 0x0;
+pub const MPI_COMM_NULL_COPY_FN: usize = 0x0;
+pub const MPI_COMM_DUP_FN: usize = 0x1;
+pub const MPI_COMM_NULL_DELETE_FN: usize = 0x0;
+pub const MPI_TYPE_NULL_COPY_FN: usize = 0x0;
+pub const MPI_TYPE_DUP_FN: usize = 0x1;
+pub const MPI_TYPE_NULL_DELETE_FN: usize = 0x0;
+pub const MPI_WIN_NULL_COPY_FN: usize = 0x0;
+pub const MPI_WIN_DUP_FN: usize = 0x1;
+pub const MPI_WIN_NULL_DELETE_FN: usize = 0x0;
+
+// Predefined conversion functions.
+pub const MPI_CONVERSION_FN_NULL: usize = 0x0;
+pub const MPI_CONVERSION_FN_NULL_C: usize = 0x0;
+
+// Tools: null handles.
+pub const MPI_T_ENUM_NULL: TEnum = TEnum(0);
+pub const MPI_T_CVAR_HANDLE_NULL: TCvarHandle = TCvarHandle(0);
+pub const MPI_T_PVAR_SESSION_NULL: TPvarSession = TPvarSession(0);
+pub const MPI_T_PVAR_HANDLE_NULL: TPvarHandle = TPvarHandle(0);
+pub const MPI_T_PVAR_ALL_HANDLES: TPvarHandle = TPvarHandle(1);
+
 // Tools: what a callback may rely on.
 pub const MPI_T_CB_REQUIRE_NONE: TCbSafety = 0;
 pub const MPI_T_CB_REQUIRE_MPI_RESTRICTED: TCbSafety = 3;
@@ -458,28 +479,7 @@ pub const MPI_T_PVAR_CLASS_AGGREGATE: i32 = 8;
 pub const MPI_T_PVAR_CLASS_TIMER: i32 = 9;
 pub const MPI_T_PVAR_CLASS_GENERIC: i32 = 10;
 
-// Offsets with a meaning.
-pub const MPI_DISPLACEMENT_CURRENT: Offset = -1;
-
-// Predefined attribute functions.
-pub const MPI_NULL_COPY_FN: usize = 0x0;
-pub const MPI_DUP_FN: usize = 0x1;
-pub const MPI_NULL_DELETE_FN: usize = 0x0;
-pub const MPI_COMM_NULL_COPY_FN: usize = 0x0;
-pub const MPI_COMM_DUP_FN: usize = 0x1;
-pub const MPI_COMM_NULL_DELETE_FN: usize = 0x0;
-pub const MPI_TYPE_NULL_COPY_FN: usize = 0x0;
-pub const MPI_TYPE_DUP_FN: usize = 0x1;
-pub const MPI_TYPE_NULL_DELETE_FN: usize = 0x0;
-pub const MPI_WIN_NULL_COPY_FN: usize = 0x0;
-pub const MPI_WIN_DUP_FN: usize = 0x1;
-pub const MPI_WIN_NULL_DELETE_FN: usize = 0x0;
-
-// Predefined conversion functions.
-pub const MPI_CONVERSION_FN_NULL: usize = 0x0;
-pub const MPI_CONVERSION_FN_NULL_C: usize = 0x0;
-
-// Removed datatypes: values in the range of predefined handles that the ABI does not assign.
+// Removed datatypes: handles from the predefined range that the ABI leaves free.
 pub const MPI_LB: Datatype = Datatype(0x3f0);
 pub const MPI_UB: Datatype = Datatype(0x3f1);
 
@@ -597,25 +597,9 @@ pub const DATATYPE_NAMES: &[(Datatype, &str)] = &[
     (MPI_DOUBLE, "MPI_DOUBLE"),
     (MPI_C_DOUBLE_COMPLEX, "MPI_C_DOUBLE_COMPLEX"),
     (MPI_CXX_DOUBLE_COMPLEX, "MPI_CXX_DOUBLE_COMPLEX"),
-    (MPI_LOGICAL, "MPI_LOGICAL"),
-    (MPI_INTEGER, "MPI_INTEGER"),
-    (MPI_REAL, "MPI_REAL"),
-    (MPI_COMPLEX, "MPI_COMPLEX"),
-    (MPI_DOUBLE_PRECISION, "MPI_DOUBLE_PRECISION"),
-    (MPI_DOUBLE_COMPLEX, "MPI_DOUBLE_COMPLEX"),
-    (MPI_CHARACTER, "MPI_CHARACTER"),
     (MPI_LONG_DOUBLE, "MPI_LONG_DOUBLE"),
     (MPI_C_LONG_DOUBLE_COMPLEX, "MPI_C_LONG_DOUBLE_COMPLEX"),
     (MPI_CXX_LONG_DOUBLE_COMPLEX, "MPI_CXX_LONG_DOUBLE_COMPLEX"),
-    (MPI_FLOAT_INT, "MPI_FLOAT_INT"),
-    (MPI_DOUBLE_INT, "MPI_DOUBLE_INT"),
-    (MPI_LONG_INT, "MPI_LONG_INT"),
-    (MPI_2INT, "MPI_2INT"),
-    (MPI_SHORT_INT, "MPI_SHORT_INT"),
-    (MPI_LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT"),
-    (MPI_2REAL, "MPI_2REAL"),
-    (MPI_2DOUBLE_PRECISION, "MPI_2DOUBLE_PRECISION"),
-    (MPI_2INTEGER, "MPI_2INTEGER"),
     (MPI_C_BOOL, "MPI_C_BOOL"),
     (MPI_CXX_BOOL, "MPI_CXX_BOOL"),
     (MPI_WCHAR, "MPI_WCHAR"),
@@ -631,6 +615,22 @@ pub const DATATYPE_NAMES: &[(Datatype, &str)] = &[
     (MPI_UINT32_T, "MPI_UINT32_T"),
     (MPI_INT64_T, "MPI_INT64_T"),
     (MPI_UINT64_T, "MPI_UINT64_T"),
+    (MPI_FLOAT_INT, "MPI_FLOAT_INT"),
+    (MPI_DOUBLE_INT, "MPI_DOUBLE_INT"),
+    (MPI_LONG_INT, "MPI_LONG_INT"),
+    (MPI_2INT, "MPI_2INT"),
+    (MPI_SHORT_INT, "MPI_SHORT_INT"),
+    (MPI_LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT"),
+    (MPI_2REAL, "MPI_2REAL"),
+    (MPI_2DOUBLE_PRECISION, "MPI_2DOUBLE_PRECISION"),
+    (MPI_2INTEGER, "MPI_2INTEGER"),
+    (MPI_LOGICAL, "MPI_LOGICAL"),
+    (MPI_INTEGER, "MPI_INTEGER"),
+    (MPI_REAL, "MPI_REAL"),
+    (MPI_COMPLEX, "MPI_COMPLEX"),
+    (MPI_DOUBLE_PRECISION, "MPI_DOUBLE_PRECISION"),
+    (MPI_DOUBLE_COMPLEX, "MPI_DOUBLE_COMPLEX"),
+    (MPI_CHARACTER, "MPI_CHARACTER"),
     (MPI_LOGICAL1, "MPI_LOGICAL1"),
     (MPI_INTEGER1, "MPI_INTEGER1"),
     (MPI_LOGICAL2, "MPI_LOGICAL2"),

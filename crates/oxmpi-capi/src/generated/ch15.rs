@@ -1925,7 +1925,7 @@ pub unsafe extern "C" fn MPI_Register_datarep(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarep, On::World)
+    unsupported(Fun::RegisterDatarep, On::File(MPI_FILE_NULL))
 }
 
 /// # Safety
@@ -1938,7 +1938,7 @@ pub unsafe extern "C" fn PMPI_Register_datarep(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarep, On::World)
+    unsupported(Fun::RegisterDatarep, On::File(MPI_FILE_NULL))
 }
 
 /// # Safety
@@ -1951,7 +1951,7 @@ pub unsafe extern "C" fn MPI_Register_datarep_c(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarepC, On::World)
+    unsupported(Fun::RegisterDatarepC, On::File(MPI_FILE_NULL))
 }
 
 /// # Safety
@@ -1964,5 +1964,5 @@ pub unsafe extern "C" fn PMPI_Register_datarep_c(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarepC, On::World)
+    unsupported(Fun::RegisterDatarepC, On::File(MPI_FILE_NULL))
 }
