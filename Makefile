@@ -1,0 +1,76 @@
+# OxMPI's commands. `make demo` shows it working; `make test` is what a change must pass (.ci/run).
+# Everything that they write is in build/ and in cargo's target folder.
+
+PREFIX ?= $(HOME)/.local/oxmpi
+
+STAGE  := build/prefix
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# Where rustup puts cargo, for a shell that was started before it was installed.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+.PHONY: help demo test install bench clean
+.PHONY: deps test-deps stage lint unit loom programs wrappers
+
+help:
+	@echo 'make demo                 build, and run the examples under mpirun'
+	@echo 'make test                 all checks and tests'
+	@echo 'make install PREFIX=...   install (default: $(PREFIX))'
+	@echo 'make bench                measure, against other MPI libraries where they are installed'
+	@echo 'make clean                remove what the others wrote'
+	@echo 'Parts of make test: lint unit loom programs wrappers'
+
+demo: stage
+	@scripts/demo $(STAGE) build/demo
+
+# One after the other, also under make -j: the tests measure time and load the machine by themselves.
+test: test-deps
+	@for part in lint unit loom programs wrappers; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@echo 'All tests passed.'
+
+install: deps
+	cargo xtask install --prefix '$(PREFIX)'
+	@echo "To use it, put it on your PATH:  export PATH=\"$$(cd '$(PREFIX)' && pwd)/bin:\$$PATH\""
+
+bench: stage
+	bench/run --prefix $(STAGE)
+
+clean:
+	rm -rf build
+	cargo clean
+
+deps:
+	@scripts/deps build
+
+test-deps:
+	@scripts/deps test
+
+# An installation for the other targets to use.
+stage: deps
+	cargo xtask install --prefix $(STAGE)
+
+# Format, warnings, and the rules of the repository.
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo xtask tidy
+
+# The tests written in Rust.
+unit:
+	cargo test --workspace --quiet
+
+# The lock-free parts, in every interleaving. In a target folder of its own, because the flag concerns every crate.
+loom: export RUSTFLAGS := --cfg loom
+loom: export CARGO_PROFILE_RELEASE_LTO := off
+loom: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
+loom:
+	cargo test --package oxmpi-base --release --target-dir $(TARGET)/loom --quiet loom
+
+# The tests written in C and C++, with the installation's own wrappers and mpirun.
+programs: stage
+	cargo xtask test-programs --prefix $(STAGE)
+
+# The installation as build systems see it.
+wrappers: stage
+	tests/wrappers/run $(STAGE) build/tests-wrappers
+	tests/cmake/run $(STAGE) build/tests-cmake
