@@ -436,7 +436,7 @@ mod tests {
         let mut live = 0;
         for step in 0..1_000_000_u64 {
             // Drift between growing and shrinking phases.
-            let insert = random(100) < if step / 5000 % 2 == 0 { 60 } else { 35 };
+            let insert = random(100) < if (step / 5000) & 1 == 0 { 60 } else { 35 };
             if insert || known.is_empty() {
                 let handle = table.insert(step);
                 assert!(model.insert(handle, Some(step)).is_none(), "seed {seed:#x} step {step}: handle given twice");

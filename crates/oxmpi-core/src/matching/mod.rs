@@ -17,8 +17,7 @@ mod unexpected;
 pub use posted::{PostedId, PostedQueue};
 pub use unexpected::{MessageId, UnexpectedQueue};
 
-pub const ANY_SOURCE: i32 = -1;
-pub const ANY_TAG: i32 = -2;
+pub use oxmpi_abi::constants::{MPI_ANY_SOURCE as ANY_SOURCE, MPI_ANY_TAG as ANY_TAG};
 
 /// What a message says of itself. `source` is a rank, 0 or more. A tag of 0 or more is the user's; negative ones
 /// are the library's own (never [`ANY_TAG`]).

@@ -42,7 +42,7 @@ const RUNS: [(u64, u64, u64, u64); 5] =
 
 /// The share of insertions drifts, so that the queues fill, empty and fill again.
 fn inserting(step: u64, random: &mut Random) -> bool {
-    random.chance(if step / 3000 % 2 == 0 { 55 } else { 42 })
+    random.chance(if (step / 3000) & 1 == 0 { 55 } else { 42 })
 }
 
 #[test]
