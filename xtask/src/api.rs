@@ -31,8 +31,6 @@ pub struct Function {
     pub params: Vec<Param>,
     /// Set on a twin that was derived from its small form.
     pub is_derived_twin: bool,
-    /// Has a derived twin.
-    pub has_twin: bool,
     /// Not among the functions of the standard ABI: removed from MPI, or left out of the ABI.
     pub is_extra: bool,
 }
@@ -103,15 +101,11 @@ impl Function {
     }
 
     /// `int MPI_Send(const void *buf, …)`, as the standard prints it.
+    #[cfg(test)]
     pub fn prototype(&self) -> String {
-        self.prototype_as(&self.name)
-    }
-
-    /// The prototype under another name, for the profiling interface.
-    pub fn prototype_as(&self, name: &str) -> String {
         let params: Vec<&str> = self.params.iter().map(|p| p.c_decl.as_str()).collect();
         let params = if params.is_empty() { "void".to_string() } else { params.join(", ") };
-        format!("{} {name}({params})", self.returns)
+        format!("{} {}({params})", self.returns, self.name)
     }
 }
 
@@ -233,7 +227,6 @@ fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<(String
                 })
                 .collect(),
             is_derived_twin,
-            has_twin,
             is_extra: flags.contains("extra"),
         };
         functions.push(make(false));

@@ -2,7 +2,7 @@
 //! disk is not what would be written, so that a stale one cannot be committed unnoticed.
 
 use crate::api::Api;
-use crate::{Outcome, gen_abi, gen_capi, gen_header, root};
+use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_header, root};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -66,7 +66,7 @@ fn write() -> Outcome {
 fn outputs() -> Result<Vec<Output>, String> {
     let api = Api::read(&root().join("api"))?;
     let bodies = gen_capi::Bodies::scan(&root().join("crates/oxmpi-capi/src/bodies"))?;
-    let mut outputs = vec![gen_header::mpi_h(&api, env!("CARGO_PKG_VERSION"))];
+    let mut outputs = vec![gen_header::mpi_h(&api, env!("CARGO_PKG_VERSION")), gen_abi_test::output(&api)];
     outputs.extend(gen_abi::outputs(&api, &bodies)?);
     outputs.extend(gen_capi::outputs(&api, &bodies)?);
     let rust = outputs.iter_mut().filter(|o| o.path.extension().is_some_and(|e| e == "rs"));

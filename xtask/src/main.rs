@@ -1,14 +1,17 @@
 //! The project's own commands: `cargo xtask <command>`. Each lives in a module of its own, a function from its
 //! arguments to a result; this file only chooses.
 
+mod abi;
 mod api;
 mod codegen;
 mod ctype;
 mod gen_abi;
+mod gen_abi_test;
 mod gen_capi;
 mod gen_header;
 mod install;
 mod suite;
+mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,6 +24,8 @@ type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
     ("codegen", "write the files that follow from api/; with --check, fail when one is stale", codegen::run),
+    ("tidy", "dependency direction, fresh generated files, length of files, forbidden unsafe code", tidy::run),
+    ("abi", "check mpi.h from C and C++, and the symbols of a library: [path of libmpi_abi.so]", abi::run),
     ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),
     ("test-programs", "compile and run tests/programs with an installation; see --help", suite::run),
 ];
