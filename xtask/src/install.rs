@@ -75,14 +75,14 @@ impl Options {
         let mut profile = "release".to_owned();
         let mut args = args.iter();
         while let Some(arg) = args.next() {
-            let mut value = || args.next().cloned().ok_or_else(|| format!("install: {arg} needs a value"));
+            let mut value = || args.next().cloned().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "--prefix" => prefix = Some(value()?),
                 "--profile" => profile = value()?,
-                _ => return Err(format!("install: unknown argument `{arg}`; it takes --prefix P and --profile NAME")),
+                _ => return Err(format!("unknown argument `{arg}`; it takes --prefix P and --profile NAME")),
             }
         }
-        let prefix = prefix.ok_or("install: --prefix P is missing: the folder to install into")?;
+        let prefix = prefix.ok_or("--prefix P is missing: the folder to install into")?;
         let prefix = std::path::absolute(&prefix).map_err(|error| format!("{prefix}: {error}"))?;
         Ok(Options { prefix, profile })
     }

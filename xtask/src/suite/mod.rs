@@ -20,10 +20,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use header::Header;
 use job::{Job, Outcome};
 
+/// After so many failures at one size, a program is not run again at that size.
+const ENOUGH_FAILURES: usize = 3;
+
 const HELP: &str = "\
 cargo xtask test-programs [FILTER…] [OPTIONS]
   FILTER         only programs whose path under tests/programs contains one of these
   --prefix P     the installation to test (default: build/prefix)
+  --build B      where the binaries go (default: build/tests); runs at the same time need one each
   --repeat N     run each program N times at each size
   -j N           run N programs at a time (default: 1; a run at many ranks loads the machine already)
   --list         print the programs and their sizes, and run nothing";
@@ -48,7 +52,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
     match total.failed {
         0 if total.passed == 0 => Err("no test program ran".to_owned()),
         0 => Ok(()),
-        _ => Err(format!("{} of {} runs of test programs failed", total.failed, total.failed + total.passed)),
+        // That line is the last word; people and scripts look for it at the end.
+        _ => std::process::exit(1),
     }
 }
 
@@ -77,25 +82,27 @@ impl Options {
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
-            let mut value = || args.next().cloned().ok_or_else(|| format!("test-programs: {arg} needs a value"));
+            let mut value = || args.next().cloned().ok_or_else(|| format!("{arg} needs a value"));
             let number = |text: String| match text.parse() {
                 Ok(number) if number > 0 => Ok(number),
-                _ => Err(format!("test-programs: {arg} needs a number above 0, not `{text}`")),
+                _ => Err(format!("{arg} needs a number above 0, not `{text}`")),
             };
             match arg.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--prefix" => options.prefix = PathBuf::from(value()?),
+                "--build" => options.build = PathBuf::from(value()?),
                 "--repeat" => options.repeat = number(value()?)?,
                 "-j" => options.jobs = number(value()?)?,
                 "--list" => options.list = true,
                 option if option.starts_with('-') => {
-                    return Err(format!("test-programs: unknown option `{option}`\n{HELP}"));
+                    return Err(format!("unknown option `{option}`\n{HELP}"));
                 }
                 filter => options.filters.push(filter.to_owned()),
             }
         }
-        options.prefix =
-            std::path::absolute(&options.prefix).map_err(|error| format!("{}: {error}", options.prefix.display()))?;
+        for path in [&mut options.prefix, &mut options.build] {
+            *path = std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
         Ok(Some(options))
     }
 }
@@ -125,7 +132,7 @@ struct Suite {
 impl Suite {
     fn new(options: Options) -> Result<Suite, String> {
         for tool in ["bin/mpirun", "bin/mpicc"] {
-            if !options.prefix.join(tool).exists() {
+            if !options.list && !options.prefix.join(tool).exists() {
                 let prefix = options.prefix.display();
                 return Err(format!(
                     "there is no {tool} in {prefix}; install there first: cargo xtask install --prefix {prefix}"
@@ -182,20 +189,25 @@ impl Suite {
         }
         let begin = Instant::now();
         for (ranks, args) in header.runs() {
-            let mut first_failure = None;
+            let mut failures = Vec::new();
             for turn in 0..self.options.repeat {
                 let job = Job { suite: &self.mark, options: &self.options, program, binary, header, ranks, args, turn };
                 match job.run() {
                     Outcome::Passed => total.passed += 1,
-                    Outcome::Failed(report) => {
-                        total.failed += 1;
-                        // One report a size: in a soak run the hundredth is no news.
-                        first_failure.get_or_insert(report);
-                    }
+                    Outcome::Failed(report) => failures.push((turn, report)),
+                }
+                // In a soak run the hundredth failure is no news, and each may be a timeout.
+                if failures.len() == ENOUGH_FAILURES {
+                    break;
                 }
             }
-            if let Some(report) = first_failure {
-                println!("FAIL {} at {ranks} ranks: {report}", program.name);
+            total.failed += failures.len();
+            if let Some((turn, report)) = failures.first() {
+                let which = match self.options.repeat {
+                    1 => String::new(),
+                    _ => format!(" (turn {}, the first of {} failures)", turn + 1, failures.len()),
+                };
+                println!("FAIL {} at {ranks} ranks{which}: {report}", program.name);
             }
         }
         if total.failed == 0 {
