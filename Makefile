@@ -10,7 +10,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .PHONY: help demo test install bench clean
-.PHONY: deps test-deps stage lint unit loom programs wrappers
+.PHONY: deps test-deps stage lint unit loom abi programs wrappers
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -18,14 +18,14 @@ help:
 	@echo 'make install PREFIX=...   install (default: $(PREFIX))'
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make clean                remove what the others wrote'
-	@echo 'Parts of make test: lint unit loom programs wrappers'
+	@echo 'Parts of make test: lint unit loom abi programs wrappers'
 
 demo: stage
 	@scripts/demo $(STAGE) build/demo
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom programs wrappers; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi programs wrappers; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 install: deps
@@ -65,6 +65,10 @@ loom: export CARGO_PROFILE_RELEASE_LTO := off
 loom: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 loom:
 	cargo test --package oxmpi-base --release --target-dir $(TARGET)/loom --quiet loom
+
+# mpi.h as compilers see it, and the symbols of the library.
+abi: stage
+	cargo xtask abi $(STAGE)/lib/libmpi_abi.so.1
 
 # The tests written in C and C++, with the installation's own wrappers and mpirun.
 programs: stage
