@@ -70,3 +70,22 @@ fn capital(word: &str) -> String {
 pub fn variant(name: &str) -> String {
     name.trim_start_matches("MPI_").split('_').map(capital).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_become_types_of_the_same_representation() {
+        assert_eq!(rust_param("const void *buf"), "*const c_void");
+        assert_eq!(rust_param("const MPI_Datatype sendtypes[]"), "*const Datatype");
+        assert_eq!(rust_param("char ***argv"), "*mut *mut *mut c_char");
+        assert_eq!(rust_param("char **array_of_argv[]"), "*mut *mut *mut c_char");
+        assert_eq!(rust_param("int ranges[][3]"), "*mut [c_int; 3]");
+        assert_eq!(rust_param("const int level"), "c_int");
+        assert_eq!(rust_param("MPI_T_pvar_handle *handle"), "*mut TPvarHandle");
+        assert_eq!(rust_param("MPI_User_function_c *user_fn"), "UserFnC");
+        assert_eq!(rust_param("MPI_T_event_cb_function event_cb_function"), "TEventCbFn");
+        assert_eq!(parse("MPI_Fint *MPI_F_STATUS_IGNORE").name, "MPI_F_STATUS_IGNORE");
+    }
+}

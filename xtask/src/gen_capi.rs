@@ -3,7 +3,7 @@
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::codegen::Output;
-use crate::ctype;
+use crate::{Outcome, ctype, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -179,7 +179,10 @@ fn entry(out: &mut String, function: &Function, prefix: &str, bodies: &Bodies) {
         (None, returns_value) => {
             let (on, is_unsafe) = raised_on(function);
             let answer = format!("unsupported(Fun::{fun}, {on})");
-            if returns_value {
+            if function.name.starts_with("MPI_T_") {
+                // The tools interface answers with a code and never calls an error handler.
+                let _ = writeln!(out, "MPI_T_ERR_NOT_SUPPORTED");
+            } else if returns_value {
                 let _ = writeln!(out, "{answer};\n{}", nothing(function));
             } else if is_unsafe {
                 let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {answer} }}");
@@ -189,6 +192,37 @@ fn entry(out: &mut String, function: &Function, prefix: &str, bodies: &Bodies) {
         }
     }
     out.push_str("}\n\n");
+}
+
+/// `cargo xtask body MPI_X`: prints what the body of a function must look like.
+pub fn print_body(args: &[String]) -> Outcome {
+    let [name] = args else { return Err("usage: cargo xtask body MPI_X".into()) };
+    let api = Api::read(&root().join("api"))?;
+    let function =
+        api.functions.iter().find(|f| f.name == *name).ok_or_else(|| format!("there is no {name} in api/"))?;
+    println!("{}", signature(function));
+    Ok(())
+}
+
+/// The signature of the body of a function.
+fn signature(function: &Function) -> String {
+    let params = function.fixed_params().map(|p| format!("{}: {}", p.name, body_type(p)));
+    let (context, returns) = match function.returns_value() {
+        true => (None, ctype::rust_base(&function.returns)),
+        false => (Some("cx: &Cx".to_string()), "Result<()>".to_string()),
+    };
+    let params: Vec<String> = context.into_iter().chain(params).collect();
+    format!("pub unsafe fn {}({}) -> {returns}", body_name(function), params.join(", "))
+}
+
+/// The type of what a body is handed for a parameter; [`argument`] makes the value.
+fn body_type(param: &Param) -> String {
+    match (param.dir, param.is_array) {
+        _ if !param.widens || is_callback(param) => ctype::rust_param(&param.c_decl),
+        (Dir::In, false) => "i64".into(),
+        (Dir::In, true) => "Ints".into(),
+        (_, _) => "OutInt".into(),
+    }
 }
 
 /// What a body is handed for a parameter: where the twins differ, a form that holds both.
@@ -203,16 +237,18 @@ fn argument(param: &Param) -> String {
         (Dir::In, false) if is_int => format!("i64::from({name})"),
         (Dir::In, false) => name.clone(),
         (Dir::In, true) => format!("Ints::{width}({name})"),
-        (_, false) => format!("OutInt::{width}({name})"),
-        (_, true) => format!("OutInt::{width}({name})"),
+        (_, _) => format!("OutInt::{width}({name})"),
     }
 }
 
 /// The object whose error handler hears of an error, and whether it takes `unsafe` to name it: the first
-/// communicator, window, file or session that is handed in; else that of the world.
+/// communicator, window, file or session that is handed in; else that of the world; for the tools interface nobody's.
 fn raised_on(function: &Function) -> (String, bool) {
     let object =
         |p: &&Param| p.dir != Dir::Out && !p.is_array && ["comm", "win", "file", "session"].contains(&p.kind.as_str());
+    if function.name.starts_with("MPI_T_") {
+        return ("On::Tool".into(), false);
+    }
     // A call of the chapter on files that is handed no file speaks to the default handler of files.
     let is_file = |p: &Param| p.kind == "file" && p.dir != Dir::Out;
     if function.chapter == FILES && !function.params.iter().any(is_file) {
@@ -232,5 +268,41 @@ fn nothing(function: &Function) -> String {
         "int" | "MPI_Fint" | "MPI_Aint" => "0".into(),
         "double" => "0.0".into(),
         handle => format!("{}(0)", ctype::rust_base(handle)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(name: &str) -> Function {
+        let api = Api::read(&root().join("api")).unwrap();
+        api.functions.into_iter().find(|f| f.name == name).unwrap()
+    }
+
+    #[test]
+    fn twins_share_a_body_unless_their_callbacks_or_parameters_differ() {
+        assert_eq!(body_name(&function("MPI_Send_c")), "send");
+        assert_eq!(body_name(&function("MPI_Op_create_c")), "op_create_c");
+        assert_eq!(body_name(&function("MPI_Type_get_envelope_c")), "type_get_envelope_c");
+        assert_eq!(signature(&function("MPI_Gatherv")), signature(&function("MPI_Gatherv_c")));
+    }
+
+    #[test]
+    fn a_body_gets_one_form_of_what_differs_between_twins() {
+        assert_eq!(
+            signature(&function("MPI_Pack_c")),
+            "pub unsafe fn pack(cx: &Cx, inbuf: *const c_void, incount: i64, datatype: Datatype, outbuf: *mut c_void, \
+             outsize: i64, position: OutInt, comm: Comm) -> Result<()>"
+        );
+        assert_eq!(signature(&function("MPI_Wtime")), "pub unsafe fn wtime() -> f64");
+    }
+
+    #[test]
+    fn errors_go_to_the_object_of_the_call() {
+        assert_eq!(raised_on(&function("MPI_Send")), ("On::Comm(comm)".into(), false));
+        assert_eq!(raised_on(&function("MPI_Win_free")), ("On::Win(peek(win))".into(), true));
+        assert_eq!(raised_on(&function("MPI_File_open")), ("On::File(MPI_FILE_NULL)".into(), false));
+        assert_eq!(raised_on(&function("MPI_Wait")), ("On::World".into(), false));
     }
 }

@@ -24,6 +24,7 @@ type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
     ("codegen", "write the files that follow from api/; with --check, fail when one is stale", codegen::run),
+    ("body", "print the signature of the body of an entry point: MPI_X", gen_capi::print_body),
     ("tidy", "dependency direction, fresh generated files, length of files, forbidden unsafe code", tidy::run),
     ("abi", "check mpi.h from C and C++, and the symbols of a library: [path of libmpi_abi.so]", abi::run),
     ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),

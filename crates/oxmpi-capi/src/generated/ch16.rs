@@ -33,70 +33,70 @@ pub unsafe extern "C" fn PMPI_Pcontrol(level: c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_T_category_changed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_changed(update_number: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryChanged, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_changed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_changed(update_number: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryChanged, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_categories`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetCategories, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_categories`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetCategories, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_cvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetCvars, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_cvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetCvars, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetEvents, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetEvents, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn MPI_T_category_get_info(
     num_pvars: *mut c_int,
     num_categories: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TCategoryGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -128,63 +128,63 @@ pub unsafe extern "C" fn PMPI_T_category_get_info(
     num_pvars: *mut c_int,
     num_categories: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TCategoryGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetNumEvents, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetNumEvents, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_pvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetPvars, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_pvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    unsupported(Fun::TCategoryGetPvars, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int {
-    unsupported(Fun::TCvarGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int {
-    unsupported(Fun::TCvarGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn MPI_T_cvar_get_info(
     bind: *mut c_int,
     scope: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TCvarGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -220,21 +220,21 @@ pub unsafe extern "C" fn PMPI_T_cvar_get_info(
     bind: *mut c_int,
     scope: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TCvarGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
-    unsupported(Fun::TCvarGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
-    unsupported(Fun::TCvarGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn MPI_T_cvar_handle_alloc(
     handle: *mut TCvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TCvarHandleAlloc, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -258,49 +258,49 @@ pub unsafe extern "C" fn PMPI_T_cvar_handle_alloc(
     handle: *mut TCvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TCvarHandleAlloc, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_handle_free(handle: *mut TCvarHandle) -> c_int {
-    unsupported(Fun::TCvarHandleFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_handle_free(handle: *mut TCvarHandle) -> c_int {
-    unsupported(Fun::TCvarHandleFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> c_int {
-    unsupported(Fun::TCvarRead, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> c_int {
-    unsupported(Fun::TCvarRead, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_write(handle: TCvarHandle, buf: *const c_void) -> c_int {
-    unsupported(Fun::TCvarWrite, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_write(handle: TCvarHandle, buf: *const c_void) -> c_int {
-    unsupported(Fun::TCvarWrite, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn MPI_T_enum_get_info(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TEnumGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn PMPI_T_enum_get_info(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TEnumGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn MPI_T_enum_get_item(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TEnumGetItem, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -350,7 +350,7 @@ pub unsafe extern "C" fn PMPI_T_enum_get_item(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TEnumGetItem, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn MPI_T_event_callback_get_info(
     cb_safety: TCbSafety,
     info_used: *mut Info,
 ) -> c_int {
-    unsupported(Fun::TEventCallbackGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -372,7 +372,7 @@ pub unsafe extern "C" fn PMPI_T_event_callback_get_info(
     cb_safety: TCbSafety,
     info_used: *mut Info,
 ) -> c_int {
-    unsupported(Fun::TEventCallbackGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -383,7 +383,7 @@ pub unsafe extern "C" fn MPI_T_event_callback_set_info(
     cb_safety: TCbSafety,
     info: Info,
 ) -> c_int {
-    unsupported(Fun::TEventCallbackSetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -394,35 +394,35 @@ pub unsafe extern "C" fn PMPI_T_event_callback_set_info(
     cb_safety: TCbSafety,
     info: Info,
 ) -> c_int {
-    unsupported(Fun::TEventCallbackSetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_copy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_copy(event_instance: TEventInstance, buffer: *mut c_void) -> c_int {
-    unsupported(Fun::TEventCopy, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_copy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_copy(event_instance: TEventInstance, buffer: *mut c_void) -> c_int {
-    unsupported(Fun::TEventCopy, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int {
-    unsupported(Fun::TEventGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int {
-    unsupported(Fun::TEventGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -442,7 +442,7 @@ pub unsafe extern "C" fn MPI_T_event_get_info(
     desc_len: *mut c_int,
     bind: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TEventGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -462,35 +462,35 @@ pub unsafe extern "C" fn PMPI_T_event_get_info(
     desc_len: *mut c_int,
     bind: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TEventGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_get_num(num_events: *mut c_int) -> c_int {
-    unsupported(Fun::TEventGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_get_num(num_events: *mut c_int) -> c_int {
-    unsupported(Fun::TEventGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_get_source(event_instance: TEventInstance, source_index: *mut c_int) -> c_int {
-    unsupported(Fun::TEventGetSource, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_get_source(event_instance: TEventInstance, source_index: *mut c_int) -> c_int {
-    unsupported(Fun::TEventGetSource, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -500,7 +500,7 @@ pub unsafe extern "C" fn MPI_T_event_get_timestamp(
     event_instance: TEventInstance,
     event_timestamp: *mut Count,
 ) -> c_int {
-    unsupported(Fun::TEventGetTimestamp, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -510,7 +510,7 @@ pub unsafe extern "C" fn PMPI_T_event_get_timestamp(
     event_instance: TEventInstance,
     event_timestamp: *mut Count,
 ) -> c_int {
-    unsupported(Fun::TEventGetTimestamp, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -522,7 +522,7 @@ pub unsafe extern "C" fn MPI_T_event_handle_alloc(
     info: Info,
     event_registration: *mut TEventRegistration,
 ) -> c_int {
-    unsupported(Fun::TEventHandleAlloc, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -534,7 +534,7 @@ pub unsafe extern "C" fn PMPI_T_event_handle_alloc(
     info: Info,
     event_registration: *mut TEventRegistration,
 ) -> c_int {
-    unsupported(Fun::TEventHandleAlloc, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -545,7 +545,7 @@ pub unsafe extern "C" fn MPI_T_event_handle_free(
     user_data: *mut c_void,
     free_cb_function: TEventFreeCbFn,
 ) -> c_int {
-    unsupported(Fun::TEventHandleFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -556,7 +556,7 @@ pub unsafe extern "C" fn PMPI_T_event_handle_free(
     user_data: *mut c_void,
     free_cb_function: TEventFreeCbFn,
 ) -> c_int {
-    unsupported(Fun::TEventHandleFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -566,7 +566,7 @@ pub unsafe extern "C" fn MPI_T_event_handle_get_info(
     event_registration: TEventRegistration,
     info_used: *mut Info,
 ) -> c_int {
-    unsupported(Fun::TEventHandleGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -576,21 +576,21 @@ pub unsafe extern "C" fn PMPI_T_event_handle_get_info(
     event_registration: TEventRegistration,
     info_used: *mut Info,
 ) -> c_int {
-    unsupported(Fun::TEventHandleGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_handle_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_handle_set_info(event_registration: TEventRegistration, info: Info) -> c_int {
-    unsupported(Fun::TEventHandleSetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_handle_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_handle_set_info(event_registration: TEventRegistration, info: Info) -> c_int {
-    unsupported(Fun::TEventHandleSetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -601,7 +601,7 @@ pub unsafe extern "C" fn MPI_T_event_read(
     element_index: c_int,
     buffer: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::TEventRead, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -612,7 +612,7 @@ pub unsafe extern "C" fn PMPI_T_event_read(
     element_index: c_int,
     buffer: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::TEventRead, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -625,7 +625,7 @@ pub unsafe extern "C" fn MPI_T_event_register_callback(
     user_data: *mut c_void,
     event_cb_function: TEventCbFn,
 ) -> c_int {
-    unsupported(Fun::TEventRegisterCallback, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -638,7 +638,7 @@ pub unsafe extern "C" fn PMPI_T_event_register_callback(
     user_data: *mut c_void,
     event_cb_function: TEventCbFn,
 ) -> c_int {
-    unsupported(Fun::TEventRegisterCallback, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -648,7 +648,7 @@ pub unsafe extern "C" fn MPI_T_event_set_dropped_handler(
     event_registration: TEventRegistration,
     dropped_cb_function: TEventDroppedCbFn,
 ) -> c_int {
-    unsupported(Fun::TEventSetDroppedHandler, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -658,49 +658,49 @@ pub unsafe extern "C" fn PMPI_T_event_set_dropped_handler(
     event_registration: TEventRegistration,
     dropped_cb_function: TEventDroppedCbFn,
 ) -> c_int {
-    unsupported(Fun::TEventSetDroppedHandler, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_finalize() -> c_int {
-    unsupported(Fun::TFinalize, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_finalize() -> c_int {
-    unsupported(Fun::TFinalize, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_init_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
-    unsupported(Fun::TInitThread, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_init_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
-    unsupported(Fun::TInitThread, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int {
-    unsupported(Fun::TPvarGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int {
-    unsupported(Fun::TPvarGetIndex, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -721,7 +721,7 @@ pub unsafe extern "C" fn MPI_T_pvar_get_info(
     continuous: *mut c_int,
     atomic: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TPvarGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -742,21 +742,21 @@ pub unsafe extern "C" fn PMPI_T_pvar_get_info(
     continuous: *mut c_int,
     atomic: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TPvarGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
-    unsupported(Fun::TPvarGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
-    unsupported(Fun::TPvarGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -769,7 +769,7 @@ pub unsafe extern "C" fn MPI_T_pvar_handle_alloc(
     handle: *mut TPvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TPvarHandleAlloc, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -782,133 +782,133 @@ pub unsafe extern "C" fn PMPI_T_pvar_handle_alloc(
     handle: *mut TPvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TPvarHandleAlloc, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarHandleFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarHandleFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    unsupported(Fun::TPvarRead, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    unsupported(Fun::TPvarRead, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_readreset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    unsupported(Fun::TPvarReadreset, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_readreset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    unsupported(Fun::TPvarReadreset, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_reset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarReset, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_reset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarReset, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_session_create(session: *mut TPvarSession) -> c_int {
-    unsupported(Fun::TPvarSessionCreate, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_session_create(session: *mut TPvarSession) -> c_int {
-    unsupported(Fun::TPvarSessionCreate, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_session_free(session: *mut TPvarSession) -> c_int {
-    unsupported(Fun::TPvarSessionFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_session_free(session: *mut TPvarSession) -> c_int {
-    unsupported(Fun::TPvarSessionFree, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_start(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarStart, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_start(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarStart, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarStop, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    unsupported(Fun::TPvarStop, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *const c_void) -> c_int {
-    unsupported(Fun::TPvarWrite, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *const c_void) -> c_int {
-    unsupported(Fun::TPvarWrite, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -925,7 +925,7 @@ pub unsafe extern "C" fn MPI_T_source_get_info(
     max_ticks: *mut Count,
     info: *mut Info,
 ) -> c_int {
-    unsupported(Fun::TSourceGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
@@ -942,33 +942,33 @@ pub unsafe extern "C" fn PMPI_T_source_get_info(
     max_ticks: *mut Count,
     info: *mut Info,
 ) -> c_int {
-    unsupported(Fun::TSourceGetInfo, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_source_get_num(num_sources: *mut c_int) -> c_int {
-    unsupported(Fun::TSourceGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_source_get_num(num_sources: *mut c_int) -> c_int {
-    unsupported(Fun::TSourceGetNum, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_timestamp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut Count) -> c_int {
-    unsupported(Fun::TSourceGetTimestamp, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_timestamp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut Count) -> c_int {
-    unsupported(Fun::TSourceGetTimestamp, On::World)
+    MPI_T_ERR_NOT_SUPPORTED
 }
