@@ -28,6 +28,18 @@ impl Status {
         }
     }
 
+    /// What the standard calls the empty status: any source, any tag, nothing received.
+    #[inline]
+    pub fn empty() -> Status {
+        Status::new(-1, -2, 0)
+    }
+
+    /// The status of a receive from `MPI_PROC_NULL`.
+    #[inline]
+    pub fn proc_null() -> Status {
+        Status::new(-3, -2, 0)
+    }
+
     /// Bytes of data, in packed form, that the operation moved.
     #[inline]
     pub fn bytes(&self) -> u64 {

@@ -263,20 +263,22 @@ impl Consumer {
         }
     }
 
-    /// Gives the packet's cells back; its bytes must not be read any more.
+    /// Gives the packet's cells back; its bytes must not be read any more. `true` when the producer can see that now.
     #[inline]
-    pub fn advance(&mut self, cells: usize) {
+    pub fn advance(&mut self, cells: usize) -> bool {
         self.tail += cells as u64;
         self.position += cells;
         if self.position >= self.memory.count {
             self.position = 0;
             self.stamp = self.stamp.wrapping_add(1).max(1);
         }
-        if self.tail - self.published >= max_packet(self.memory.count) as u64 {
-            self.published = self.tail;
-            // Release: our reads of the cells come before the producer may overwrite them.
-            self.memory.header().consumed.store(self.tail, Ordering::Release);
+        if self.tail - self.published < max_packet(self.memory.count) as u64 {
+            return false;
         }
+        self.published = self.tail;
+        // Release: our reads of the cells come before the producer may overwrite them.
+        self.memory.header().consumed.store(self.tail, Ordering::Release);
+        true
     }
 
     /// Asks the producer to hold back, or no longer.

@@ -50,12 +50,14 @@ pub struct Ticket {
     claimed: AtomicU64,
     /// Bytes of the copy that are done.
     copied: AtomicU64,
-    /// Where the receiver wants the bytes; valid once taken, 0 when the sender cannot help.
+    /// Where the receiver wants the bytes; 0 until it asks the sender to help.
     target: AtomicU64,
     /// Bytes to copy, which truncation may make fewer than were offered; valid once taken.
     length: AtomicU64,
     /// Bytes in a claim; valid once taken.
     chunk: AtomicU64,
+    /// Set when the sender claimed a part and could not copy it.
+    broken: AtomicU64,
 }
 
 /// What a receiver offers to its sender on taking a ticket.
@@ -92,22 +94,20 @@ impl Ticket {
     }
 
     /// Receiver: takes the message, which the sender can no longer withdraw; `false` when it was withdrawn.
-    pub fn take(&self, id: TicketId, copy: Option<Copy>) -> bool {
+    pub fn take(&self, id: TicketId) -> bool {
         let (from, taken) = (self.is(id, OFFERED), self.is(id, TAKEN));
-        let Some(copy) = copy else {
-            return self.state.compare_exchange(from, taken, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        };
-        // The receiver alone writes these, and the sender reads them only after it was told that the ticket is taken;
-        // but a withdrawn ticket may be in use again, so the state is won first and the rest released after it.
-        if self.state.compare_exchange(from, taken, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            return false;
-        }
+        self.state.compare_exchange(from, taken, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Receiver, of a message it has taken: asks the sender to help with the copy.
+    pub fn invite(&self, copy: &Copy) {
         self.length.store(copy.length, Ordering::Relaxed);
         self.chunk.store(copy.chunk, Ordering::Relaxed);
         self.claimed.store(0, Ordering::Relaxed);
         self.copied.store(0, Ordering::Relaxed);
+        self.broken.store(0, Ordering::Relaxed);
+        // Release: whoever sees the target sees the rest.
         self.target.store(copy.target as u64, Ordering::Release);
-        true
     }
 
     /// Receiver: the message is received, the sender's buffer is its own again.
@@ -144,6 +144,16 @@ impl Ticket {
     pub fn add_copied(&self, bytes: u64) {
         // Release: the copy comes before the count that says so.
         self.copied.fetch_add(bytes, Ordering::Release);
+    }
+
+    /// Sender: a claimed part could not be copied; the receiver has to do it.
+    pub fn break_off(&self) {
+        self.broken.store(1, Ordering::Release);
+    }
+
+    /// Receiver: whether the sender gave a claimed part up.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire) != 0
     }
 
     /// Receiver: whether every byte is in place.
@@ -223,12 +233,12 @@ mod tests {
         let seen = ticket_of(&segment, 1, first);
         assert!(seen.is_offered(first));
         assert!(book.ticket(first).withdraw(first));
-        assert!(!seen.take(first, None));
+        assert!(!seen.take(first));
         book.release(first);
         let second = book.offer().unwrap();
         assert_eq!(first.index(), second.index());
-        assert!(!seen.take(first, None), "the old number names nothing");
-        assert!(seen.take(second, None));
+        assert!(!seen.take(first), "the old number names nothing");
+        assert!(seen.take(second));
         assert!(!book.ticket(second).withdraw(second));
         seen.finish(second);
         assert_eq!(book.ticket(second).state(second), State::Done);
@@ -240,7 +250,8 @@ mod tests {
         let mut book = TicketBook::new(&segment, 0);
         let id = book.offer().unwrap();
         let copy = Copy { target: 4096, length: 1000, chunk: 300 };
-        assert!(ticket_of(&segment, 0, id).take(id, Some(copy)));
+        assert!(ticket_of(&segment, 0, id).take(id));
+        ticket_of(&segment, 0, id).invite(&copy);
         assert_eq!(book.ticket(id).copy(), Some(copy));
         let mut covered = vec![];
         while let Some(part) = book.ticket(id).claim(&copy) {
@@ -259,7 +270,15 @@ mod loom_tests {
 
     fn ticket() -> Ticket {
         let zero = || AtomicU64::new(0);
-        Ticket { state: zero(), claimed: zero(), copied: zero(), target: zero(), length: zero(), chunk: zero() }
+        Ticket {
+            state: zero(),
+            claimed: zero(),
+            copied: zero(),
+            target: zero(),
+            length: zero(),
+            chunk: zero(),
+            broken: zero(),
+        }
     }
 
     /// A sender that withdraws and a receiver that takes: exactly one of them wins.
@@ -270,7 +289,7 @@ mod loom_tests {
             let ticket = Arc::new(ticket());
             ticket.state.store(ticket.is(id, OFFERED), Ordering::Relaxed);
             let other = Arc::clone(&ticket);
-            let taker = loom::thread::spawn(move || other.take(id, None));
+            let taker = loom::thread::spawn(move || other.take(id));
             let withdrawn = ticket.withdraw(id);
             assert_ne!(taker.join().unwrap(), withdrawn);
         });
@@ -295,7 +314,8 @@ mod loom_tests {
                 }
                 mine
             });
-            assert!(shared.take(id, Some(copy)));
+            assert!(shared.take(id));
+            shared.invite(&copy);
             let mut mine = 0;
             while let Some((_, length)) = shared.claim(&copy) {
                 mine += length;

@@ -1,1 +1,11 @@
-//! placeholder
+//! Moving bytes between ranks. A transport knows peers and bytes; it never knows a communicator, a datatype's
+//! constructor or what a packet means. What arrives is matched above, in `oxmpi-core`, once for all transports.
+//!
+//! [`shm::Shm`] connects the ranks of one node over their shared segment; [`own`] copies within this process.
+
+pub mod own;
+pub mod shm;
+
+pub use oxmpi_base::cma::{MAX_PIECES, Piece};
+pub use oxmpi_base::ticket::{Copy as TicketCopy, State as TicketState, TicketId};
+pub use shm::{Head, Incoming, Shm};

@@ -1,0 +1,270 @@
+//! Point-to-point messages: how a send becomes packets and how packets find their receive.
+//!
+//! ```text
+//! send.rs   small: one packet, or a first and some more      EAGER, MORE
+//!           large or synchronous: an offer that waits        OFFER
+//! recv.rs   packets meet posted receives, or are kept        (matching/)
+//! copy.rs   a taken offer is copied by both sides (TAKEN), or streamed through the ring (STREAM, DATA)
+//! own.rs    messages to oneself
+//! ops.rs    operations under way, and how they ended
+//! ```
+//!
+//! Everything here is driven by [`Engine::progress`], which never blocks and never calls the user. Waiting is the
+//! caller's business, so that it can let other threads in.
+
+mod copy;
+mod ops;
+mod own;
+mod recv;
+mod send;
+
+use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
+use ops::Ops;
+use oxmpi_transport::{Head, Incoming, Shm, TicketId};
+use std::collections::VecDeque;
+
+pub use ops::{OpId, Outcome};
+pub use recv::Message;
+pub use send::{Mode, Route};
+
+/// A message, or the first part of one; `aux` is its length. With [`SYNC`] the body starts with ticket and operation.
+const EAGER: u8 = 1;
+/// The next part of the message that the last EAGER packet of this sender started.
+const MORE: u8 = 2;
+/// A message that stays with its sender until it is taken. Body: length, address (0: not contiguous), ticket, operation.
+const OFFER: u8 = 3;
+/// The offer is taken. Body: ticket, the sender's operation.
+const TAKEN: u8 = 4;
+/// The offer is taken, and its bytes shall come through the ring. Body: ticket, the sender's operation, the receiver's
+/// operation, length.
+const STREAM: u8 = 5;
+/// Bytes of a stream; the word in front is the receiver's operation.
+const DATA: u8 = 6;
+
+const SYNC: u8 = 1;
+
+/// Packets that one call of `progress` takes from one peer before it looks at the next.
+const BATCH: usize = 64;
+
+/// Bytes of stored messages from one peer beyond which it is asked to offer messages instead of sending them.
+const STORE_LIMIT: usize = 64 << 20;
+
+pub struct Engine {
+    shm: Shm,
+    ops: Ops,
+    posted: PostedQueue<OpId>,
+    unexpected: UnexpectedQueue<Message>,
+    lanes: Vec<Lane>,
+    /// Peers with something in `Lane::queue`.
+    waiting_lanes: Vec<u32>,
+    /// Operations whose bytes are being copied between the two processes.
+    copies: Vec<OpId>,
+    /// Sends whose bytes go through the ring on the receiver's demand.
+    streams: Vec<OpId>,
+    /// Whether the kernel lets us copy from and to peers; assumed until it refuses.
+    single_copy: bool,
+    /// The longest message that is sent without asking its receiver.
+    eager_limit: usize,
+}
+
+/// What is under way between this rank and one peer.
+#[derive(Default)]
+struct Lane {
+    /// What could not be put into the ring yet, in order.
+    queue: VecDeque<Queued>,
+    assembly: Assembly,
+    /// Bytes of this peer's messages that are stored here.
+    stored: usize,
+    pressed: bool,
+}
+
+enum Queued {
+    Message(OpId),
+    Control(Head, [u64; oxmpi_transport::shm::CONTROL_WORDS]),
+}
+
+/// Where the rest of a message that comes in parts goes.
+#[derive(Default, Clone, Copy)]
+enum Assembly {
+    #[default]
+    None,
+    Receive(OpId, u64),
+    Store(MessageId, u64),
+    /// The message was withdrawn meanwhile.
+    Discard(u64),
+}
+
+impl Engine {
+    pub fn new(shm: Shm, single_copy: bool) -> Engine {
+        let ranks = shm.ranks();
+        // Parts of a message may not fill the ring, or two ranks that send to each other would wait for each other.
+        let eager_limit = EAGER_LIMIT.min(shm.max_bulk());
+        Engine {
+            shm,
+            ops: Ops::default(),
+            posted: PostedQueue::new(),
+            unexpected: UnexpectedQueue::new(),
+            lanes: (0..ranks).map(|_| Lane::default()).collect(),
+            waiting_lanes: Vec::new(),
+            copies: Vec::new(),
+            streams: Vec::new(),
+            single_copy,
+            eager_limit,
+        }
+    }
+
+    #[inline]
+    pub fn shm(&self) -> &Shm {
+        &self.shm
+    }
+
+    /// Moves everything that can move. `true` when an operation may have completed.
+    #[inline]
+    pub fn progress(&mut self) -> bool {
+        let mut moved = false;
+        for index in 0..self.shm.senders() {
+            let peer = self.shm.sender(index);
+            moved |= self.drain(peer);
+        }
+        if !(self.copies.is_empty() && self.waiting_lanes.is_empty() && self.streams.is_empty()) {
+            moved |= self.progress_slow();
+        }
+        moved
+    }
+
+    #[inline(never)]
+    fn progress_slow(&mut self) -> bool {
+        self.push_lanes() | self.push_streams() | self.push_copies()
+    }
+
+    /// Handles packets from one peer. Once one has found its receive, a packet that would have to be stored is left in
+    /// the ring: its receive is probably about to be posted.
+    #[inline]
+    fn drain(&mut self, peer: usize) -> bool {
+        let mut matched = false;
+        for _ in 0..BATCH {
+            let Some(packet) = self.shm.peek(peer) else { break };
+            match packet.kind() {
+                EAGER => match self.arrive_eager(peer, packet, matched) {
+                    Some(found) => matched |= found,
+                    None => break,
+                },
+                OFFER => match self.arrive_offer(peer, packet, matched) {
+                    Some(found) => matched |= found,
+                    None => break,
+                },
+                _ => matched |= self.arrive_other(peer, packet),
+            }
+            self.shm.pop(peer, packet);
+        }
+        matched
+    }
+
+    #[inline(never)]
+    fn arrive_other(&mut self, peer: usize, packet: Incoming) -> bool {
+        match packet.kind() {
+            MORE => self.arrive_more(peer, packet),
+            TAKEN => self.offer_taken(TicketId(packet.word(0)), packet.word(1) as OpId),
+            STREAM => {
+                let (ticket, send) = (TicketId(packet.word(0)), packet.word(1) as OpId);
+                self.start_stream(ticket, send, packet.word(2), packet.word(3));
+                false
+            }
+            DATA => self.arrive_data(packet),
+            other => unreachable!("a packet of kind {other} from rank {peer}"),
+        }
+    }
+
+    /// Sends a control packet, now or as soon as the ring has room.
+    fn control(&mut self, peer: usize, kind: u8, body: [u64; oxmpi_transport::shm::CONTROL_WORDS]) {
+        let head = Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 };
+        if !self.lanes[peer].queue.is_empty() || !self.shm.send_control(peer, &head, &body) {
+            self.enqueue(peer, Queued::Control(head, body));
+        }
+    }
+
+    fn enqueue(&mut self, peer: usize, item: Queued) {
+        if self.lanes[peer].queue.is_empty() {
+            self.waiting_lanes.push(peer as u32);
+        }
+        self.lanes[peer].queue.push_back(item);
+    }
+
+    /// Pushes what waits for room in a ring.
+    fn push_lanes(&mut self) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.waiting_lanes.len() {
+            let peer = self.waiting_lanes[index] as usize;
+            moved |= self.push_lane(peer);
+            if self.lanes[peer].queue.is_empty() {
+                self.waiting_lanes.swap_remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        moved
+    }
+
+    fn push_lane(&mut self, peer: usize) -> bool {
+        let mut moved = false;
+        while let Some(item) = self.lanes[peer].queue.front() {
+            let sent = match *item {
+                Queued::Control(ref head, ref body) => {
+                    let (head, body) = (*head, *body);
+                    self.shm.send_control(peer, &head, &body)
+                }
+                Queued::Message(op) => self.push_message(op),
+            };
+            if !sent {
+                break;
+            }
+            moved = true;
+            self.lanes[peer].queue.pop_front();
+        }
+        moved
+    }
+
+    /// Notes that bytes of a message from `peer` are stored, or no longer, and tells it when they are too many.
+    fn account_stored(&mut self, peer: usize, add: usize, remove: usize) {
+        let lane = &mut self.lanes[peer];
+        lane.stored = lane.stored + add - remove;
+        let press = if lane.pressed { lane.stored > STORE_LIMIT / 2 } else { lane.stored > STORE_LIMIT };
+        if press != lane.pressed {
+            lane.pressed = press;
+            self.shm.set_pressure(peer, press);
+        }
+    }
+
+    // ---- what the caller asks of an operation ----
+
+    #[inline]
+    pub fn is_done(&self, op: OpId) -> bool {
+        self.ops.is_done(op)
+    }
+
+    /// How the operation ended, once it has; it is gone then.
+    #[inline]
+    pub fn take_outcome(&mut self, op: OpId) -> Option<Outcome> {
+        self.ops.take_outcome(op)
+    }
+
+    /// How the operation ended, once it has; it stays.
+    pub fn outcome(&self, op: OpId) -> Option<&Outcome> {
+        self.ops.outcome(op)
+    }
+
+    /// Nobody will ask for the outcome: the operation goes away by itself when it is done.
+    pub fn detach(&mut self, op: OpId) {
+        self.ops.detach(op);
+    }
+
+    /// Whether nothing that this rank sends is under way any more, but to ranks that have left.
+    pub fn is_flushed(&self) -> bool {
+        let stuck = |&peer: &u32| !self.shm.has_left(peer as usize);
+        !self.waiting_lanes.iter().any(stuck) && self.ops.pending_sends().all(|peer| self.shm.has_left(peer))
+    }
+}
+
+/// Up to here a message goes through the ring at once; from here on the receiver's side of the copy pays for asking.
+const EAGER_LIMIT: usize = 16 << 10;

@@ -1,0 +1,53 @@
+//! Messages to oneself: no transport, the same matching.
+
+use super::Engine;
+use super::ops::{Op, OpId, Outcome};
+use super::recv::{Body, Message};
+use super::send::{Mode, Phase, Route, SendOp};
+use crate::matching::Envelope;
+use oxmpi_datatype::Buf;
+
+/// Up to here a message to oneself is copied when it is sent; longer ones wait where they are.
+const OWN_EAGER: usize = 64 << 10;
+
+impl Engine {
+    pub(super) fn send_own(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
+        let envelope = Envelope { context: route.context, source: route.source, tag: route.tag };
+        let bytes = buf.len();
+        if let Some(recv) = self.posted.take_match(&envelope) {
+            let send = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
+            self.begin(recv, &envelope, bytes as u64);
+            self.deliver_own(recv, send);
+            self.ops.take_outcome(send);
+            return None;
+        }
+        let from = self.shm.rank();
+        if mode == Mode::Standard && bytes <= OWN_EAGER {
+            let message =
+                Message { from, bytes: bytes as u64, body: Body::Stored(oxmpi_transport::own::pack(&buf)), waits: None };
+            self.account_stored(from, message.weight(), 0);
+            self.unexpected.push(envelope, message);
+            return None;
+        }
+        let op = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
+        let message = Message { from, bytes: bytes as u64, body: Body::Own(op), waits: None };
+        self.account_stored(from, message.weight(), 0);
+        let id = self.unexpected.push(envelope, message);
+        if let Some(send) = self.ops.send_mut(op) {
+            send.phase = Phase::Own(id);
+        }
+        Some(op)
+    }
+
+    /// Copies from a send of our own to the receive it met; both are complete then.
+    pub(super) fn deliver_own(&mut self, recv: OpId, send: OpId) {
+        if let Op::Send(from) = self.ops.get(send) {
+            let from = from.buf.clone();
+            if let Some(to) = self.ops.recv_mut(recv) {
+                oxmpi_transport::own::copy(&from, &to.buf);
+            }
+        }
+        self.ops.complete(send, Outcome::sent());
+        self.finish_recv(recv);
+    }
+}

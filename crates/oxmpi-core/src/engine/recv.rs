@@ -1,0 +1,415 @@
+//! The receiving side: posted receives and arriving messages meet here, in the order that MPI promises.
+
+use super::ops::{Op, OpId, Outcome};
+use super::{Assembly, Engine, SYNC};
+use crate::matching::{Envelope, MessageId, Pattern, PostedId};
+use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
+use oxmpi_abi::{Error, Status};
+use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_transport::shm::INLINE_BYTES;
+use oxmpi_transport::{Incoming, TicketId};
+
+pub(super) struct RecvOp {
+    pub buf: Buf,
+    pub cursor: Cursor,
+    /// What the receive will report, as far as it is known.
+    pub outcome: Outcome,
+    pub phase: Phase,
+}
+
+pub(super) enum Phase {
+    Posted(Option<PostedId>),
+    /// Matched; parts are still coming.
+    Arriving,
+    /// Matched; see `copy.rs`.
+    Copying(super::copy::Copying),
+    /// Matched; so many bytes still come through the ring.
+    Stream(u64),
+}
+
+/// A message that has no receive yet.
+pub struct Message {
+    /// The sender's number on the node.
+    pub(super) from: usize,
+    pub(super) bytes: u64,
+    pub(super) body: Body,
+    /// The sender's ticket and operation, when it waits to hear that its message was matched.
+    pub(super) waits: Option<(TicketId, u64)>,
+}
+
+pub(super) enum Body {
+    Small([u8; INLINE_BYTES]),
+    /// Bytes that have arrived, fewer than the message has while parts are still coming.
+    Stored(Vec<u8>),
+    /// The bytes are with the sender, at an address if they are contiguous there.
+    Offered {
+        address: u64,
+    },
+    /// A send of our own that has not been matched.
+    Own(OpId),
+}
+
+/// What a message weighs beside its bytes, for the limit on stored messages.
+const MESSAGE_WEIGHT: usize = 128;
+
+impl Message {
+    fn is_complete(&self) -> bool {
+        match &self.body {
+            Body::Stored(bytes) => bytes.len() as u64 == self.bytes,
+            _ => true,
+        }
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        match &self.body {
+            Body::Small(_) | Body::Stored(_) => self.bytes as usize + MESSAGE_WEIGHT,
+            _ => MESSAGE_WEIGHT,
+        }
+    }
+}
+
+impl Engine {
+    /// Starts a receive.
+    #[inline]
+    pub fn recv(&mut self, pattern: Pattern, buf: Buf) -> OpId {
+        let outcome = Outcome { status: Status::empty(), error: None };
+        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), outcome, phase: Phase::Posted(None) }));
+        if !self.unexpected.is_empty() {
+            if let Some((id, envelope, message)) = self.take_unexpected(&pattern, false) {
+                self.deliver(op, &envelope, message, Some(id));
+                return op;
+            }
+        }
+        let posted = self.posted.post(pattern, op);
+        if let Some(recv) = self.ops.recv_mut(op) {
+            recv.phase = Phase::Posted(Some(posted));
+        }
+        op
+    }
+
+    /// A small message that is at the head of `peer`'s ring and is just the one wanted is received at once, without any
+    /// bookkeeping. `None` says nothing: use [`Engine::recv`].
+    #[inline]
+    pub fn recv_small(&mut self, peer: usize, pattern: &Pattern, buf: &Buf) -> Option<Status> {
+        if !self.posted.is_empty() || !self.unexpected.is_empty() {
+            return None;
+        }
+        let packet = self.shm.peek(peer)?;
+        if packet.kind() != super::EAGER {
+            return None;
+        }
+        let head = packet.head();
+        let bytes = head.aux as usize;
+        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
+        if head.flags != 0 || bytes > INLINE_BYTES || bytes > buf.len() || !pattern.matches(&envelope) {
+            return None;
+        }
+        packet.unpack_inline(bytes, buf);
+        self.shm.pop(peer, packet);
+        Some(Status::new(head.source, head.tag, bytes as u64))
+    }
+
+    /// The message that a receive with this pattern would get, if one is here.
+    pub fn probe(&mut self, pattern: &Pattern) -> Option<Status> {
+        while let Some((id, envelope, message)) = self.unexpected.find(pattern) {
+            let status = Status::new(envelope.source, envelope.tag, message.bytes);
+            let withdrawn = match message.waits {
+                Some((ticket, _)) => !self.shm.ticket_of(message.from, ticket).is_offered(ticket),
+                None => false,
+            };
+            if !withdrawn {
+                return Some(status);
+            }
+            self.forget(id);
+        }
+        None
+    }
+
+    /// Takes the message that a receive with this pattern would get, for a matched receive later.
+    pub fn take_message(&mut self, pattern: &Pattern) -> Option<(Envelope, Message)> {
+        let (_, envelope, message) = self.take_unexpected(pattern, true)?;
+        Some((envelope, message))
+    }
+
+    /// Starts the receive of a message that was taken.
+    pub fn recv_message(&mut self, envelope: &Envelope, message: Message, buf: Buf) -> OpId {
+        let outcome = Outcome { status: Status::empty(), error: None };
+        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), outcome, phase: Phase::Arriving }));
+        self.deliver(op, envelope, message, None);
+        op
+    }
+
+    /// Takes a receive back if no message has met it.
+    pub fn cancel_recv(&mut self, op: OpId) {
+        let Op::Recv(recv) = self.ops.get(op) else { return };
+        if let Phase::Posted(Some(posted)) = recv.phase {
+            if self.posted.cancel(posted).is_some() {
+                self.ops.complete(op, Outcome::cancelled());
+            }
+        }
+    }
+
+    /// Removes the earliest message that matches and that its sender has not withdrawn. With `whole`, a message whose
+    /// parts are still coming is passed over for now.
+    fn take_unexpected(&mut self, pattern: &Pattern, whole: bool) -> Option<(MessageId, Envelope, Message)> {
+        loop {
+            let (id, _, message) = self.unexpected.find(pattern)?;
+            if whole && !message.is_complete() {
+                return None;
+            }
+            let taken = match message.waits {
+                Some((ticket, _)) => self.shm.ticket_of(message.from, ticket).take(ticket),
+                None => true,
+            };
+            if !taken {
+                self.forget(id);
+                continue;
+            }
+            let (envelope, message) = self.unexpected.remove(id)?;
+            self.account_stored(message.from, 0, message.weight());
+            return Some((id, envelope, message));
+        }
+    }
+
+    /// Drops a message that its sender has withdrawn.
+    fn forget(&mut self, id: MessageId) {
+        let Some((_, message)) = self.unexpected.remove(id) else { return };
+        self.account_stored(message.from, 0, message.weight());
+        let assembly = &mut self.lanes[message.from].assembly;
+        if let Assembly::Store(stored, left) = *assembly {
+            if stored == id {
+                *assembly = Assembly::Discard(left);
+            }
+        }
+    }
+
+    /// Gives a message to a receive. `id` names it where it may still be arriving.
+    fn deliver(&mut self, op: OpId, envelope: &Envelope, message: Message, id: Option<MessageId>) {
+        let Some(room) = self.begin(op, envelope, message.bytes) else { return };
+        match message.body {
+            Body::Small(bytes) => self.unpack_stored(op, &bytes[..(message.bytes as usize).min(room)]),
+            Body::Stored(bytes) => {
+                let left = message.bytes - bytes.len() as u64;
+                self.unpack_stored(op, &bytes[..bytes.len().min(room)]);
+                if left > 0 {
+                    debug_assert!(
+                        matches!(self.lanes[message.from].assembly, Assembly::Store(stored, _) if Some(stored) == id)
+                    );
+                    self.lanes[message.from].assembly = Assembly::Receive(op, left);
+                    return;
+                }
+            }
+            Body::Offered { address } => {
+                if let Some((ticket, send)) = message.waits {
+                    self.start_copy(op, message.from, ticket, send, address, message.bytes);
+                }
+                return;
+            }
+            Body::Own(send) => return self.deliver_own(op, send),
+        }
+        if let Some((ticket, send)) = message.waits {
+            self.acknowledge(message.from, ticket, send);
+        }
+        self.finish_recv(op);
+    }
+
+    /// Notes what a receive got; returns the room in its buffer.
+    #[inline]
+    pub(super) fn begin(&mut self, op: OpId, envelope: &Envelope, bytes: u64) -> Option<usize> {
+        let recv = self.ops.recv_mut(op)?;
+        let room = recv.buf.len();
+        recv.phase = Phase::Arriving;
+        recv.outcome.status = Status::new(envelope.source, envelope.tag, bytes.min(room as u64));
+        if bytes > room as u64 {
+            recv.outcome.error = Some(truncated(envelope, bytes, room));
+        }
+        Some(room)
+    }
+
+    fn unpack_stored(&mut self, op: OpId, bytes: &[u8]) {
+        if let Some(recv) = self.ops.recv_mut(op) {
+            oxmpi_transport::own::unpack(bytes, &recv.buf, &mut recv.cursor);
+        }
+    }
+
+    #[inline]
+    pub(super) fn finish_recv(&mut self, op: OpId) {
+        if let Some(recv) = self.ops.recv_mut(op) {
+            let outcome = std::mem::replace(&mut recv.outcome, Outcome { status: Status::empty(), error: None });
+            self.ops.complete(op, outcome);
+        }
+    }
+
+    /// Tells the sender of a synchronous message that it was matched.
+    fn acknowledge(&mut self, peer: usize, ticket: TicketId, send: u64) {
+        self.shm.ticket_of(peer, ticket).finish(ticket);
+        self.control(peer, super::TAKEN, [ticket.0, send, 0, 0]);
+    }
+
+    // ---- packets ----
+
+    /// The first packet of a message. `Some(true)`: it met its receive. `None`: it would have to be stored, and `picky`
+    /// asks to leave it in the ring instead.
+    #[inline]
+    pub(super) fn arrive_eager(&mut self, peer: usize, packet: Incoming, picky: bool) -> Option<bool> {
+        let head = packet.head();
+        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
+        let bytes = head.aux as usize;
+        if head.flags & SYNC != 0 {
+            return self.arrive_sync(peer, packet, &envelope, bytes, picky);
+        }
+        let here = bytes.min(packet.room());
+        match self.posted.take_match(&envelope) {
+            Some(op) => {
+                let room = self.begin(op, &envelope, bytes as u64)?;
+                if let Some(recv) = self.ops.recv_mut(op) {
+                    packet.unpack(0, here.min(room), &recv.buf, &mut recv.cursor);
+                }
+                if here < bytes {
+                    self.lanes[peer].assembly = Assembly::Receive(op, (bytes - here) as u64);
+                } else {
+                    self.finish_recv(op);
+                }
+                Some(true)
+            }
+            None if picky => None,
+            None => {
+                self.store(peer, packet, 0, envelope, bytes, None);
+                Some(false)
+            }
+        }
+    }
+
+    fn arrive_sync(
+        &mut self,
+        peer: usize,
+        packet: Incoming,
+        envelope: &Envelope,
+        bytes: usize,
+        picky: bool,
+    ) -> Option<bool> {
+        let (ticket, send) = (TicketId(packet.word(0)), packet.word(1));
+        let Some((posted, &op)) = self.posted.peek_match(envelope) else {
+            if picky {
+                return None;
+            }
+            self.store(peer, packet, 16, *envelope, bytes, Some((ticket, send)));
+            return Some(false);
+        };
+        if !self.shm.ticket_of(peer, ticket).take(ticket) {
+            return Some(false);
+        }
+        self.posted.cancel(posted);
+        let room = self.begin(op, envelope, bytes as u64)?;
+        if let Some(recv) = self.ops.recv_mut(op) {
+            packet.unpack(16, bytes.min(room), &recv.buf, &mut recv.cursor);
+        }
+        self.acknowledge(peer, ticket, send);
+        self.finish_recv(op);
+        Some(true)
+    }
+
+    /// An offer: as above.
+    pub(super) fn arrive_offer(&mut self, peer: usize, packet: Incoming, picky: bool) -> Option<bool> {
+        let head = packet.head();
+        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
+        let (bytes, address) = (packet.word(0), packet.word(1));
+        let (ticket, send) = (TicketId(packet.word(2)), packet.word(3));
+        match self.posted.peek_match(&envelope) {
+            Some((posted, &op)) => {
+                if self.shm.ticket_of(peer, ticket).take(ticket) {
+                    self.posted.cancel(posted);
+                    self.begin(op, &envelope, bytes)?;
+                    self.start_copy(op, peer, ticket, send, address, bytes);
+                    return Some(true);
+                }
+            }
+            None if picky => return None,
+            None => {
+                let message =
+                    Message { from: peer, bytes, body: Body::Offered { address }, waits: Some((ticket, send)) };
+                self.account_stored(peer, message.weight(), 0);
+                self.unexpected.push(envelope, message);
+            }
+        }
+        Some(false)
+    }
+
+    /// Keeps a message that nobody has asked for yet.
+    fn store(
+        &mut self,
+        peer: usize,
+        packet: Incoming,
+        skip: usize,
+        envelope: Envelope,
+        bytes: usize,
+        waits: Option<(TicketId, u64)>,
+    ) {
+        let here = bytes.min(packet.room() - skip);
+        let body = if bytes <= INLINE_BYTES {
+            let mut small = [0; INLINE_BYTES];
+            packet.copy_to(skip, &mut small[..bytes]);
+            Body::Small(small)
+        } else {
+            let mut stored = Vec::with_capacity(bytes);
+            packet.append_to(skip, here, &mut stored);
+            Body::Stored(stored)
+        };
+        let message = Message { from: peer, bytes: bytes as u64, body, waits };
+        self.account_stored(peer, message.weight(), 0);
+        let id = self.unexpected.push(envelope, message);
+        if here < bytes {
+            self.lanes[peer].assembly = Assembly::Store(id, (bytes - here) as u64);
+        }
+    }
+
+    /// The next part of a message.
+    pub(super) fn arrive_more(&mut self, peer: usize, packet: Incoming) -> bool {
+        let (Assembly::Receive(_, left) | Assembly::Store(_, left) | Assembly::Discard(left)) =
+            self.lanes[peer].assembly
+        else {
+            unreachable!("a part from rank {peer} that belongs to no message")
+        };
+        let here = left.min(packet.bulk_room() as u64);
+        let rest = left - here;
+        let mut done = None;
+        match &mut self.lanes[peer].assembly {
+            Assembly::Receive(op, left) => {
+                *left = rest;
+                let op = *op;
+                if let Some(recv) = self.ops.recv_mut(op) {
+                    let room = recv.buf.len() - recv.cursor.position();
+                    packet.unpack_bulk((here as usize).min(room), &recv.buf, &mut recv.cursor);
+                }
+                done = Some(op);
+            }
+            Assembly::Store(id, left) => {
+                *left = rest;
+                if let Some(Message { body: Body::Stored(bytes), .. }) = self.unexpected.get_mut(*id) {
+                    packet.append_bulk_to(here as usize, bytes);
+                }
+            }
+            Assembly::Discard(left) => *left = rest,
+            Assembly::None => {}
+        }
+        if rest > 0 {
+            return false;
+        }
+        self.lanes[peer].assembly = Assembly::None;
+        if let Some(op) = done {
+            self.finish_recv(op);
+        }
+        true
+    }
+}
+
+#[cold]
+fn truncated(envelope: &Envelope, bytes: u64, room: usize) -> Error {
+    Error::new(
+        MPI_ERR_TRUNCATE,
+        format!(
+            "the message from rank {} with tag {} has {bytes} bytes, but the receive buffer has room for {room} bytes",
+            envelope.source, envelope.tag
+        ),
+    )
+}

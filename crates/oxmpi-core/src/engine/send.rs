@@ -1,0 +1,236 @@
+//! The sending side: small messages go at once, others are offered to their receiver; what finds no room in the ring
+//! waits in the peer's lane, so that messages of one pair never overtake each other.
+
+use super::ops::{Op, OpId, Outcome};
+use super::{EAGER, Engine, MORE, OFFER, Queued, SYNC};
+use crate::matching::MessageId;
+use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_transport::shm::INLINE_BYTES;
+use oxmpi_transport::{Head, TicketId};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Standard, ready and (from a buffer that the caller provides) buffered mode.
+    Standard,
+    /// Completes only when the receiver has begun to receive.
+    Synchronous,
+}
+
+/// Where a message goes and how its receiver shall know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The receiver's number on the node.
+    pub peer: usize,
+    pub context: u32,
+    /// The sender's rank in the communicator.
+    pub source: i32,
+    pub tag: i32,
+}
+
+impl Route {
+    #[inline]
+    pub(super) fn head(&self, kind: u8, flags: u8, aux: u32) -> Head {
+        Head { kind, flags, context: self.context, tag: self.tag, source: self.source, aux }
+    }
+}
+
+pub(super) struct SendOp {
+    pub route: Route,
+    pub buf: Buf,
+    pub cursor: Cursor,
+    pub phase: Phase,
+    /// Keeps the bytes of a buffered send alive.
+    storage: Option<Box<[u8]>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// In the lane's queue, to be sent eagerly; parts may be sent.
+    Eager,
+    /// In the lane's queue, to be offered (with its bytes when they are few).
+    ToOffer,
+    /// Announced; the receiver may take it.
+    Offered(TicketId),
+    /// Taken; both sides copy.
+    Taken(TicketId),
+    /// Taken; the bytes go through the ring to the receiver's operation, up to a length.
+    Stream { receive: u64, length: u64 },
+    /// To oneself, waiting among the unexpected messages.
+    Own(MessageId),
+}
+
+impl SendOp {
+    pub fn new(route: Route, buf: Buf, phase: Phase) -> SendOp {
+        SendOp { route, buf, cursor: Cursor::new(), phase, storage: None }
+    }
+
+    pub fn peer(&self) -> usize {
+        self.route.peer
+    }
+}
+
+/// The first part of a longer message: enough to be worth the packet, little enough that the receiver starts soon.
+const FIRST_PART: usize = 4096 - 16;
+/// The parts after the first.
+const NEXT_PART: usize = 8192;
+
+enum Pushed {
+    All,
+    Part,
+    Nothing,
+}
+
+impl Engine {
+    /// Sends a few contiguous bytes in one cache line, if nothing stands in the way; `false`: use [`Engine::send`].
+    #[inline]
+    pub fn send_small(&mut self, route: &Route, buf: &Buf) -> bool {
+        let peer = route.peer;
+        if buf.len() > INLINE_BYTES || peer == self.shm.rank() || !self.lanes[peer].queue.is_empty() {
+            return false;
+        }
+        !self.shm.under_pressure(peer) && self.shm.send_inline(peer, &route.head(EAGER, 0, buf.len() as u32), buf)
+    }
+
+    /// Starts a send. `None`: it is complete and the buffer is free.
+    #[inline]
+    pub fn send(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
+        if route.peer == self.shm.rank() {
+            return self.send_own(mode, route, buf);
+        }
+        let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.shm.under_pressure(route.peer);
+        if !eager {
+            return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
+        }
+        let mut send = SendOp::new(*route, buf, Phase::Eager);
+        if self.lanes[route.peer].queue.is_empty() {
+            if let Pushed::All = self.push_eager(&mut send) {
+                return None;
+            }
+        }
+        Some(self.send_queued(send))
+    }
+
+    /// A send whose bytes the engine owns, so that the caller need not wait for it.
+    pub fn send_stored(&mut self, route: &Route, bytes: Box<[u8]>) -> Option<OpId> {
+        let op = self.send(Mode::Standard, route, Buf::dense(bytes.as_ptr().cast_mut(), bytes.len()))?;
+        self.keep(op, Some(bytes));
+        Some(op)
+    }
+
+    /// Hands the bytes that a send reads to the engine, which drops them when it is done.
+    pub fn keep(&mut self, op: OpId, bytes: Option<Box<[u8]>>) {
+        if let Some(send) = self.ops.send_mut(op) {
+            send.storage = bytes;
+        }
+    }
+
+    fn send_queued(&mut self, send: SendOp) -> OpId {
+        let peer = send.route.peer;
+        let op = self.ops.insert(Op::Send(send));
+        self.enqueue(peer, Queued::Message(op));
+        if self.lanes[peer].queue.len() == 1 {
+            self.push_lanes();
+        }
+        op
+    }
+
+    /// Puts a queued message into the ring; `true` when it needs the queue no longer.
+    pub(super) fn push_message(&mut self, op: OpId) -> bool {
+        let Op::Send(mut send) = self.ops.lift(op) else { unreachable!("a queued message is a send") };
+        let (gone, done) = match send.phase {
+            Phase::Eager => {
+                let all = matches!(self.push_eager(&mut send), Pushed::All);
+                (all, all)
+            }
+            _ => (self.push_offer(op, &mut send), false),
+        };
+        self.ops.put_back(op, Op::Send(send));
+        if done {
+            self.ops.complete(op, Outcome::sent());
+        }
+        gone
+    }
+
+    fn push_eager(&mut self, send: &mut SendOp) -> Pushed {
+        let (peer, len) = (send.route.peer, send.buf.len());
+        let mut pushed = Pushed::Nothing;
+        if send.cursor.position() == 0 {
+            let part = if len <= FIRST_PART + NEXT_PART / 4 { len } else { FIRST_PART }.min(self.shm.max_first());
+            let head = send.route.head(EAGER, 0, len as u32);
+            if !self.shm.send_first(peer, &head, &[], &send.buf, &mut send.cursor, part) {
+                return pushed;
+            }
+            pushed = Pushed::Part;
+        }
+        self.push_rest(send, pushed)
+    }
+
+    fn push_rest(&mut self, send: &mut SendOp, mut pushed: Pushed) -> Pushed {
+        let (peer, len) = (send.route.peer, send.buf.len());
+        let most = NEXT_PART.min(self.shm.max_bulk());
+        while send.cursor.position() < len {
+            let part = most.min(len - send.cursor.position());
+            if !self.shm.send_bulk(peer, MORE, 0, &send.buf, &mut send.cursor, part) {
+                return pushed;
+            }
+            pushed = Pushed::Part;
+        }
+        Pushed::All
+    }
+
+    /// Announces a message that waits for its receiver. Few bytes travel with the announcement.
+    fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
+        let (peer, len) = (send.route.peer, send.buf.len());
+        let Some(ticket) = self.shm.offer_ticket() else { return false };
+        let with_bytes = len <= FIRST_PART - 16 && len + 16 <= self.shm.max_first();
+        let sent = if with_bytes {
+            let head = send.route.head(EAGER, SYNC, len as u32);
+            self.shm.send_first(peer, &head, &[ticket.0, u64::from(op)], &send.buf, &mut send.cursor, len)
+        } else {
+            let address = send.buf.as_dense().map_or(0, |at| at as u64);
+            let head = send.route.head(OFFER, 0, 0);
+            self.shm.send_control(peer, &head, &[len as u64, address, ticket.0, u64::from(op)])
+        };
+        if sent {
+            send.phase = Phase::Offered(ticket);
+        } else {
+            self.shm.own_ticket(ticket).withdraw(ticket);
+            self.shm.release_ticket(ticket);
+        }
+        sent
+    }
+
+    /// Tries to take a send back; it ends as cancelled if that works, and goes on otherwise. Never waits for the peer.
+    pub fn cancel_send(&mut self, op: OpId) {
+        let Op::Send(send) = self.ops.get(op) else { return };
+        let (peer, phase) = (send.route.peer, send.phase);
+        let withdrawn = match phase {
+            Phase::ToOffer => self.unqueue(peer, op),
+            Phase::Eager => send.cursor.position() == 0 && self.unqueue(peer, op),
+            Phase::Offered(ticket) => {
+                let won = self.shm.own_ticket(ticket).withdraw(ticket);
+                if won {
+                    self.shm.release_ticket(ticket);
+                }
+                won
+            }
+            Phase::Own(message) => self.unexpected.remove(message).is_some(),
+            Phase::Taken(_) | Phase::Stream { .. } => false,
+        };
+        if withdrawn {
+            self.ops.complete(op, Outcome::cancelled());
+        }
+    }
+
+    fn unqueue(&mut self, peer: usize, op: OpId) -> bool {
+        let queue = &mut self.lanes[peer].queue;
+        let Some(at) = queue.iter().position(|item| matches!(item, Queued::Message(id) if *id == op)) else {
+            return false;
+        };
+        queue.remove(at);
+        if queue.is_empty() {
+            self.waiting_lanes.retain(|&lane| lane as usize != peer);
+        }
+        true
+    }
+}

@@ -1,0 +1,415 @@
+//! The MPI state of this process: every object that a handle can name, and the engine that moves messages.
+//!
+//! There are no globals here, so that a test can run several processes as threads. Nothing here calls the user: error
+//! handlers and other callbacks belong to the C boundary.
+
+use crate::buffer::BufferPool;
+use crate::comm::Comm;
+use crate::engine::{Engine, Mode, OpId, Outcome, Route};
+use crate::errors::ErrorRegistry;
+use crate::matching::{Envelope, Pattern};
+use crate::request::{Active, Body, PoolId, Request, Start};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle;
+use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_base::lifeline;
+use oxmpi_base::slots::{Kind, Lookup, SlotTable};
+use oxmpi_boot::{Member, Start as Boot};
+use oxmpi_datatype::{Buf, Datatype};
+use oxmpi_transport::Shm;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+/// The largest tag: `MPI_TAG_UB`. Tags below zero are the library's own.
+pub const TAG_UB: i32 = i32::MAX;
+
+pub struct Process {
+    pub engine: Engine,
+    pub world: Comm,
+    pub own: Comm,
+    pub comms: SlotTable<Comm>,
+    pub requests: SlotTable<Request>,
+    pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
+    pub errhandlers: SlotTable<Errhandler>,
+    pub sessions: SlotTable<Session>,
+    pub types: SlotTable<Arc<Datatype>>,
+    pub errors: ErrorRegistry,
+    pub buffer: Option<BufferPool>,
+    pub appnum: Option<i32>,
+    pub universe_size: i32,
+    _lifeline: Option<OwnedFd>,
+}
+
+/// An error handler that the user made: a function of the C boundary's, by its address.
+pub struct Errhandler {
+    pub function: usize,
+    pub on: ErrhandlerKind,
+    /// Handles that the user holds, and objects that the handler is attached to.
+    pub references: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrhandlerKind {
+    Comm,
+    Win,
+    File,
+    Session,
+}
+
+pub struct Session {
+    pub errhandler: handle::Errhandler,
+    pub buffer: Option<BufferPool>,
+}
+
+impl Process {
+    /// Takes this process's place in its job.
+    pub fn start() -> Result<Process> {
+        let (segment, rank, size, appnum, universe, lifeline) = match oxmpi_boot::start_from_env()? {
+            Boot::Alone => {
+                let (_, segment) = oxmpi_base::segment::Segment::create(1, oxmpi_base::cpus::available())
+                    .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
+                (segment, 0, 1, None, 1, None)
+            }
+            Boot::Member(Member { rank, size, appnum, universe_size, mapped, lifeline, .. }) => {
+                (mapped, rank, size, Some(appnum), universe_size as i32, lifeline)
+            }
+        };
+        if let Some(lifeline) = &lifeline {
+            lifeline::hold(lifeline.as_fd())
+                .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot watch mpirun: {error}")))?;
+        }
+        let single_copy = std::env::var_os("OXMPI_SINGLE_COPY").is_none_or(|value| value != "0");
+        Ok(Process {
+            engine: Engine::new(Shm::attach(segment, rank), single_copy),
+            world: Comm::world(rank, size),
+            own: Comm::own(rank),
+            comms: SlotTable::new(Kind::Comm),
+            requests: SlotTable::new(Kind::Request),
+            messages: SlotTable::new(Kind::Message),
+            errhandlers: SlotTable::new(Kind::Errhandler),
+            sessions: SlotTable::new(Kind::Session),
+            types: SlotTable::new(Kind::Datatype),
+            errors: ErrorRegistry::new(),
+            buffer: None,
+            appnum,
+            universe_size: universe,
+            _lifeline: lifeline,
+        })
+    }
+
+    // ---- from handles to objects ----
+
+    #[inline]
+    pub fn comm(&self, handle: handle::Comm) -> Result<&Comm> {
+        if handle == MPI_COMM_WORLD {
+            return Ok(&self.world);
+        }
+        if handle == MPI_COMM_SELF {
+            return Ok(&self.own);
+        }
+        self.comms.get(handle.0).ok_or_else(|| self.bad_comm(handle))
+    }
+
+    pub fn comm_mut(&mut self, handle: handle::Comm) -> Result<&mut Comm> {
+        if handle == MPI_COMM_WORLD {
+            return Ok(&mut self.world);
+        }
+        if handle == MPI_COMM_SELF {
+            return Ok(&mut self.own);
+        }
+        match self.comms.get(handle.0) {
+            None => Err(self.bad_comm(handle)),
+            Some(_) => self.comms.get_mut(handle.0).ok_or_else(|| unreachable!("just found")),
+        }
+    }
+
+    #[cold]
+    fn bad_comm(&self, handle: handle::Comm) -> Error {
+        bad_handle(&self.comms, MPI_ERR_COMM, handle.0, "communicator", MPI_COMM_NULL.0, "MPI_COMM_NULL")
+    }
+
+    pub fn request(&self, handle: handle::Request) -> Result<&Request> {
+        self.requests.get(handle.0).ok_or_else(|| self.bad_request(handle))
+    }
+
+    #[cold]
+    pub fn bad_request(&self, handle: handle::Request) -> Error {
+        bad_handle(&self.requests, MPI_ERR_REQUEST, handle.0, "request", MPI_REQUEST_NULL.0, "MPI_REQUEST_NULL")
+    }
+
+    pub fn session_mut(&mut self, handle: handle::Session) -> Result<&mut Session> {
+        if self.sessions.get(handle.0).is_none() {
+            let (null, name) = (MPI_SESSION_NULL.0, "MPI_SESSION_NULL");
+            return Err(bad_handle(&self.sessions, MPI_ERR_SESSION, handle.0, "session", null, name));
+        }
+        self.sessions.get_mut(handle.0).ok_or_else(|| unreachable!("just found"))
+    }
+
+    pub fn errhandler(&mut self, handle: handle::Errhandler) -> Result<&mut Errhandler> {
+        if self.errhandlers.get(handle.0).is_none() {
+            let (null, name) = (MPI_ERRHANDLER_NULL.0, "MPI_ERRHANDLER_NULL");
+            let class = if handle == MPI_ERRHANDLER_NULL { MPI_ERR_ERRHANDLER } else { MPI_ERR_ERRHANDLER };
+            return Err(bad_handle(&self.errhandlers, class, handle.0, "error handler", null, name));
+        }
+        self.errhandlers.get_mut(handle.0).ok_or_else(|| unreachable!("just found"))
+    }
+
+    /// A type, predefined or made by the user.
+    pub fn datatype(&self, handle: handle::Datatype) -> Result<&Arc<Datatype>> {
+        if let Some(found) = self.types.get(handle.0) {
+            return Ok(found);
+        }
+        match oxmpi_datatype::predefined(handle.0) {
+            Some(found) => Ok(found),
+            None => {
+                let (null, name) = (MPI_DATATYPE_NULL.0, "MPI_DATATYPE_NULL");
+                Err(bad_handle(&self.types, MPI_ERR_TYPE, handle.0, "datatype", null, name))
+            }
+        }
+    }
+
+    /// A buffer argument: pointer, count and type as the user gave them.
+    #[inline]
+    pub fn buffer(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
+        if count < 0 {
+            return Err(negative_count(count));
+        }
+        if let Some(size) = oxmpi_datatype::dense_size(datatype.0) {
+            if let Some(bytes) = (count as usize).checked_mul(size) {
+                if bytes > 0 && (address as usize) < FIRST_ADDRESS {
+                    return Err(bad_address(address as usize));
+                }
+                return Ok(Buf::dense(address.cast_mut(), bytes));
+            }
+        }
+        self.buffer_typed(address, count, datatype)
+    }
+
+    #[inline(never)]
+    fn buffer_typed(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
+        let found = self.datatype(datatype)?;
+        if !found.is_committed() {
+            bail!(MPI_ERR_TYPE, "the datatype has not been committed (MPI_Type_commit)");
+        }
+        let bytes = found.size().checked_mul(i128::from(count));
+        if bytes.is_none_or(|bytes| bytes > isize::MAX as i128) {
+            bail!(MPI_ERR_COUNT, "{count} elements of {} bytes are more than memory can hold", found.size());
+        }
+        if address as usize == MPI_IN_PLACE {
+            return Err(bad_address(address as usize));
+        }
+        // A null address is MPI_BOTTOM, right for a type of absolute addresses; for one whose data starts at or near
+        // zero it can only be a mistake.
+        let first = address as i128 + found.true_lb();
+        if found.size() > 0 && count > 0 && first >= 0 && first < FIRST_ADDRESS as i128 {
+            return Err(bad_address(address as usize));
+        }
+        Ok(Buf::typed(address.cast_mut(), count as u64, found))
+    }
+
+    // ---- messages ----
+
+    /// The route of a message to `dest`; `None` for `MPI_PROC_NULL`.
+    #[inline]
+    pub fn route(&self, comm: &Comm, dest: i32, tag: i32) -> Result<Option<Route>> {
+        if tag < 0 {
+            return Err(bad_tag(tag, false));
+        }
+        if (dest as u32) < comm.size() as u32 {
+            let peer = comm.group.get(dest as usize);
+            return Ok(Some(Route { peer, context: comm.context, source: comm.rank, tag }));
+        }
+        if dest == MPI_PROC_NULL { Ok(None) } else { Err(bad_rank(comm, dest, false)) }
+    }
+
+    /// What a receive from `source` accepts; `None` for `MPI_PROC_NULL`.
+    #[inline]
+    pub fn pattern(&self, comm: &Comm, source: i32, tag: i32) -> Result<Option<Pattern>> {
+        if tag < 0 && tag != MPI_ANY_TAG {
+            return Err(bad_tag(tag, true));
+        }
+        if (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE {
+            return Ok(Some(Pattern { context: comm.context, source, tag }));
+        }
+        if source == MPI_PROC_NULL { Ok(None) } else { Err(bad_rank(comm, source, true)) }
+    }
+
+    /// The buffer that a buffered send on this communicator uses.
+    fn pool_for(&self, comm: handle::Comm) -> PoolId {
+        match self.comm(comm) {
+            Ok(comm) if comm.buffer.is_some() => PoolId::Comm(comm.handle),
+            _ => PoolId::Process,
+        }
+    }
+
+    /// The place where a buffer for buffered sends is or would be attached.
+    pub fn pool_slot(&mut self, id: PoolId) -> Result<(&mut Option<BufferPool>, &mut Engine)> {
+        // Checked first, so that the borrows below are of different fields.
+        match id {
+            PoolId::Process => return Ok((&mut self.buffer, &mut self.engine)),
+            PoolId::Comm(handle) => {
+                self.comm_mut(handle)?;
+            }
+            PoolId::Session(handle) => {
+                self.session_mut(handle)?;
+            }
+        }
+        let engine = &mut self.engine;
+        let slot = match id {
+            PoolId::Comm(handle) if handle == MPI_COMM_WORLD => &mut self.world.buffer,
+            PoolId::Comm(handle) if handle == MPI_COMM_SELF => &mut self.own.buffer,
+            PoolId::Comm(handle) => match self.comms.get_mut(handle.0) {
+                Some(comm) => &mut comm.buffer,
+                None => unreachable!("checked above"),
+            },
+            PoolId::Session(handle) => match self.sessions.get_mut(handle.0) {
+                Some(session) => &mut session.buffer,
+                None => unreachable!("checked above"),
+            },
+            PoolId::Process => unreachable!("returned above"),
+        };
+        Ok((slot, engine))
+    }
+
+    /// A buffered send: complete for the caller when this returns.
+    pub fn send_buffered(&mut self, comm: handle::Comm, route: &Route, buf: &Buf) -> Result<()> {
+        let (slot, engine) = self.pool_slot(self.pool_for(comm))?;
+        let Some(pool) = slot else {
+            bail!(MPI_ERR_BUFFER, "no buffer is attached for buffered sends (MPI_Buffer_attach)");
+        };
+        pool.check_room(engine, buf.len())?;
+        let bytes = oxmpi_transport::own::pack(buf).into_boxed_slice();
+        let length = bytes.len();
+        if let Some(op) = engine.send_stored(route, bytes) {
+            pool.add(op, length);
+        }
+        Ok(())
+    }
+
+    /// Starts what a persistent request describes.
+    pub fn begin(&mut self, start: &Start) -> Result<Active> {
+        let done = || Active::Done(Outcome::sent());
+        Ok(match start {
+            Start::Send { mode, route, buf } => {
+                self.engine.send(*mode, route, buf.clone()).map_or_else(done, Active::Send)
+            }
+            Start::Buffered { comm, route, buf } => {
+                self.send_buffered(*comm, route, buf)?;
+                done()
+            }
+            Start::Recv { pattern, buf } => Active::Recv(self.engine.recv(*pattern, buf.clone())),
+            Start::Nothing(status) => Active::Done(Outcome { status: *status, error: None }),
+        })
+    }
+
+    /// Makes a request for a send that was started; a finished one costs no slot of its own.
+    #[inline]
+    pub fn send_request(&mut self, comm: handle::Comm, op: Option<OpId>) -> handle::Request {
+        match op {
+            Some(op) => self.once(comm, Active::Send(op)),
+            None => self.once(comm, Active::Done(Outcome::sent())),
+        }
+    }
+
+    #[inline]
+    pub fn once(&mut self, comm: handle::Comm, active: Active) -> handle::Request {
+        handle::Request(self.requests.insert(Request { comm, body: Body::Once(active) }))
+    }
+
+    /// Whether an active request is done; an inactive one counts as done.
+    #[inline]
+    pub fn is_request_done(&mut self, handle: handle::Request) -> Result<bool> {
+        let Process { requests, engine, buffer, comms, sessions, world, own, .. } = self;
+        let Some(request) = requests.get_mut(handle.0) else { return Err(self.bad_request(handle)) };
+        Ok(match &mut request.body {
+            Body::Generalized(generalized) => generalized.complete,
+            Body::Persistent(_, None) => true,
+            Body::Once(active) | Body::Persistent(_, Some(active)) => active.is_done(engine, |engine, pool, mark| {
+                let pool = match pool {
+                    PoolId::Process => buffer.as_mut(),
+                    PoolId::Comm(comm) if comm == MPI_COMM_WORLD => world.buffer.as_mut(),
+                    PoolId::Comm(comm) if comm == MPI_COMM_SELF => own.buffer.as_mut(),
+                    PoolId::Comm(comm) => comms.get_mut(comm.0).and_then(|comm| comm.buffer.as_mut()),
+                    PoolId::Session(session) => {
+                        sessions.get_mut(session.0).and_then(|session| session.buffer.as_mut())
+                    }
+                };
+                pool.is_none_or(|pool| pool.is_flushed(engine, mark))
+            }),
+        })
+    }
+
+    /// Waits for nothing: a synchronous-mode or other send that the caller will wait for.
+    pub fn send(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
+        self.engine.send(mode, route, buf)
+    }
+}
+
+/// Addresses below this belong to nobody: small numbers are constants of the ABI or null pointers.
+const FIRST_ADDRESS: usize = 4096;
+
+#[cold]
+fn negative_count(count: i64) -> Error {
+    Error::new(MPI_ERR_COUNT, format!("the count is {count}, which is negative"))
+}
+
+#[cold]
+fn bad_address(address: usize) -> Error {
+    let text = match address {
+        0 => "the buffer is a null pointer, but the count is not zero".into(),
+        MPI_IN_PLACE => "MPI_IN_PLACE is not a buffer for this call".into(),
+        _ => format!("the buffer's address {address:#x} is not memory"),
+    };
+    Error::new(MPI_ERR_BUFFER, text)
+}
+
+#[cold]
+fn bad_tag(tag: i32, receive: bool) -> Error {
+    let or = if receive { ", or be MPI_ANY_TAG" } else { "" };
+    let text = match tag {
+        MPI_ANY_TAG => "MPI_ANY_TAG is for receives; a send needs a tag of its own".into(),
+        _ => format!("the tag is {tag}; it must lie between 0 and {TAG_UB} (MPI_TAG_UB){or}"),
+    };
+    Error::new(MPI_ERR_TAG, text)
+}
+
+#[cold]
+fn bad_rank(comm: &Comm, rank: i32, receive: bool) -> Error {
+    let name = comm.describe();
+    let text = match rank {
+        MPI_ANY_SOURCE => "MPI_ANY_SOURCE is for receives; a send needs one destination".into(),
+        MPI_ROOT => "MPI_ROOT is not a rank to send to or receive from".into(),
+        _ => format!(
+            "rank {rank} does not exist in {name}, which has {} processes (ranks 0 to {}, MPI_PROC_NULL{})",
+            comm.size(),
+            comm.size() - 1,
+            if receive { ", MPI_ANY_SOURCE" } else { "" }
+        ),
+    };
+    Error::new(MPI_ERR_RANK, text)
+}
+
+/// What is wrong with a handle, in words.
+#[cold]
+pub fn bad_handle<T>(
+    table: &SlotTable<T>,
+    class: i32,
+    handle: usize,
+    what: &str,
+    null: usize,
+    null_name: &str,
+) -> Error {
+    let text = match table.diagnose(handle) {
+        _ if handle == null => format!("the {what} is {null_name}"),
+        _ if handle == 0 => format!("the {what} is 0, which is never a handle: was it initialised?"),
+        Lookup::Freed => format!("the {what} {handle:#x} has been freed"),
+        Lookup::WrongKind(kind) => format!("{handle:#x} is a {kind}, not a {what}"),
+        Lookup::Live | Lookup::Garbage => format!("{handle:#x} is not a {what}"),
+    };
+    Error::new(class, text)
+}
+
+/// The status of a receive from `MPI_PROC_NULL`, as the standard prescribes it.
+pub fn proc_null() -> Outcome {
+    Outcome { status: Status::proc_null(), error: None }
+}

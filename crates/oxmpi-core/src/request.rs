@@ -1,0 +1,140 @@
+//! Requests: what a handle of an operation that was started, or can be started, stands for.
+
+use crate::engine::{Engine, Mode, OpId, Outcome, Route};
+use crate::matching::Pattern;
+use oxmpi_abi::Status;
+use oxmpi_abi::handle::Comm;
+use oxmpi_datatype::Buf;
+
+/// A request and the communicator whose error handler hears of its failure.
+pub struct Request {
+    pub comm: Comm,
+    pub body: Body,
+}
+
+pub enum Body {
+    Once(Active),
+    /// Started again and again; `None` while inactive.
+    Persistent(Box<Start>, Option<Active>),
+    Generalized(Box<Generalized>),
+}
+
+/// An operation that was started.
+pub enum Active {
+    Send(OpId),
+    Recv(OpId),
+    /// A send and a receive that complete together, as in `MPI_Isendrecv`; the status is the receive's. The memory
+    /// keeps the bytes that a replacing exchange sends.
+    Exchange { send: Option<OpId>, recv: Option<OpId>, sent: Option<Outcome>, kept: Option<Box<[u8]>> },
+    /// Waits until the messages before a mark have left a buffer.
+    Flush(PoolId, u64),
+    /// Complete from the start.
+    Done(Outcome),
+}
+
+/// Which buffer for buffered sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PoolId {
+    Process,
+    Comm(Comm),
+    Session(oxmpi_abi::handle::Session),
+}
+
+/// How to start a persistent operation.
+#[derive(Clone)]
+pub enum Start {
+    Send { mode: Mode, route: Route, buf: Buf },
+    /// Through the buffer that is attached when it starts.
+    Buffered { comm: Comm, route: Route, buf: Buf },
+    Recv { pattern: Pattern, buf: Buf },
+    /// To or from `MPI_PROC_NULL`.
+    Nothing(Status),
+}
+
+/// An operation that the user's program carries out. The callbacks are the C boundary's business.
+pub struct Generalized {
+    pub query: usize,
+    pub free: usize,
+    pub cancel: usize,
+    pub extra_state: usize,
+    pub complete: bool,
+    /// The user gave the handle up before the operation was complete.
+    pub freed: bool,
+}
+
+impl Active {
+    /// Whether it is done, once `progress` has done what it could.
+    pub fn is_done(&mut self, engine: &mut Engine, flushed: impl FnOnce(&mut Engine, PoolId, u64) -> bool) -> bool {
+        match self {
+            Active::Send(op) | Active::Recv(op) => engine.is_done(*op),
+            Active::Exchange { send, recv, sent, .. } => {
+                if let Some(op) = *send {
+                    if let Some(outcome) = engine.take_outcome(op) {
+                        *sent = Some(outcome);
+                        *send = None;
+                    }
+                }
+                send.is_none() && recv.is_none_or(|op| engine.is_done(op))
+            }
+            Active::Flush(pool, mark) => flushed(engine, *pool, *mark),
+            Active::Done(_) => true,
+        }
+    }
+
+    /// How it ended; to be called once, when it is done.
+    pub fn finish(self, engine: &mut Engine) -> Outcome {
+        let ended = |outcome: Option<Outcome>| outcome.unwrap_or_else(Outcome::sent);
+        match self {
+            Active::Send(op) | Active::Recv(op) => ended(engine.take_outcome(op)),
+            Active::Exchange { recv, sent, .. } => {
+                let received = match recv {
+                    Some(op) => ended(engine.take_outcome(op)),
+                    None => Outcome { status: Status::proc_null(), error: None },
+                };
+                let error = received.error.or(sent.and_then(|outcome| outcome.error));
+                Outcome { status: received.status, error }
+            }
+            Active::Flush(..) => Outcome::sent(),
+            Active::Done(outcome) => outcome,
+        }
+    }
+
+    /// How it ended, if it has, without ending it.
+    pub fn peek(&self, engine: &Engine) -> Status {
+        match self {
+            Active::Send(op) | Active::Recv(op) => engine.outcome(*op).map_or_else(Status::empty, |end| end.status),
+            Active::Exchange { recv: Some(op), .. } => {
+                engine.outcome(*op).map_or_else(Status::empty, |end| end.status)
+            }
+            Active::Exchange { recv: None, .. } => Status::proc_null(),
+            Active::Flush(..) => Status::empty(),
+            Active::Done(outcome) => outcome.status,
+        }
+    }
+
+    pub fn cancel(&self, engine: &mut Engine) {
+        match self {
+            Active::Send(op) => engine.cancel_send(*op),
+            Active::Recv(op) => engine.cancel_recv(*op),
+            // An exchange may not be cancelled; the rest is over already or cannot be taken back.
+            Active::Exchange { .. } | Active::Flush(..) | Active::Done(_) => {}
+        }
+    }
+
+    /// The user gives the handle up; the operation goes on to its end.
+    pub fn detach(self, engine: &mut Engine) {
+        match self {
+            Active::Send(op) | Active::Recv(op) => engine.detach(op),
+            Active::Exchange { send, recv, kept, .. } => {
+                if let Some(op) = recv {
+                    engine.detach(op);
+                }
+                if let Some(op) = send {
+                    engine.keep(op, kept);
+                    engine.detach(op);
+                }
+            }
+            Active::Flush(..) | Active::Done(_) => {}
+        }
+    }
+}

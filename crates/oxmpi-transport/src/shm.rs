@@ -1,0 +1,507 @@
+//! Ranks of one node: a ring for every ordered pair, tickets for messages that wait for their receiver, single copies
+//! straight out of a peer's memory.
+//!
+//! Rings are opened lazily. A sender marks itself, once, in the receiver's doorbell; a receiver polls the rings of those
+//! that ever rang. User memory is touched here and in the datatype kernels only.
+
+use oxmpi_base::ring::{self, Consumer, Producer};
+use oxmpi_base::segment::{JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
+use oxmpi_base::ticket::{self, Ticket, TicketBook, TicketId};
+use oxmpi_base::wait::{self, Barrier};
+use oxmpi_base::{cma, cma::Piece};
+use oxmpi_datatype::{Buf, Cursor};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// What the layer above writes at the front of a packet. The transport carries it and reads none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub kind: u8,
+    pub flags: u8,
+    pub context: u32,
+    pub tag: i32,
+    pub source: i32,
+    pub aux: u32,
+}
+
+/// Bytes of a [`Head`] in a packet, besides its kind and flags, which travel in the cell's word.
+const HEAD_BYTES: usize = 16;
+
+/// Bytes that fit beside a head into one cache line.
+pub const INLINE_BYTES: usize = ring::FIRST_BYTES - HEAD_BYTES;
+
+/// Words in the body of a control packet.
+pub const CONTROL_WORDS: usize = 4;
+
+/// Bytes in front of the data of a bulk packet: the data starts at a cell of its own, aligned to a cache line.
+const BULK_OFFSET: usize = ring::FIRST_BYTES;
+
+pub struct Shm {
+    me: usize,
+    barrier: Barrier,
+    peers: Vec<Peer>,
+    /// Peers that ever sent something here, in the order in which they were noticed.
+    senders: Vec<u32>,
+    doorbell_seen: Vec<u64>,
+    book: TicketBook,
+    segment: Segment,
+}
+
+#[derive(Default)]
+struct Peer {
+    tx: Option<Box<Producer>>,
+    rx: Option<Box<Consumer>>,
+}
+
+/// A packet that has arrived; its bytes are valid until [`Shm::pop`].
+#[derive(Clone, Copy)]
+pub struct Incoming {
+    user: u16,
+    cells: usize,
+    bytes: NonNull<u8>,
+}
+
+impl Shm {
+    /// Joins the node's segment as rank `me`.
+    pub fn attach(segment: Segment, me: usize) -> Shm {
+        let barrier = wait::register();
+        cma::permit_peers();
+        let ranks = segment.ranks();
+        let block = segment.rank(me);
+        block.pid.store(std::process::id(), Relaxed);
+        segment.header().awake.fetch_add(1, Relaxed);
+        // Release: whoever sees the rank running also sees its process id.
+        block.state.store(STATE_RUNNING, Release);
+        Shm {
+            me,
+            barrier,
+            peers: (0..ranks).map(|_| Peer::default()).collect(),
+            senders: Vec::new(),
+            doorbell_seen: vec![0; ranks.div_ceil(64)],
+            book: TicketBook::new(&segment, me),
+            segment,
+        }
+    }
+
+    pub fn rank(&self) -> usize {
+        self.me
+    }
+
+    pub fn ranks(&self) -> usize {
+        self.peers.len()
+    }
+
+    pub fn job(&self) -> &JobHeader {
+        self.segment.header()
+    }
+
+    pub fn block(&self) -> &RankBlock {
+        self.segment.rank(self.me)
+    }
+
+    pub fn barrier(&self) -> Barrier {
+        self.barrier
+    }
+
+    /// Says that this rank takes part in nothing any more.
+    pub fn leave(&self) {
+        self.block().state.store(STATE_FINALIZED, Release);
+        self.job().awake.fetch_sub(1, Relaxed);
+    }
+
+    /// Whether `peer` has finalized, and so will neither send nor receive again.
+    pub fn has_left(&self, peer: usize) -> bool {
+        self.segment.rank(peer).state.load(Acquire) == STATE_FINALIZED
+    }
+
+    // ---- sending ----
+
+    /// The largest part of a message that [`Shm::send_first`] takes at once.
+    pub fn max_first(&self) -> usize {
+        ring::bytes_in(ring::max_packet(self.segment.layout().ring_cells)) - HEAD_BYTES
+    }
+
+    /// The largest part of a message that [`Shm::send_bulk`] takes at once.
+    pub fn max_bulk(&self) -> usize {
+        ring::bytes_in(ring::max_packet(self.segment.layout().ring_cells)) - BULK_OFFSET
+    }
+
+    /// Sends a head and a few words in one cache line; `false` while the ring is full.
+    pub fn send_control(&mut self, peer: usize, head: &Head, body: &[u64; CONTROL_WORDS]) -> bool {
+        // SAFETY: the cell is 8-byte aligned behind the head and has room for the words.
+        self.send_cell(peer, head, |to| unsafe { to.cast::<[u64; CONTROL_WORDS]>().write(*body) })
+    }
+
+    /// Sends a head, the words of `prefix` and the next `bytes` bytes of the buffer (at most [`Shm::max_first`] with the
+    /// prefix); `false` while the ring is full.
+    pub fn send_first(
+        &mut self,
+        peer: usize,
+        head: &Head,
+        prefix: &[u64],
+        buf: &Buf,
+        cursor: &mut Cursor,
+        bytes: usize,
+    ) -> bool {
+        let front = HEAD_BYTES + size_of_val(prefix);
+        let cells = ring::cells_for(front + bytes);
+        let tx = self.producer(peer);
+        let Some(at) = tx.reserve(cells) else { return false };
+        // SAFETY: the reserved cells have room for head, prefix and `bytes` bytes, and a Buf is memory that the caller of
+        // MPI vouches for until its operation completes.
+        unsafe {
+            write_head(at, head);
+            for (index, &word) in prefix.iter().enumerate() {
+                at.add(HEAD_BYTES).cast::<u64>().add(index).write(word);
+            }
+            cursor.pack(buf, at.as_ptr().add(front), bytes);
+        }
+        tx.publish(cells, user_word(head));
+        self.wake(peer);
+        true
+    }
+
+    /// Sends a head and a whole buffer of at most [`INLINE_BYTES`] bytes in one cache line; `false` while the ring is full.
+    #[inline]
+    pub fn send_inline(&mut self, peer: usize, head: &Head, buf: &Buf) -> bool {
+        let bytes = buf.len();
+        assert!(bytes <= INLINE_BYTES);
+        // SAFETY: a Buf is memory that the caller of MPI vouches for until its operation completes.
+        self.send_cell(peer, head, |to| unsafe {
+            match buf.as_dense() {
+                Some(from) => copy_small(to, from, bytes),
+                None => {
+                    Cursor::new().pack(buf, to, bytes);
+                }
+            }
+        })
+    }
+
+    /// Sends one cell; `fill` writes at most [`INLINE_BYTES`] bytes behind the head.
+    #[inline]
+    fn send_cell(&mut self, peer: usize, head: &Head, fill: impl FnOnce(*mut u8)) -> bool {
+        let tx = self.producer(peer);
+        let Some(at) = tx.reserve(1) else { return false };
+        // SAFETY: a cell has room for a head and INLINE_BYTES behind it.
+        unsafe {
+            write_head(at, head);
+            fill(at.as_ptr().add(HEAD_BYTES));
+        }
+        tx.publish(1, user_word(head));
+        self.wake(peer);
+        true
+    }
+
+    /// Sends the next `bytes` bytes of the buffer (at most [`Shm::max_bulk`]) behind a word for the layer above; `false`
+    /// while the ring is full.
+    pub fn send_bulk(
+        &mut self,
+        peer: usize,
+        kind: u8,
+        word: u64,
+        buf: &Buf,
+        cursor: &mut Cursor,
+        bytes: usize,
+    ) -> bool {
+        let cells = ring::cells_for(BULK_OFFSET + bytes);
+        let tx = self.producer(peer);
+        let Some(at) = tx.reserve(cells) else { return false };
+        // SAFETY: the reserved cells have room for the word and, from BULK_OFFSET on, for `bytes` bytes; the Buf is
+        // vouched for as above.
+        unsafe {
+            at.cast::<u64>().write(word);
+            cursor.pack(buf, at.as_ptr().add(BULK_OFFSET), bytes);
+        }
+        tx.publish(cells, u16::from(kind));
+        self.wake(peer);
+        true
+    }
+
+    /// Whether `peer` asks for no more messages that it would have to store.
+    #[inline]
+    pub fn under_pressure(&mut self, peer: usize) -> bool {
+        self.producer(peer).under_pressure()
+    }
+
+    #[inline]
+    pub fn wake(&self, peer: usize) {
+        wait::wake(self.segment.rank(peer), self.barrier);
+    }
+
+    #[inline]
+    fn producer(&mut self, peer: usize) -> &mut Producer {
+        if self.peers[peer].tx.is_none() {
+            self.open(peer);
+        }
+        match &mut self.peers[peer].tx {
+            Some(tx) => tx,
+            None => unreachable!("just opened"),
+        }
+    }
+
+    #[cold]
+    fn open(&mut self, peer: usize) {
+        self.peers[peer].tx = Some(Box::new(Producer::new(&self.segment, self.me, peer)));
+        self.segment.doorbell(peer)[self.me / 64].fetch_or(1 << (self.me % 64), AcqRel);
+    }
+
+    // ---- receiving ----
+
+    /// How many peers ever sent something here; their numbers are [`Shm::sender`]`(0..)`.
+    #[inline]
+    pub fn senders(&mut self) -> usize {
+        for word in 0..self.doorbell_seen.len() {
+            let rung = self.segment.doorbell(self.me)[word].load(Relaxed);
+            if rung != self.doorbell_seen[word] {
+                self.admit(word, rung);
+            }
+        }
+        self.senders.len()
+    }
+
+    #[inline]
+    pub fn sender(&self, index: usize) -> usize {
+        self.senders[index] as usize
+    }
+
+    #[cold]
+    fn admit(&mut self, word: usize, rung: u64) {
+        let mut new = rung & !self.doorbell_seen[word];
+        self.doorbell_seen[word] = rung;
+        while new != 0 {
+            let peer = word * 64 + new.trailing_zeros() as usize;
+            new &= new - 1;
+            self.peers[peer].rx = Some(Box::new(Consumer::new(&self.segment, peer, self.me)));
+            self.senders.push(peer as u32);
+        }
+    }
+
+    /// The next packet from `peer`, which stays there until [`Shm::pop`].
+    #[inline]
+    pub fn peek(&mut self, peer: usize) -> Option<Incoming> {
+        let packet = self.peers[peer].rx.as_mut()?.peek()?;
+        Some(Incoming { user: packet.user, cells: packet.cells, bytes: packet.bytes })
+    }
+
+    /// Gives the packet that was peeked last back to its sender.
+    #[inline]
+    pub fn pop(&mut self, peer: usize, packet: Incoming) {
+        let Some(rx) = self.peers[peer].rx.as_mut() else { return };
+        if rx.advance(packet.cells) {
+            // It may sleep until there is room.
+            self.wake(peer);
+        }
+    }
+
+    /// Asks `peer` to send nothing that we would have to store, or lifts that.
+    pub fn set_pressure(&mut self, peer: usize, on: bool) {
+        if let Some(rx) = &self.peers[peer].rx {
+            rx.set_pressure(on);
+        }
+    }
+
+    // ---- messages that wait for their receiver ----
+
+    /// A ticket of ours, or `None` while all are in use.
+    pub fn offer_ticket(&mut self) -> Option<TicketId> {
+        self.book.offer()
+    }
+
+    pub fn own_ticket(&self, id: TicketId) -> &Ticket {
+        self.book.ticket(id)
+    }
+
+    pub fn release_ticket(&mut self, id: TicketId) {
+        self.book.release(id);
+    }
+
+    pub fn ticket_of(&self, peer: usize, id: TicketId) -> &Ticket {
+        ticket::ticket_of(&self.segment, peer, id)
+    }
+
+    /// Copies from `peer`'s memory to ours; may move fewer bytes than asked for.
+    pub fn copy_from(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+        let pid = self.segment.rank(peer).pid.load(Relaxed);
+        // SAFETY: `local` comes from the Buf of a pending receive.
+        unsafe { cma::read(pid, local, remote) }
+    }
+
+    /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
+    pub fn copy_to(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+        let pid = self.segment.rank(peer).pid.load(Relaxed);
+        // SAFETY: `local` comes from the Buf of a pending send; `remote` from the ticket that its receiver took.
+        unsafe { cma::write(pid, local, remote) }
+    }
+}
+
+impl Incoming {
+    #[inline]
+    pub fn kind(&self) -> u8 {
+        self.user as u8
+    }
+
+    #[inline]
+    pub fn head(&self) -> Head {
+        // SAFETY: every packet has a first cell with room for a head; its bytes are plain numbers.
+        let (context, tag, source, aux) = unsafe {
+            let at = self.bytes.cast::<u32>();
+            (at.read(), at.add(1).cast::<i32>().read(), at.add(2).cast::<i32>().read(), at.add(3).read())
+        };
+        Head { kind: self.user as u8, flags: (self.user >> 8) as u8, context, tag, source, aux }
+    }
+
+    /// The word in front of a bulk packet.
+    #[inline]
+    pub fn bulk_word(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { self.bytes.cast::<u64>().read() }
+    }
+
+    /// Bytes that the packet has room for behind its head.
+    #[inline]
+    pub fn room(&self) -> usize {
+        ring::bytes_in(self.cells) - HEAD_BYTES
+    }
+
+    pub fn bulk_room(&self) -> usize {
+        ring::bytes_in(self.cells) - BULK_OFFSET
+    }
+
+    /// A number of the body behind the head, `index` counting words of eight bytes.
+    #[inline]
+    pub fn word(&self, index: usize) -> u64 {
+        assert!((index + 1) * 8 <= self.room());
+        // SAFETY: in the packet's bytes, which are 8-byte aligned behind the head.
+        unsafe { self.bytes.add(HEAD_BYTES).cast::<u64>().add(index).read() }
+    }
+
+    /// Copies `bytes` bytes behind the head, from `skip` on, to the next bytes of the buffer.
+    #[inline]
+    pub fn unpack(&self, skip: usize, bytes: usize, buf: &Buf, cursor: &mut Cursor) {
+        assert!(skip + bytes <= self.room());
+        // SAFETY: in the packet's bytes; the Buf is that of a pending receive.
+        unsafe { cursor.unpack(buf, self.bytes.as_ptr().add(HEAD_BYTES + skip), bytes) };
+    }
+
+    /// Copies the `bytes` bytes of a packet of one cell to the start of a buffer that has room for them.
+    #[inline]
+    pub fn unpack_inline(&self, bytes: usize, buf: &Buf) {
+        assert!(bytes <= INLINE_BYTES && bytes <= buf.len());
+        // SAFETY: in the first cell; the Buf is that of a pending receive.
+        unsafe {
+            let from = self.bytes.as_ptr().add(HEAD_BYTES);
+            match buf.as_dense() {
+                Some(to) => copy_small(to, from, bytes),
+                None => {
+                    Cursor::new().unpack(buf, from, bytes);
+                }
+            }
+        }
+    }
+
+    /// Copies `bytes` bytes of a bulk packet to the next bytes of the buffer.
+    pub fn unpack_bulk(&self, bytes: usize, buf: &Buf, cursor: &mut Cursor) {
+        assert!(bytes <= self.bulk_room());
+        // SAFETY: as for `unpack`.
+        unsafe { cursor.unpack(buf, self.bytes.as_ptr().add(BULK_OFFSET), bytes) };
+    }
+
+    /// Copies bytes behind the head, from `skip` on.
+    pub fn copy_to(&self, skip: usize, to: &mut [u8]) {
+        assert!(skip + to.len() <= self.room());
+        // SAFETY: in the packet's bytes; a slice of ours does not overlap the segment.
+        unsafe {
+            let from = self.bytes.as_ptr().add(HEAD_BYTES + skip);
+            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len());
+        }
+    }
+
+    /// The bytes behind the head, to be stored.
+    pub fn append_to(&self, skip: usize, bytes: usize, store: &mut Vec<u8>) {
+        assert!(skip + bytes <= self.room());
+        // SAFETY: in the packet's bytes, which nobody writes before `pop`.
+        store.extend_from_slice(unsafe {
+            std::slice::from_raw_parts(self.bytes.as_ptr().add(HEAD_BYTES + skip), bytes)
+        });
+    }
+
+    pub fn append_bulk_to(&self, bytes: usize, store: &mut Vec<u8>) {
+        assert!(bytes <= self.bulk_room());
+        // SAFETY: as above.
+        store.extend_from_slice(unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().add(BULK_OFFSET), bytes) });
+    }
+}
+
+#[inline]
+fn user_word(head: &Head) -> u16 {
+    u16::from(head.kind) | u16::from(head.flags) << 8
+}
+
+/// # Safety
+/// `at` is the start of a reserved packet.
+#[inline]
+unsafe fn write_head(at: NonNull<u8>, head: &Head) {
+    let low = u64::from(head.context) | u64::from(head.tag as u32) << 32;
+    let high = u64::from(head.source as u32) | u64::from(head.aux) << 32;
+    // SAFETY: a packet's bytes start 8-byte aligned and hold at least FIRST_BYTES.
+    unsafe {
+        at.cast::<u64>().write(low);
+        at.cast::<u64>().add(1).write(high);
+    }
+}
+
+/// A copy of few bytes without a call: two overlapping moves for each range of lengths.
+///
+/// # Safety
+/// As for `copy_nonoverlapping`; `len` is at most [`INLINE_BYTES`].
+#[inline(always)]
+unsafe fn copy_small(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: every access lies within `len` bytes of its pointer, and all loads come before the first store.
+    unsafe {
+        if len == 8 {
+            to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned());
+        } else if len >= 16 {
+            let first = from.cast::<u128>().read_unaligned();
+            let last = from.add(len - 16).cast::<u128>().read_unaligned();
+            if len > 32 {
+                let middle = from.add(16).cast::<u128>().read_unaligned();
+                to.add(16).cast::<u128>().write_unaligned(middle);
+            }
+            to.cast::<u128>().write_unaligned(first);
+            to.add(len - 16).cast::<u128>().write_unaligned(last);
+        } else if len > 8 {
+            let first = from.cast::<u64>().read_unaligned();
+            let last = from.add(len - 8).cast::<u64>().read_unaligned();
+            to.cast::<u64>().write_unaligned(first);
+            to.add(len - 8).cast::<u64>().write_unaligned(last);
+        } else if len >= 4 {
+            let first = from.cast::<u32>().read_unaligned();
+            let last = from.add(len - 4).cast::<u32>().read_unaligned();
+            to.cast::<u32>().write_unaligned(first);
+            to.add(len - 4).cast::<u32>().write_unaligned(last);
+        } else if len > 0 {
+            let (first, middle, last) = (*from, *from.add(len / 2), *from.add(len - 1));
+            *to = first;
+            *to.add(len / 2) = middle;
+            *to.add(len - 1) = last;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_copies_of_every_length() {
+        let from: Vec<u8> = (1..=64).collect();
+        for len in 0..=INLINE_BYTES {
+            let mut to = [0u8; 64];
+            // SAFETY: both have 64 bytes.
+            unsafe { copy_small(to.as_mut_ptr(), from.as_ptr(), len) };
+            assert_eq!(to[..len], from[..len]);
+            assert!(to[len..].iter().all(|&byte| byte == 0), "wrote past {len} bytes");
+        }
+    }
+}
