@@ -1,0 +1,63 @@
+/* Memory of a rank right after MPI_Init, from /proc/self: the mean over all ranks.
+ *
+ * private: Private_Clean + Private_Dirty, pages that no other process maps.
+ * anon:    RssAnon, heap, stacks and copied-on-write pages.
+ * pss:     private pages plus this rank's share of what it shares with others.
+ */
+#include <mpi.h>
+
+#include "bench.h"
+
+/* Sum of the kB values of the lines of `file` that start with one of the two keys. */
+static double kilobytes(const char *file, const char *key, const char *other)
+{
+    char line[256];
+    double sum = 0;
+    FILE *f = fopen(file, "r");
+    if (!f) {
+        perror(file);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return 0;
+    }
+    while (fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (!colon)
+            continue;
+        *colon = 0;
+        if (strcmp(line, key) == 0 || (other && strcmp(line, other) == 0))
+            sum += strtod(colon + 1, NULL);
+    }
+    fclose(f);
+    return sum;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *what[] = {"private", "anon", "pss"};
+    int rank, ranks;
+    char name[64];
+    double mine[3], other[3], sum[3];
+
+    MPI_Init(&argc, &argv);
+    mine[0] = kilobytes("/proc/self/smaps_rollup", "Private_Clean", "Private_Dirty");
+    mine[1] = kilobytes("/proc/self/status", "RssAnon", NULL);
+    mine[2] = kilobytes("/proc/self/smaps_rollup", "Pss", NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank == 0) {
+        memcpy(sum, mine, sizeof sum);
+        for (int r = 1; r < ranks; r++) {
+            MPI_Recv(other, 3, MPI_DOUBLE, r, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            for (int k = 0; k < 3; k++)
+                sum[k] += other[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            snprintf(name, sizeof name, "memory/%s-%d", what[k], ranks);
+            report_one(name, "MB", sum[k] / ranks / 1024);
+        }
+    } else {
+        MPI_Send(mine, 3, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
