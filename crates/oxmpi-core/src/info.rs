@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn pairs_keep_their_order() {
         let mut info = sample();
-        let mut keys = |info: &Info| {
+        let keys = |info: &Info| {
             let all: Vec<Vec<u8>> = (0..info.len()).map(|n| info.nth_key(n as i32).unwrap().to_vec()).collect();
             all.iter().map(|key| show(key).into_owned()).collect::<Vec<_>>().join(" ")
         };

@@ -17,5 +17,7 @@ pub mod engine;
 pub mod process;
 pub mod request;
 
+pub mod attributes;
 pub mod errors;
+pub mod info;
 pub mod matching;
