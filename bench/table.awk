@@ -1,4 +1,5 @@
 # Turns bench/run's raw lines "round implementation name unit best median" into the table and the JSON file.
+# Rows are grouped by the part of the name before the first slash, in the order in which they were measured.
 # A unit of "!" marks a run that failed.
 
 function larger_is_better(unit) { return unit == "MB/s" || unit == "GB/s" || unit == "M/s" }
@@ -33,7 +34,12 @@ function quoted(s) { gsub(/\\/, "\\\\", s); gsub(/"/, "\\\"", s); return "\"" s 
 $4 == "!" { failures[$2 " " $3]++; next }
 
 {
-    if (!($3 in unit)) { names[++count] = $3; unit[$3] = $4 }
+    if (!($3 in unit)) {
+        seen[++count] = $3
+        unit[$3] = $4
+        split($3, part, "/")
+        if (!(part[1] in known)) { known[part[1]] = 1; sections[++nsections] = part[1] }
+    }
     key = $2 SUBSEP $3
     if (!(key in best) || better($5 + 0, best[key] + 0, $4)) best[key] = $5
     medians[key] = medians[key] " " $6
@@ -42,6 +48,11 @@ $4 == "!" { failures[$2 " " $3]++; next }
 
 END {
     n = split(order, impl, " ")
+    for (i = 1; i <= nsections; i++)
+        for (k = 1; k <= count; k++) {
+            split(seen[k], part, "/")
+            if (part[1] == sections[i]) names[++sorted] = seen[k]
+        }
     printf "%s, %d CPUs, ranks on CPUs %s; %s; load %s\n", model, ncpu, cpus, when, load
     printf "%s of %d interleaved rounds%s", stat == "best" ? "best repetition" : "median of the medians", rounds, quick ? " (quick)" : ""
     if (n && impl[1] == "oxmpi" && n > 1) printf "; ratio: OxMPI against the best peer, above 1 = OxMPI is better"
