@@ -5,6 +5,7 @@
 //! even `Drop`. Sizes and bounds are 128-bit: a type too large for any address space may still be made and asked
 //! about; it cannot be committed.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -12,6 +13,7 @@ use oxmpi_abi::{Result, bail};
 
 use crate::consts::ERR_TYPE;
 use crate::contents::Origin;
+use crate::facts::Facts;
 use crate::layout::Layout;
 use crate::lower;
 use crate::named::{LB, NAMED, NULL, Named, UB};
@@ -23,8 +25,11 @@ pub struct Datatype {
     pub(crate) shape: Shape,
     pub(crate) origin: Origin,
     pub(crate) facts: Facts,
+    /// Made by a `_c` constructor: its arguments are reported as large counts.
+    pub(crate) large: bool,
     committed: AtomicBool,
     layout: OnceLock<Layout>,
+    overlaps: OnceLock<bool>,
 }
 
 /// The type map, as replications of the type maps of other types.
@@ -71,45 +76,26 @@ impl Lens {
     }
 }
 
-/// What is known of a type map without walking it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
-    /// Bytes of data.
-    pub size: Wide,
-    /// Basic elements.
-    pub elements: Wide,
-    pub lb: Wide,
-    pub ub: Wide,
-    /// Where the data begins and ends; both 0 when there is none.
-    pub true_lb: Wide,
-    pub true_ub: Wide,
-    /// Whether the bounds come from markers, and so stay what they are whatever data is added.
-    pub marked_lb: bool,
-    pub marked_ub: bool,
-    /// The largest alignment among the elements.
-    pub align: u8,
-    /// The data, in the order of the type map, is one run of bytes from `true_lb` on.
-    pub block: bool,
-    /// The one predefined type that all elements are of.
-    pub only: Option<&'static Named>,
-    /// A struct somewhere below has several derived members, so that a subtree may be reached in more than one way.
-    pub branching: bool,
-}
-
-impl Facts {
-    pub fn extent(&self) -> Wide {
-        self.ub - self.lb
-    }
-
-    /// Copies one extent apart form one run of bytes.
-    pub fn dense(&self) -> bool {
-        self.block && self.size == self.extent()
-    }
-}
-
 impl Datatype {
     pub(crate) fn new(shape: Shape, origin: Origin, facts: Facts) -> Arc<Datatype> {
-        Arc::new(Datatype { shape, origin, facts, committed: AtomicBool::new(false), layout: OnceLock::new() })
+        let committed = AtomicBool::new(false);
+        Arc::new(Datatype {
+            shape,
+            origin,
+            facts,
+            large: false,
+            committed,
+            layout: OnceLock::new(),
+            overlaps: OnceLock::new(),
+        })
+    }
+
+    /// The new type, as made by the large-count form of its constructor.
+    pub fn as_large(mut self: Arc<Datatype>) -> Arc<Datatype> {
+        if let Some(new) = Arc::get_mut(&mut self) {
+            new.large = true;
+        }
+        self
     }
 
     /// Bytes of data in one element; negative never, beyond 64 bits perhaps.
@@ -190,16 +176,52 @@ impl Datatype {
             );
         }
         self.layout();
-        // Relaxed: the layout is published by its own lock, and a handle reaches another thread by the user's
-        // synchronisation.
-        self.committed.store(true, Ordering::Relaxed);
+        self.set_committed();
         Ok(())
+    }
+
+    /// Relaxed: the layout is published by its own lock, and a handle reaches another thread by the user's
+    /// synchronisation.
+    pub(crate) fn set_committed(&self) {
+        self.committed.store(true, Ordering::Relaxed);
     }
 
     /// The program that moves one element. Only a type that could be committed has one.
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         self.layout.get_or_init(|| lower::lower(self))
+    }
+
+    /// Whether elements of a committed type surely overlap, so that receiving into it is erroneous. Only what is cheap
+    /// to see is seen.
+    pub fn overlaps(&self, count: u64) -> bool {
+        let f = &self.facts;
+        if count == 0 || f.size == 0 {
+            return false;
+        }
+        let copies = count > 1 && (f.extent() == 0 || (f.block && f.extent().abs() < f.size));
+        copies || (!f.block && *self.overlaps.get_or_init(|| self.layout().overlaps()))
+    }
+
+    /// How many blocks of children the type map is made of.
+    pub(crate) fn blocks(&self) -> usize {
+        match &self.shape {
+            Shape::Basic(_) | Shape::LowerMarker | Shape::UpperMarker => 0,
+            Shape::Vector { count, .. } => *count as usize,
+            Shape::Indexed { disps, .. } | Shape::Struct { disps, .. } => disps.len(),
+            Shape::Same(_) => 1,
+        }
+    }
+
+    /// Block `i`: of which child, at which displacement, how many copies.
+    pub(crate) fn nth_block(&self, i: usize) -> Option<(&Arc<Datatype>, Wide, i64)> {
+        match &self.shape {
+            Shape::Basic(_) | Shape::LowerMarker | Shape::UpperMarker => None,
+            Shape::Vector { len, stride, child, .. } => Some((child, i as Wide * stride, *len)),
+            Shape::Indexed { lens, disps, unit, child } => Some((child, Wide::from(disps[i]) * unit, lens.get(i))),
+            Shape::Struct { lens, disps, types } => Some((&types[i], disps[i].into(), lens[i])),
+            Shape::Same(child) => Some((child, 0, 1)),
+        }
     }
 
     pub(crate) fn children(&self) -> &[Arc<Datatype>] {
@@ -209,6 +231,19 @@ impl Datatype {
                 std::slice::from_ref(child)
             }
             Shape::Struct { types, .. } => types,
+        }
+    }
+}
+
+/// One line: what it is and how large, for error texts. Never the tree below it.
+impl fmt::Debug for Datatype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.named() {
+            Some(named) => f.write_str(named.name),
+            None => {
+                let (combiner, facts) = (self.combiner(), &self.facts);
+                write!(f, "{combiner:?} type of {} bytes, extent {} from {}", facts.size, facts.extent(), facts.lb)
+            }
         }
     }
 }
@@ -258,20 +293,7 @@ pub fn predefined(handle: usize) -> Option<&'static Arc<Datatype>> {
 /// `MPI_LB` or `MPI_UB`, for the list of types of a struct; else what [`predefined`] says.
 pub fn predefined_or_marker(handle: usize) -> Option<&'static Arc<Datatype>> {
     static MARKERS: LazyLock<[Arc<Datatype>; 2]> = LazyLock::new(|| {
-        let none = Facts {
-            size: 0,
-            elements: 0,
-            lb: 0,
-            ub: 0,
-            true_lb: 0,
-            true_ub: 0,
-            marked_lb: false,
-            marked_ub: false,
-            align: 1,
-            block: true,
-            only: None,
-            branching: false,
-        };
+        let none = Facts::EMPTY;
         [
             Datatype::new(Shape::LowerMarker, Origin::Named, Facts { marked_lb: true, ..none }),
             Datatype::new(Shape::UpperMarker, Origin::Named, Facts { marked_ub: true, ..none }),
@@ -286,21 +308,7 @@ pub fn predefined_or_marker(handle: usize) -> Option<&'static Arc<Datatype>> {
 
 /// A predefined type, committed.
 pub(crate) fn basic(named: &'static Named, origin: Origin) -> Arc<Datatype> {
-    let facts = Facts {
-        size: named.size() as Wide,
-        elements: if named.index.is_some() { 2 } else { 1 },
-        lb: 0,
-        ub: named.extent() as Wide,
-        true_lb: 0,
-        true_ub: named.end() as Wide,
-        marked_lb: false,
-        marked_ub: false,
-        align: named.align() as u8,
-        block: named.size() == named.extent(),
-        only: Some(named),
-        branching: false,
-    };
-    let new = Datatype::new(Shape::Basic(named), origin, facts);
-    new.committed.store(true, Ordering::Relaxed);
+    let new = Datatype::new(Shape::Basic(named), origin, Facts::basic(named));
+    new.set_committed();
     new
 }

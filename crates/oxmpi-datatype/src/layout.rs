@@ -69,6 +69,21 @@ impl Layout {
         Layout { bytes, pieces, kind: Kind::Loop { disp, count, stride, body } }
     }
 
+    /// Whether two bytes of the stream surely share a place in memory. `false` where it is not cheap to see.
+    pub fn overlaps(&self) -> bool {
+        match &self.kind {
+            Kind::Block { .. } => false,
+            Kind::Strided { len, stride, .. } => stride.unsigned_abs() < *len,
+            Kind::Equal { len, disps } => runs_overlap(disps.iter().map(|d| (*d, *len))),
+            Kind::Blocks { disps, starts } => {
+                runs_overlap(disps.iter().zip(starts.windows(2)).map(|(d, w)| (*d, w[1] - w[0])))
+            }
+            Kind::Loop { count, stride, body, .. } => (*count > 1 && *stride == 0) || body.overlaps(),
+            Kind::EqualLoop { disps, body } => runs_overlap(disps.iter().map(|d| (*d, 1))) || body.overlaps(),
+            Kind::Seq { parts, .. } => parts.iter().any(Layout::overlaps),
+        }
+    }
+
     /// Calls `f` with every run of a layout of few pieces.
     fn each_block(&self, at: isize, f: &mut dyn FnMut(isize, usize)) {
         match &self.kind {
@@ -87,6 +102,24 @@ impl Layout {
             Kind::Seq { parts, .. } => parts.iter().for_each(|p| p.each_block(at, f)),
         }
     }
+}
+
+/// Looks at neighbours only, in the order given or, for a short list, in that of the addresses.
+fn runs_overlap(runs: impl ExactSizeIterator<Item = (isize, usize)>) -> bool {
+    const SHORT: usize = 1024;
+    if runs.len() <= SHORT {
+        let mut sorted: Vec<_> = runs.collect();
+        sorted.sort_unstable();
+        return sorted.windows(2).any(|w| w[0].0.wrapping_add_unsigned(w[0].1) > w[1].0);
+    }
+    let mut last: Option<(isize, usize)> = None;
+    for run in runs {
+        if last.is_some_and(|l| l.0 <= run.0 && l.0.wrapping_add_unsigned(l.1) > run.0) {
+            return true;
+        }
+        last = Some(run);
+    }
+    false
 }
 
 /// Puts runs and loops, in packing order, together into one layout.

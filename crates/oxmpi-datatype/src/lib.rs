@@ -4,16 +4,25 @@
 //! This crate knows no handles but the predefined ones, no communicators and no files. It touches user memory only in
 //! `kernel.rs`, for a [`Cursor`] whose caller has promised that the memory is there.
 
+mod array;
 mod buf;
+mod construct;
 mod consts;
 mod contents;
 mod datatype;
+mod elements;
+mod external;
+mod facts;
 mod kernel;
 mod layout;
 mod lower;
 mod named;
+mod unnamed;
 mod walk;
 
 pub use buf::{Buf, Cursor};
+pub use contents::{Combiner, Contents, Envelope};
 pub use datatype::{Datatype, Wide, predefined, predefined_or_marker};
+pub use elements::{Run, Runs};
+pub use external::{pack_external, unpack_external};
 pub use named::{Group, Index, LB, NAMED, NULL, Named, Scalar, UB, bad_handle, dense_size, match_size, named};

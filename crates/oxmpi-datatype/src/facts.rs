@@ -1,0 +1,247 @@
+//! What is known of a type map without walking it, and the algebra that finds it: type maps are repeated, moved and put
+//! one behind the other, and so are the facts about them. All arithmetic is 128-bit and checked.
+
+use oxmpi_abi::{Error, Result};
+
+use crate::consts::ERR_COUNT;
+use crate::datatype::Wide;
+use crate::named::Named;
+
+/// The facts about a finished type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// Bytes of data.
+    pub size: Wide,
+    /// Basic elements.
+    pub elements: Wide,
+    /// Bytes of the data in `external32`.
+    pub external: Wide,
+    pub lb: Wide,
+    pub ub: Wide,
+    /// Where the data begins and ends; both 0 when there is none.
+    pub true_lb: Wide,
+    pub true_ub: Wide,
+    /// Whether the bounds come from markers, and so stay what they are whatever data is added.
+    pub marked_lb: bool,
+    pub marked_ub: bool,
+    /// The largest alignment among the elements.
+    pub align: u8,
+    /// The data, in the order of the type map, is one run of bytes from `true_lb` on.
+    pub block: bool,
+    /// The one predefined type that all elements are of.
+    pub only: Option<&'static Named>,
+    /// A struct somewhere below has several derived members, so that a subtree may be reached in more than one way.
+    pub branching: bool,
+}
+
+impl Facts {
+    pub const EMPTY: Facts = Facts {
+        size: 0,
+        elements: 0,
+        external: 0,
+        lb: 0,
+        ub: 0,
+        true_lb: 0,
+        true_ub: 0,
+        marked_lb: false,
+        marked_ub: false,
+        align: 1,
+        block: true,
+        only: None,
+        branching: false,
+    };
+
+    pub fn basic(named: &'static Named) -> Facts {
+        Facts {
+            size: named.size() as Wide,
+            elements: if named.index.is_some() { 2 } else { 1 },
+            external: named.external_size() as Wide,
+            ub: named.extent() as Wide,
+            true_ub: named.end() as Wide,
+            align: named.align() as u8,
+            block: named.size() == named.extent(),
+            only: Some(named),
+            ..Facts::EMPTY
+        }
+    }
+
+    pub fn extent(&self) -> Wide {
+        self.ub - self.lb
+    }
+
+    /// Copies one extent apart form one run of bytes.
+    pub fn dense(&self) -> bool {
+        self.block && self.size == self.extent()
+    }
+}
+
+/// The facts about a type map in the making: without the rounding of its upper bound, and with bounds only where
+/// there are markers.
+#[derive(Clone, Copy)]
+pub(crate) struct Map {
+    size: Wide,
+    elements: Wide,
+    external: Wide,
+    /// From the first to behind the last byte of data.
+    data: Option<(Wide, Wide)>,
+    lb: Option<Wide>,
+    ub: Option<Wide>,
+    align: u8,
+    block: bool,
+    only: Only,
+    pub branching: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Only {
+    Nothing,
+    One(&'static Named),
+    Several,
+}
+
+impl Map {
+    pub const EMPTY: Map = Map {
+        size: 0,
+        elements: 0,
+        external: 0,
+        data: None,
+        lb: None,
+        ub: None,
+        align: 1,
+        block: true,
+        only: Only::Nothing,
+        branching: false,
+    };
+
+    pub fn of(f: &Facts) -> Map {
+        Map {
+            size: f.size,
+            elements: f.elements,
+            external: f.external,
+            data: (f.size > 0).then_some((f.true_lb, f.true_ub)),
+            lb: f.marked_lb.then_some(f.lb),
+            ub: f.marked_ub.then_some(f.ub),
+            align: f.align,
+            block: f.block,
+            only: match f.only {
+                Some(named) => Only::One(named),
+                None if f.size == 0 => Only::Nothing,
+                None => Only::Several,
+            },
+            branching: f.branching,
+        }
+    }
+
+    /// `n` copies, `stride` bytes apart.
+    pub fn repeat(self, n: i64, stride: Wide) -> Result<Map> {
+        match n {
+            0 => return Ok(Map::EMPTY),
+            1 => return Ok(self),
+            _ => {}
+        }
+        let n = Wide::from(n);
+        let last = mul(stride, n - 1)?;
+        let (low, high) = (last.min(0), last.max(0));
+        Ok(Map {
+            size: mul(self.size, n)?,
+            elements: mul(self.elements, n)?,
+            external: mul(self.external, n)?,
+            data: self.data.map(|(a, b)| Ok::<_, Error>((add(a, low)?, add(b, high)?))).transpose()?,
+            lb: self.lb.map(|b| add(b, low)).transpose()?,
+            ub: self.ub.map(|b| add(b, high)).transpose()?,
+            block: self.block && (stride == self.size || self.size == 0),
+            ..self
+        })
+    }
+
+    pub fn shift(self, by: Wide) -> Result<Map> {
+        Ok(Map {
+            data: self.data.map(|(a, b)| Ok::<_, Error>((add(a, by)?, add(b, by)?))).transpose()?,
+            lb: self.lb.map(|b| add(b, by)).transpose()?,
+            ub: self.ub.map(|b| add(b, by)).transpose()?,
+            ..self
+        })
+    }
+
+    /// This map and then another.
+    pub fn then(self, next: Map) -> Result<Map> {
+        fn both(a: Option<Wide>, b: Option<Wide>, of: fn(Wide, Wide) -> Wide) -> Option<Wide> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(of(a, b)),
+                _ => a.or(b),
+            }
+        }
+        let (data, block) = match (self.data, next.data) {
+            (Some((a, b)), Some((c, d))) => (Some((a.min(c), b.max(d))), self.block && next.block && b == c),
+            (None, _) => (next.data, next.block),
+            (_, None) => (self.data, self.block),
+        };
+        Ok(Map {
+            size: add(self.size, next.size)?,
+            elements: add(self.elements, next.elements)?,
+            external: add(self.external, next.external)?,
+            data,
+            lb: both(self.lb, next.lb, Wide::min),
+            ub: both(self.ub, next.ub, Wide::max),
+            align: self.align.max(next.align),
+            block,
+            only: match (self.only, next.only) {
+                (Only::Nothing, only) | (only, Only::Nothing) => only,
+                (Only::One(a), Only::One(b)) if std::ptr::eq(a, b) => Only::One(a),
+                _ => Only::Several,
+            },
+            branching: self.branching || next.branching,
+        })
+    }
+
+    /// The bounds as the standard defines them: the markers where there are any, else the data, its end rounded so
+    /// that the extent is a multiple of the largest alignment.
+    pub fn finish(self) -> Result<Facts> {
+        let (true_lb, true_ub) = self.data.unwrap_or((0, 0));
+        let lb = self.lb.unwrap_or(if self.data.is_some() { true_lb } else { self.ub.unwrap_or(0) });
+        let ub = match self.ub {
+            Some(ub) => ub,
+            None if self.data.is_none() => lb,
+            None => {
+                let over = add(true_ub, -lb)?.rem_euclid(Wide::from(self.align));
+                add(true_ub, if over == 0 { 0 } else { Wide::from(self.align) - over })?
+            }
+        };
+        // So that an extent can always be formed.
+        add(ub, -lb)?;
+        Ok(Facts {
+            size: self.size,
+            elements: self.elements,
+            external: self.external,
+            lb,
+            ub,
+            true_lb,
+            true_ub,
+            marked_lb: self.lb.is_some(),
+            marked_ub: self.ub.is_some(),
+            align: self.align,
+            block: self.block,
+            only: match self.only {
+                Only::One(named) => Some(named),
+                _ => None,
+            },
+            branching: self.branching,
+        })
+    }
+}
+
+/// The largest magnitude that a displacement may reach: with it, a difference of two never overflows.
+const LIMIT: Wide = Wide::MAX / 4;
+
+pub(crate) fn add(a: Wide, b: Wide) -> Result<Wide> {
+    a.checked_add(b).filter(|sum| (-LIMIT..=LIMIT).contains(sum)).ok_or_else(too_large)
+}
+
+pub(crate) fn mul(a: Wide, b: Wide) -> Result<Wide> {
+    a.checked_mul(b).filter(|product| (-LIMIT..=LIMIT).contains(product)).ok_or_else(too_large)
+}
+
+#[cold]
+fn too_large() -> Error {
+    Error::new(ERR_COUNT, "the type would span more than 2^125 bytes")
+}
