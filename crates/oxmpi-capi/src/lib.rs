@@ -1,1 +1,20 @@
-//! placeholder
+//! The C interface: `libmpi_abi.so.1`.
+//!
+//! ```text
+//! generated/   one function each for MPI_X and PMPI_X, written by `cargo xtask codegen` from `api/`
+//!    |
+//! call.rs      enters the library, runs the body, hands an error to the error handler
+//!    |
+//! bodies/      by hand: raw arguments -> objects of oxmpi-core -> the work
+//! ```
+//!
+//! Only this crate knows C's integers, error codes and callbacks. A callback runs while no lock of the library is held.
+//! A panic must never cross into C; the library is built to abort instead.
+#![cfg(any(panic = "abort", test))]
+
+mod args;
+mod bodies;
+mod call;
+mod generated;
+mod library;
+mod raise;

@@ -5,13 +5,12 @@
 
 use crate::buffer::BufferPool;
 use crate::comm::Comm;
-use crate::engine::{Engine, Mode, OpId, Outcome, Route};
-use crate::errors::ErrorRegistry;
+use crate::engine::{Engine, OpId, Outcome, Route};
 use crate::matching::{Envelope, Pattern};
 use crate::request::{Active, Body, PoolId, Request, Start};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
-use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::lifeline;
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
 use oxmpi_boot::{Member, Start as Boot};
@@ -33,7 +32,6 @@ pub struct Process {
     pub errhandlers: SlotTable<Errhandler>,
     pub sessions: SlotTable<Session>,
     pub types: SlotTable<Arc<Datatype>>,
-    pub errors: ErrorRegistry,
     pub buffer: Option<BufferPool>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
@@ -89,7 +87,6 @@ impl Process {
             errhandlers: SlotTable::new(Kind::Errhandler),
             sessions: SlotTable::new(Kind::Session),
             types: SlotTable::new(Kind::Datatype),
-            errors: ErrorRegistry::new(),
             buffer: None,
             appnum,
             universe_size: universe,
@@ -338,11 +335,6 @@ impl Process {
             }),
         })
     }
-
-    /// Waits for nothing: a synchronous-mode or other send that the caller will wait for.
-    pub fn send(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
-        self.engine.send(mode, route, buf)
-    }
 }
 
 /// Addresses below this belong to nobody: small numbers are constants of the ABI or null pointers.
@@ -407,9 +399,4 @@ pub fn bad_handle<T>(
         Lookup::Live | Lookup::Garbage => format!("{handle:#x} is not a {what}"),
     };
     Error::new(class, text)
-}
-
-/// The status of a receive from `MPI_PROC_NULL`, as the standard prescribes it.
-pub fn proc_null() -> Outcome {
-    Outcome { status: Status::proc_null(), error: None }
 }

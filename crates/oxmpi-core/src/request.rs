@@ -51,7 +51,8 @@ pub enum Start {
     Nothing(Status),
 }
 
-/// An operation that the user's program carries out. The callbacks are the C boundary's business.
+/// An operation that the user's program carries out. The callbacks, by their addresses, are the C boundary's business.
+#[derive(Clone, Copy)]
 pub struct Generalized {
     pub query: usize,
     pub free: usize,

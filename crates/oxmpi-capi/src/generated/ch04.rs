@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::{buffers, completion, persistent, probe, pt2pt};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -22,7 +23,8 @@ pub unsafe extern "C" fn MPI_Bsend(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Bsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Bsend, On::Comm(comm), |cx| pt2pt::bsend(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -36,7 +38,8 @@ pub unsafe extern "C" fn PMPI_Bsend(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Bsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Bsend, On::Comm(comm), |cx| pt2pt::bsend(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -50,7 +53,8 @@ pub unsafe extern "C" fn MPI_Bsend_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::BsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BsendC, On::Comm(comm), |cx| pt2pt::bsend(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -64,7 +68,8 @@ pub unsafe extern "C" fn PMPI_Bsend_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::BsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BsendC, On::Comm(comm), |cx| pt2pt::bsend(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -79,7 +84,12 @@ pub unsafe extern "C" fn MPI_Bsend_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BsendInit, On::Comm(comm), |cx| {
+            persistent::bsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -94,7 +104,12 @@ pub unsafe extern "C" fn PMPI_Bsend_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BsendInit, On::Comm(comm), |cx| {
+            persistent::bsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -109,7 +124,12 @@ pub unsafe extern "C" fn MPI_Bsend_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BsendInitC, On::Comm(comm), |cx| {
+            persistent::bsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -124,189 +144,240 @@ pub unsafe extern "C" fn PMPI_Bsend_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BsendInitC, On::Comm(comm), |cx| {
+            persistent::bsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_attach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int {
-    unsupported(Fun::BufferAttach, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferAttach, On::World, |cx| buffers::buffer_attach(cx, buffer, i64::from(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_attach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int {
-    unsupported(Fun::BufferAttach, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferAttach, On::World, |cx| buffers::buffer_attach(cx, buffer, i64::from(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_attach_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Buffer_attach_c(buffer: *mut c_void, size: Count) -> c_int {
-    unsupported(Fun::BufferAttachC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferAttachC, On::World, |cx| buffers::buffer_attach(cx, buffer, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_attach_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: Count) -> c_int {
-    unsupported(Fun::BufferAttachC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferAttachC, On::World, |cx| buffers::buffer_attach(cx, buffer, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_detach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
-    unsupported(Fun::BufferDetach, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferDetach, On::World, |cx| buffers::buffer_detach(cx, buffer_addr, OutInt::narrow(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_detach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
-    unsupported(Fun::BufferDetach, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferDetach, On::World, |cx| buffers::buffer_detach(cx, buffer_addr, OutInt::narrow(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_detach_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut Count) -> c_int {
-    unsupported(Fun::BufferDetachC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferDetachC, On::World, |cx| buffers::buffer_detach(cx, buffer_addr, OutInt::wide(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_detach_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut Count) -> c_int {
-    unsupported(Fun::BufferDetachC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferDetachC, On::World, |cx| buffers::buffer_detach(cx, buffer_addr, OutInt::wide(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Buffer_flush() -> c_int {
-    unsupported(Fun::BufferFlush, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferFlush, On::World, |cx| buffers::buffer_flush(cx)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_flush() -> c_int {
-    unsupported(Fun::BufferFlush, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferFlush, On::World, |cx| buffers::buffer_flush(cx)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_iflush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Buffer_iflush(request: *mut Request) -> c_int {
-    unsupported(Fun::BufferIflush, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferIflush, On::World, |cx| buffers::buffer_iflush(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Buffer_iflush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_iflush(request: *mut Request) -> c_int {
-    unsupported(Fun::BufferIflush, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BufferIflush, On::World, |cx| buffers::buffer_iflush(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cancel`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Cancel(request: *mut Request) -> c_int {
-    unsupported(Fun::Cancel, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Cancel, On::World, |cx| completion::cancel(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cancel`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Cancel(request: *mut Request) -> c_int {
-    unsupported(Fun::Cancel, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Cancel, On::World, |cx| completion::cancel(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_attach_buffer(comm: Comm, buffer: *mut c_void, size: c_int) -> c_int {
-    unsupported(Fun::CommAttachBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommAttachBuffer, On::Comm(comm), |cx| buffers::comm_attach_buffer(cx, comm, buffer, i64::from(size)))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_attach_buffer(comm: Comm, buffer: *mut c_void, size: c_int) -> c_int {
-    unsupported(Fun::CommAttachBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommAttachBuffer, On::Comm(comm), |cx| buffers::comm_attach_buffer(cx, comm, buffer, i64::from(size)))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_attach_buffer_c(comm: Comm, buffer: *mut c_void, size: Count) -> c_int {
-    unsupported(Fun::CommAttachBufferC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommAttachBufferC, On::Comm(comm), |cx| buffers::comm_attach_buffer(cx, comm, buffer, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_attach_buffer_c(comm: Comm, buffer: *mut c_void, size: Count) -> c_int {
-    unsupported(Fun::CommAttachBufferC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommAttachBufferC, On::Comm(comm), |cx| buffers::comm_attach_buffer(cx, comm, buffer, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_detach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_detach_buffer(comm: Comm, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
-    unsupported(Fun::CommDetachBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommDetachBuffer, On::Comm(comm), |cx| {
+            buffers::comm_detach_buffer(cx, comm, buffer_addr, OutInt::narrow(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_detach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_detach_buffer(comm: Comm, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
-    unsupported(Fun::CommDetachBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommDetachBuffer, On::Comm(comm), |cx| {
+            buffers::comm_detach_buffer(cx, comm, buffer_addr, OutInt::narrow(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_detach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_detach_buffer_c(comm: Comm, buffer_addr: *mut c_void, size: *mut Count) -> c_int {
-    unsupported(Fun::CommDetachBufferC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommDetachBufferC, On::Comm(comm), |cx| {
+            buffers::comm_detach_buffer(cx, comm, buffer_addr, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_detach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_detach_buffer_c(comm: Comm, buffer_addr: *mut c_void, size: *mut Count) -> c_int {
-    unsupported(Fun::CommDetachBufferC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommDetachBufferC, On::Comm(comm), |cx| {
+            buffers::comm_detach_buffer(cx, comm, buffer_addr, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_flush_buffer(comm: Comm) -> c_int {
-    unsupported(Fun::CommFlushBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommFlushBuffer, On::Comm(comm), |cx| buffers::comm_flush_buffer(cx, comm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_flush_buffer(comm: Comm) -> c_int {
-    unsupported(Fun::CommFlushBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommFlushBuffer, On::Comm(comm), |cx| buffers::comm_flush_buffer(cx, comm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_iflush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) -> c_int {
-    unsupported(Fun::CommIflushBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommIflushBuffer, On::Comm(comm), |cx| buffers::comm_iflush_buffer(cx, comm, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_iflush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) -> c_int {
-    unsupported(Fun::CommIflushBuffer, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommIflushBuffer, On::Comm(comm), |cx| buffers::comm_iflush_buffer(cx, comm, request)) }
 }
 
 /// # Safety
@@ -349,7 +420,12 @@ pub unsafe extern "C" fn MPI_Ibsend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ibsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ibsend, On::Comm(comm), |cx| {
+            pt2pt::ibsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -364,7 +440,12 @@ pub unsafe extern "C" fn PMPI_Ibsend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ibsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ibsend, On::Comm(comm), |cx| {
+            pt2pt::ibsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -379,7 +460,10 @@ pub unsafe extern "C" fn MPI_Ibsend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IbsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IbsendC, On::Comm(comm), |cx| pt2pt::ibsend(cx, buf, count, datatype, dest, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -394,7 +478,10 @@ pub unsafe extern "C" fn PMPI_Ibsend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IbsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IbsendC, On::Comm(comm), |cx| pt2pt::ibsend(cx, buf, count, datatype, dest, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -408,7 +495,8 @@ pub unsafe extern "C" fn MPI_Improbe(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Improbe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Improbe, On::Comm(comm), |cx| probe::improbe(cx, source, tag, comm, flag, message, status)) }
 }
 
 /// # Safety
@@ -422,7 +510,8 @@ pub unsafe extern "C" fn PMPI_Improbe(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Improbe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Improbe, On::Comm(comm), |cx| probe::improbe(cx, source, tag, comm, flag, message, status)) }
 }
 
 /// # Safety
@@ -435,7 +524,8 @@ pub unsafe extern "C" fn MPI_Imrecv(
     message: *mut Message,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Imrecv, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Imrecv, On::World, |cx| probe::imrecv(cx, buf, i64::from(count), datatype, message, request)) }
 }
 
 /// # Safety
@@ -448,7 +538,8 @@ pub unsafe extern "C" fn PMPI_Imrecv(
     message: *mut Message,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Imrecv, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Imrecv, On::World, |cx| probe::imrecv(cx, buf, i64::from(count), datatype, message, request)) }
 }
 
 /// # Safety
@@ -461,7 +552,8 @@ pub unsafe extern "C" fn MPI_Imrecv_c(
     message: *mut Message,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ImrecvC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ImrecvC, On::World, |cx| probe::imrecv(cx, buf, count, datatype, message, request)) }
 }
 
 /// # Safety
@@ -474,7 +566,8 @@ pub unsafe extern "C" fn PMPI_Imrecv_c(
     message: *mut Message,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ImrecvC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ImrecvC, On::World, |cx| probe::imrecv(cx, buf, count, datatype, message, request)) }
 }
 
 /// # Safety
@@ -487,7 +580,8 @@ pub unsafe extern "C" fn MPI_Iprobe(
     flag: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Iprobe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Iprobe, On::Comm(comm), |cx| probe::iprobe(cx, source, tag, comm, flag, status)) }
 }
 
 /// # Safety
@@ -500,7 +594,8 @@ pub unsafe extern "C" fn PMPI_Iprobe(
     flag: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Iprobe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Iprobe, On::Comm(comm), |cx| probe::iprobe(cx, source, tag, comm, flag, status)) }
 }
 
 /// # Safety
@@ -515,7 +610,12 @@ pub unsafe extern "C" fn MPI_Irecv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Irecv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Irecv, On::Comm(comm), |cx| {
+            pt2pt::irecv(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -530,7 +630,12 @@ pub unsafe extern "C" fn PMPI_Irecv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Irecv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Irecv, On::Comm(comm), |cx| {
+            pt2pt::irecv(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -545,7 +650,10 @@ pub unsafe extern "C" fn MPI_Irecv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IrecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IrecvC, On::Comm(comm), |cx| pt2pt::irecv(cx, buf, count, datatype, source, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -560,7 +668,10 @@ pub unsafe extern "C" fn PMPI_Irecv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IrecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IrecvC, On::Comm(comm), |cx| pt2pt::irecv(cx, buf, count, datatype, source, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -575,7 +686,12 @@ pub unsafe extern "C" fn MPI_Irsend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Irsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Irsend, On::Comm(comm), |cx| {
+            pt2pt::irsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -590,7 +706,12 @@ pub unsafe extern "C" fn PMPI_Irsend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Irsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Irsend, On::Comm(comm), |cx| {
+            pt2pt::irsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -605,7 +726,10 @@ pub unsafe extern "C" fn MPI_Irsend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IrsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IrsendC, On::Comm(comm), |cx| pt2pt::irsend(cx, buf, count, datatype, dest, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -620,7 +744,10 @@ pub unsafe extern "C" fn PMPI_Irsend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IrsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IrsendC, On::Comm(comm), |cx| pt2pt::irsend(cx, buf, count, datatype, dest, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -635,7 +762,12 @@ pub unsafe extern "C" fn MPI_Isend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Isend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Isend, On::Comm(comm), |cx| {
+            pt2pt::isend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -650,7 +782,12 @@ pub unsafe extern "C" fn PMPI_Isend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Isend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Isend, On::Comm(comm), |cx| {
+            pt2pt::isend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -665,7 +802,8 @@ pub unsafe extern "C" fn MPI_Isend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::IsendC, On::Comm(comm), |cx| pt2pt::isend(cx, buf, count, datatype, dest, tag, comm, request)) }
 }
 
 /// # Safety
@@ -680,7 +818,8 @@ pub unsafe extern "C" fn PMPI_Isend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::IsendC, On::Comm(comm), |cx| pt2pt::isend(cx, buf, count, datatype, dest, tag, comm, request)) }
 }
 
 /// # Safety
@@ -700,7 +839,26 @@ pub unsafe extern "C" fn MPI_Isendrecv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Isendrecv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Isendrecv, On::Comm(comm), |cx| {
+            pt2pt::isendrecv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                dest,
+                sendtag,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                source,
+                recvtag,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -720,7 +878,26 @@ pub unsafe extern "C" fn PMPI_Isendrecv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Isendrecv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Isendrecv, On::Comm(comm), |cx| {
+            pt2pt::isendrecv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                dest,
+                sendtag,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                source,
+                recvtag,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -740,7 +917,15 @@ pub unsafe extern "C" fn MPI_Isendrecv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendrecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IsendrecvC, On::Comm(comm), |cx| {
+            pt2pt::isendrecv(
+                cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -760,7 +945,15 @@ pub unsafe extern "C" fn PMPI_Isendrecv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendrecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IsendrecvC, On::Comm(comm), |cx| {
+            pt2pt::isendrecv(
+                cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -777,7 +970,12 @@ pub unsafe extern "C" fn MPI_Isendrecv_replace(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendrecvReplace, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IsendrecvReplace, On::Comm(comm), |cx| {
+            pt2pt::isendrecv_replace(cx, buf, i64::from(count), datatype, dest, sendtag, source, recvtag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -794,7 +992,12 @@ pub unsafe extern "C" fn PMPI_Isendrecv_replace(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendrecvReplace, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IsendrecvReplace, On::Comm(comm), |cx| {
+            pt2pt::isendrecv_replace(cx, buf, i64::from(count), datatype, dest, sendtag, source, recvtag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -811,7 +1014,12 @@ pub unsafe extern "C" fn MPI_Isendrecv_replace_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendrecvReplaceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| {
+            pt2pt::isendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -828,7 +1036,12 @@ pub unsafe extern "C" fn PMPI_Isendrecv_replace_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IsendrecvReplaceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| {
+            pt2pt::isendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -843,7 +1056,12 @@ pub unsafe extern "C" fn MPI_Issend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Issend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Issend, On::Comm(comm), |cx| {
+            pt2pt::issend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -858,7 +1076,12 @@ pub unsafe extern "C" fn PMPI_Issend(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Issend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Issend, On::Comm(comm), |cx| {
+            pt2pt::issend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -873,7 +1096,10 @@ pub unsafe extern "C" fn MPI_Issend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IssendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IssendC, On::Comm(comm), |cx| pt2pt::issend(cx, buf, count, datatype, dest, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -888,7 +1114,10 @@ pub unsafe extern "C" fn PMPI_Issend_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IssendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IssendC, On::Comm(comm), |cx| pt2pt::issend(cx, buf, count, datatype, dest, tag, comm, request))
+    }
 }
 
 /// # Safety
@@ -901,7 +1130,8 @@ pub unsafe extern "C" fn MPI_Mprobe(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Mprobe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Mprobe, On::Comm(comm), |cx| probe::mprobe(cx, source, tag, comm, message, status)) }
 }
 
 /// # Safety
@@ -914,7 +1144,8 @@ pub unsafe extern "C" fn PMPI_Mprobe(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Mprobe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Mprobe, On::Comm(comm), |cx| probe::mprobe(cx, source, tag, comm, message, status)) }
 }
 
 /// # Safety
@@ -927,7 +1158,8 @@ pub unsafe extern "C" fn MPI_Mrecv(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Mrecv, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Mrecv, On::World, |cx| probe::mrecv(cx, buf, i64::from(count), datatype, message, status)) }
 }
 
 /// # Safety
@@ -940,7 +1172,8 @@ pub unsafe extern "C" fn PMPI_Mrecv(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Mrecv, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Mrecv, On::World, |cx| probe::mrecv(cx, buf, i64::from(count), datatype, message, status)) }
 }
 
 /// # Safety
@@ -953,7 +1186,8 @@ pub unsafe extern "C" fn MPI_Mrecv_c(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::MrecvC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::MrecvC, On::World, |cx| probe::mrecv(cx, buf, count, datatype, message, status)) }
 }
 
 /// # Safety
@@ -966,21 +1200,24 @@ pub unsafe extern "C" fn PMPI_Mrecv_c(
     message: *mut Message,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::MrecvC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::MrecvC, On::World, |cx| probe::mrecv(cx, buf, count, datatype, message, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Probe`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) -> c_int {
-    unsupported(Fun::Probe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Probe, On::Comm(comm), |cx| probe::probe(cx, source, tag, comm, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Probe`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) -> c_int {
-    unsupported(Fun::Probe, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Probe, On::Comm(comm), |cx| probe::probe(cx, source, tag, comm, status)) }
 }
 
 /// # Safety
@@ -995,7 +1232,12 @@ pub unsafe extern "C" fn MPI_Recv(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Recv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Recv, On::Comm(comm), |cx| {
+            pt2pt::recv(cx, buf, i64::from(count), datatype, source, tag, comm, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1010,7 +1252,12 @@ pub unsafe extern "C" fn PMPI_Recv(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Recv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Recv, On::Comm(comm), |cx| {
+            pt2pt::recv(cx, buf, i64::from(count), datatype, source, tag, comm, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1025,7 +1272,8 @@ pub unsafe extern "C" fn MPI_Recv_c(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RecvC, On::Comm(comm), |cx| pt2pt::recv(cx, buf, count, datatype, source, tag, comm, status)) }
 }
 
 /// # Safety
@@ -1040,7 +1288,8 @@ pub unsafe extern "C" fn PMPI_Recv_c(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RecvC, On::Comm(comm), |cx| pt2pt::recv(cx, buf, count, datatype, source, tag, comm, status)) }
 }
 
 /// # Safety
@@ -1055,7 +1304,12 @@ pub unsafe extern "C" fn MPI_Recv_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RecvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RecvInit, On::Comm(comm), |cx| {
+            persistent::recv_init(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1070,7 +1324,12 @@ pub unsafe extern "C" fn PMPI_Recv_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RecvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RecvInit, On::Comm(comm), |cx| {
+            persistent::recv_init(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1085,7 +1344,12 @@ pub unsafe extern "C" fn MPI_Recv_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RecvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RecvInitC, On::Comm(comm), |cx| {
+            persistent::recv_init(cx, buf, count, datatype, source, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1100,35 +1364,44 @@ pub unsafe extern "C" fn PMPI_Recv_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RecvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RecvInitC, On::Comm(comm), |cx| {
+            persistent::recv_init(cx, buf, count, datatype, source, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Request_free(request: *mut Request) -> c_int {
-    unsupported(Fun::RequestFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RequestFree, On::World, |cx| completion::request_free(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Request_free(request: *mut Request) -> c_int {
-    unsupported(Fun::RequestFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RequestFree, On::World, |cx| completion::request_free(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_get_status`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Request_get_status(request: Request, flag: *mut c_int, status: *mut Status) -> c_int {
-    unsupported(Fun::RequestGetStatus, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RequestGetStatus, On::World, |cx| completion::request_get_status(cx, request, flag, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_get_status`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Request_get_status(request: Request, flag: *mut c_int, status: *mut Status) -> c_int {
-    unsupported(Fun::RequestGetStatus, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RequestGetStatus, On::World, |cx| completion::request_get_status(cx, request, flag, status)) }
 }
 
 /// # Safety
@@ -1140,7 +1413,12 @@ pub unsafe extern "C" fn MPI_Request_get_status_all(
     flag: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RequestGetStatusAll, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RequestGetStatusAll, On::World, |cx| {
+            completion::request_get_status_all(cx, count, array_of_requests, flag, array_of_statuses)
+        })
+    }
 }
 
 /// # Safety
@@ -1152,7 +1430,12 @@ pub unsafe extern "C" fn PMPI_Request_get_status_all(
     flag: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RequestGetStatusAll, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RequestGetStatusAll, On::World, |cx| {
+            completion::request_get_status_all(cx, count, array_of_requests, flag, array_of_statuses)
+        })
+    }
 }
 
 /// # Safety
@@ -1165,7 +1448,12 @@ pub unsafe extern "C" fn MPI_Request_get_status_any(
     flag: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RequestGetStatusAny, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RequestGetStatusAny, On::World, |cx| {
+            completion::request_get_status_any(cx, count, array_of_requests, indx, flag, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1178,7 +1466,12 @@ pub unsafe extern "C" fn PMPI_Request_get_status_any(
     flag: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RequestGetStatusAny, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RequestGetStatusAny, On::World, |cx| {
+            completion::request_get_status_any(cx, count, array_of_requests, indx, flag, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1191,7 +1484,19 @@ pub unsafe extern "C" fn MPI_Request_get_status_some(
     array_of_indices: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RequestGetStatusSome, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RequestGetStatusSome, On::World, |cx| {
+            completion::request_get_status_some(
+                cx,
+                incount,
+                array_of_requests,
+                outcount,
+                array_of_indices,
+                array_of_statuses,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1204,7 +1509,19 @@ pub unsafe extern "C" fn PMPI_Request_get_status_some(
     array_of_indices: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::RequestGetStatusSome, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RequestGetStatusSome, On::World, |cx| {
+            completion::request_get_status_some(
+                cx,
+                incount,
+                array_of_requests,
+                outcount,
+                array_of_indices,
+                array_of_statuses,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1218,7 +1535,8 @@ pub unsafe extern "C" fn MPI_Rsend(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Rsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Rsend, On::Comm(comm), |cx| pt2pt::rsend(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1232,7 +1550,8 @@ pub unsafe extern "C" fn PMPI_Rsend(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Rsend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Rsend, On::Comm(comm), |cx| pt2pt::rsend(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1246,7 +1565,8 @@ pub unsafe extern "C" fn MPI_Rsend_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::RsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RsendC, On::Comm(comm), |cx| pt2pt::rsend(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1260,7 +1580,8 @@ pub unsafe extern "C" fn PMPI_Rsend_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::RsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RsendC, On::Comm(comm), |cx| pt2pt::rsend(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1275,7 +1596,12 @@ pub unsafe extern "C" fn MPI_Rsend_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RsendInit, On::Comm(comm), |cx| {
+            persistent::rsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1290,7 +1616,12 @@ pub unsafe extern "C" fn PMPI_Rsend_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RsendInit, On::Comm(comm), |cx| {
+            persistent::rsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1305,7 +1636,12 @@ pub unsafe extern "C" fn MPI_Rsend_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RsendInitC, On::Comm(comm), |cx| {
+            persistent::rsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1320,7 +1656,12 @@ pub unsafe extern "C" fn PMPI_Rsend_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RsendInitC, On::Comm(comm), |cx| {
+            persistent::rsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1334,7 +1675,8 @@ pub unsafe extern "C" fn MPI_Send(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Send, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Send, On::Comm(comm), |cx| pt2pt::send(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1348,7 +1690,8 @@ pub unsafe extern "C" fn PMPI_Send(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Send, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Send, On::Comm(comm), |cx| pt2pt::send(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1362,7 +1705,8 @@ pub unsafe extern "C" fn MPI_Send_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::SendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SendC, On::Comm(comm), |cx| pt2pt::send(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1376,7 +1720,8 @@ pub unsafe extern "C" fn PMPI_Send_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::SendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SendC, On::Comm(comm), |cx| pt2pt::send(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1391,7 +1736,12 @@ pub unsafe extern "C" fn MPI_Send_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendInit, On::Comm(comm), |cx| {
+            persistent::send_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1406,7 +1756,12 @@ pub unsafe extern "C" fn PMPI_Send_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendInit, On::Comm(comm), |cx| {
+            persistent::send_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1421,7 +1776,12 @@ pub unsafe extern "C" fn MPI_Send_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendInitC, On::Comm(comm), |cx| {
+            persistent::send_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1436,7 +1796,12 @@ pub unsafe extern "C" fn PMPI_Send_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendInitC, On::Comm(comm), |cx| {
+            persistent::send_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1456,7 +1821,26 @@ pub unsafe extern "C" fn MPI_Sendrecv(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Sendrecv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Sendrecv, On::Comm(comm), |cx| {
+            pt2pt::sendrecv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                dest,
+                sendtag,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                source,
+                recvtag,
+                comm,
+                status,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1476,7 +1860,26 @@ pub unsafe extern "C" fn PMPI_Sendrecv(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Sendrecv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Sendrecv, On::Comm(comm), |cx| {
+            pt2pt::sendrecv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                dest,
+                sendtag,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                source,
+                recvtag,
+                comm,
+                status,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1496,7 +1899,15 @@ pub unsafe extern "C" fn MPI_Sendrecv_c(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::SendrecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendrecvC, On::Comm(comm), |cx| {
+            pt2pt::sendrecv(
+                cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                status,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1516,7 +1927,15 @@ pub unsafe extern "C" fn PMPI_Sendrecv_c(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::SendrecvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendrecvC, On::Comm(comm), |cx| {
+            pt2pt::sendrecv(
+                cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                status,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1533,7 +1952,12 @@ pub unsafe extern "C" fn MPI_Sendrecv_replace(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::SendrecvReplace, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendrecvReplace, On::Comm(comm), |cx| {
+            pt2pt::sendrecv_replace(cx, buf, i64::from(count), datatype, dest, sendtag, source, recvtag, comm, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1550,7 +1974,12 @@ pub unsafe extern "C" fn PMPI_Sendrecv_replace(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::SendrecvReplace, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendrecvReplace, On::Comm(comm), |cx| {
+            pt2pt::sendrecv_replace(cx, buf, i64::from(count), datatype, dest, sendtag, source, recvtag, comm, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1567,7 +1996,12 @@ pub unsafe extern "C" fn MPI_Sendrecv_replace_c(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::SendrecvReplaceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendrecvReplaceC, On::Comm(comm), |cx| {
+            pt2pt::sendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1584,35 +2018,60 @@ pub unsafe extern "C" fn PMPI_Sendrecv_replace_c(
     comm: Comm,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::SendrecvReplaceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SendrecvReplaceC, On::Comm(comm), |cx| {
+            pt2pt::sendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_attach_buffer(session: Session, buffer: *mut c_void, size: c_int) -> c_int {
-    unsupported(Fun::SessionAttachBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionAttachBuffer, On::Session(session), |cx| {
+            buffers::session_attach_buffer(cx, session, buffer, i64::from(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_attach_buffer(session: Session, buffer: *mut c_void, size: c_int) -> c_int {
-    unsupported(Fun::SessionAttachBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionAttachBuffer, On::Session(session), |cx| {
+            buffers::session_attach_buffer(cx, session, buffer, i64::from(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_attach_buffer_c(session: Session, buffer: *mut c_void, size: Count) -> c_int {
-    unsupported(Fun::SessionAttachBufferC, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionAttachBufferC, On::Session(session), |cx| {
+            buffers::session_attach_buffer(cx, session, buffer, size)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_attach_buffer_c(session: Session, buffer: *mut c_void, size: Count) -> c_int {
-    unsupported(Fun::SessionAttachBufferC, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionAttachBufferC, On::Session(session), |cx| {
+            buffers::session_attach_buffer(cx, session, buffer, size)
+        })
+    }
 }
 
 /// # Safety
@@ -1623,7 +2082,12 @@ pub unsafe extern "C" fn MPI_Session_detach_buffer(
     buffer_addr: *mut c_void,
     size: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::SessionDetachBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionDetachBuffer, On::Session(session), |cx| {
+            buffers::session_detach_buffer(cx, session, buffer_addr, OutInt::narrow(size))
+        })
+    }
 }
 
 /// # Safety
@@ -1634,7 +2098,12 @@ pub unsafe extern "C" fn PMPI_Session_detach_buffer(
     buffer_addr: *mut c_void,
     size: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::SessionDetachBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionDetachBuffer, On::Session(session), |cx| {
+            buffers::session_detach_buffer(cx, session, buffer_addr, OutInt::narrow(size))
+        })
+    }
 }
 
 /// # Safety
@@ -1645,7 +2114,12 @@ pub unsafe extern "C" fn MPI_Session_detach_buffer_c(
     buffer_addr: *mut c_void,
     size: *mut Count,
 ) -> c_int {
-    unsupported(Fun::SessionDetachBufferC, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionDetachBufferC, On::Session(session), |cx| {
+            buffers::session_detach_buffer(cx, session, buffer_addr, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
@@ -1656,35 +2130,48 @@ pub unsafe extern "C" fn PMPI_Session_detach_buffer_c(
     buffer_addr: *mut c_void,
     size: *mut Count,
 ) -> c_int {
-    unsupported(Fun::SessionDetachBufferC, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionDetachBufferC, On::Session(session), |cx| {
+            buffers::session_detach_buffer(cx, session, buffer_addr, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_flush_buffer(session: Session) -> c_int {
-    unsupported(Fun::SessionFlushBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SessionFlushBuffer, On::Session(session), |cx| buffers::session_flush_buffer(cx, session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_flush_buffer(session: Session) -> c_int {
-    unsupported(Fun::SessionFlushBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SessionFlushBuffer, On::Session(session), |cx| buffers::session_flush_buffer(cx, session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_iflush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_iflush_buffer(session: Session, request: *mut Request) -> c_int {
-    unsupported(Fun::SessionIflushBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionIflushBuffer, On::Session(session), |cx| buffers::session_iflush_buffer(cx, session, request))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_iflush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_iflush_buffer(session: Session, request: *mut Request) -> c_int {
-    unsupported(Fun::SessionIflushBuffer, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionIflushBuffer, On::Session(session), |cx| buffers::session_iflush_buffer(cx, session, request))
+    }
 }
 
 /// # Safety
@@ -1698,7 +2185,8 @@ pub unsafe extern "C" fn MPI_Ssend(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Ssend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Ssend, On::Comm(comm), |cx| pt2pt::ssend(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1712,7 +2200,8 @@ pub unsafe extern "C" fn PMPI_Ssend(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Ssend, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Ssend, On::Comm(comm), |cx| pt2pt::ssend(cx, buf, i64::from(count), datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1726,7 +2215,8 @@ pub unsafe extern "C" fn MPI_Ssend_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::SsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SsendC, On::Comm(comm), |cx| pt2pt::ssend(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1740,7 +2230,8 @@ pub unsafe extern "C" fn PMPI_Ssend_c(
     tag: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::SsendC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SsendC, On::Comm(comm), |cx| pt2pt::ssend(cx, buf, count, datatype, dest, tag, comm)) }
 }
 
 /// # Safety
@@ -1755,7 +2246,12 @@ pub unsafe extern "C" fn MPI_Ssend_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SsendInit, On::Comm(comm), |cx| {
+            persistent::ssend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1770,7 +2266,12 @@ pub unsafe extern "C" fn PMPI_Ssend_init(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SsendInit, On::Comm(comm), |cx| {
+            persistent::ssend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1785,7 +2286,12 @@ pub unsafe extern "C" fn MPI_Ssend_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SsendInitC, On::Comm(comm), |cx| {
+            persistent::ssend_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1800,35 +2306,44 @@ pub unsafe extern "C" fn PMPI_Ssend_init_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::SsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SsendInitC, On::Comm(comm), |cx| {
+            persistent::ssend_init(cx, buf, count, datatype, dest, tag, comm, request)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Start(request: *mut Request) -> c_int {
-    unsupported(Fun::Start, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Start, On::World, |cx| persistent::start(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Start(request: *mut Request) -> c_int {
-    unsupported(Fun::Start, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Start, On::World, |cx| persistent::start(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Startall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Startall(count: c_int, array_of_requests: *mut Request) -> c_int {
-    unsupported(Fun::Startall, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Startall, On::World, |cx| persistent::startall(cx, count, array_of_requests)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Startall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Startall(count: c_int, array_of_requests: *mut Request) -> c_int {
-    unsupported(Fun::Startall, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Startall, On::World, |cx| persistent::startall(cx, count, array_of_requests)) }
 }
 
 /// # Safety
@@ -1877,14 +2392,16 @@ pub unsafe extern "C" fn PMPI_Status_get_tag(status: *const Status, tag: *mut c_
 /// The arguments are what the standard asks of a caller of `MPI_Test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Test(request: *mut Request, flag: *mut c_int, status: *mut Status) -> c_int {
-    unsupported(Fun::Test, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Test, On::World, |cx| completion::test(cx, request, flag, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Test(request: *mut Request, flag: *mut c_int, status: *mut Status) -> c_int {
-    unsupported(Fun::Test, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Test, On::World, |cx| completion::test(cx, request, flag, status)) }
 }
 
 /// # Safety
@@ -1910,7 +2427,10 @@ pub unsafe extern "C" fn MPI_Testall(
     flag: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Testall, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Testall, On::World, |cx| completion::testall(cx, count, array_of_requests, flag, array_of_statuses))
+    }
 }
 
 /// # Safety
@@ -1922,7 +2442,10 @@ pub unsafe extern "C" fn PMPI_Testall(
     flag: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Testall, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Testall, On::World, |cx| completion::testall(cx, count, array_of_requests, flag, array_of_statuses))
+    }
 }
 
 /// # Safety
@@ -1935,7 +2458,8 @@ pub unsafe extern "C" fn MPI_Testany(
     flag: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Testany, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Testany, On::World, |cx| completion::testany(cx, count, array_of_requests, indx, flag, status)) }
 }
 
 /// # Safety
@@ -1948,7 +2472,8 @@ pub unsafe extern "C" fn PMPI_Testany(
     flag: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Testany, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Testany, On::World, |cx| completion::testany(cx, count, array_of_requests, indx, flag, status)) }
 }
 
 /// # Safety
@@ -1961,7 +2486,12 @@ pub unsafe extern "C" fn MPI_Testsome(
     array_of_indices: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Testsome, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Testsome, On::World, |cx| {
+            completion::testsome(cx, incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
+        })
+    }
 }
 
 /// # Safety
@@ -1974,21 +2504,28 @@ pub unsafe extern "C" fn PMPI_Testsome(
     array_of_indices: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Testsome, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Testsome, On::World, |cx| {
+            completion::testsome(cx, incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Wait(request: *mut Request, status: *mut Status) -> c_int {
-    unsupported(Fun::Wait, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Wait, On::World, |cx| completion::wait(cx, request, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Wait(request: *mut Request, status: *mut Status) -> c_int {
-    unsupported(Fun::Wait, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Wait, On::World, |cx| completion::wait(cx, request, status)) }
 }
 
 /// # Safety
@@ -1999,7 +2536,8 @@ pub unsafe extern "C" fn MPI_Waitall(
     array_of_requests: *mut Request,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Waitall, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Waitall, On::World, |cx| completion::waitall(cx, count, array_of_requests, array_of_statuses)) }
 }
 
 /// # Safety
@@ -2010,7 +2548,8 @@ pub unsafe extern "C" fn PMPI_Waitall(
     array_of_requests: *mut Request,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Waitall, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Waitall, On::World, |cx| completion::waitall(cx, count, array_of_requests, array_of_statuses)) }
 }
 
 /// # Safety
@@ -2022,7 +2561,8 @@ pub unsafe extern "C" fn MPI_Waitany(
     indx: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Waitany, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Waitany, On::World, |cx| completion::waitany(cx, count, array_of_requests, indx, status)) }
 }
 
 /// # Safety
@@ -2034,7 +2574,8 @@ pub unsafe extern "C" fn PMPI_Waitany(
     indx: *mut c_int,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Waitany, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Waitany, On::World, |cx| completion::waitany(cx, count, array_of_requests, indx, status)) }
 }
 
 /// # Safety
@@ -2047,7 +2588,12 @@ pub unsafe extern "C" fn MPI_Waitsome(
     array_of_indices: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Waitsome, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Waitsome, On::World, |cx| {
+            completion::waitsome(cx, incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
+        })
+    }
 }
 
 /// # Safety
@@ -2060,5 +2606,10 @@ pub unsafe extern "C" fn PMPI_Waitsome(
     array_of_indices: *mut c_int,
     array_of_statuses: *mut Status,
 ) -> c_int {
-    unsupported(Fun::Waitsome, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Waitsome, On::World, |cx| {
+            completion::waitsome(cx, incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
+        })
+    }
 }

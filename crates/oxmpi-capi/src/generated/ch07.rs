@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::barrier;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -815,14 +816,16 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
 /// The arguments are what the standard asks of a caller of `MPI_Barrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
-    unsupported(Fun::Barrier, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| barrier::barrier(cx, comm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Barrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier(comm: Comm) -> c_int {
-    unsupported(Fun::Barrier, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| barrier::barrier(cx, comm)) }
 }
 
 /// # Safety

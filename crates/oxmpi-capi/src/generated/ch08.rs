@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::world;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -283,14 +284,16 @@ pub unsafe extern "C" fn PMPI_Comm_idup_with_info(
 /// The arguments are what the standard asks of a caller of `MPI_Comm_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_rank(comm: Comm, rank: *mut c_int) -> c_int {
-    unsupported(Fun::CommRank, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommRank, On::Comm(comm), |cx| world::comm_rank(cx, comm, rank)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_rank(comm: Comm, rank: *mut c_int) -> c_int {
-    unsupported(Fun::CommRank, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommRank, On::Comm(comm), |cx| world::comm_rank(cx, comm, rank)) }
 }
 
 /// # Safety
@@ -367,14 +370,16 @@ pub unsafe extern "C" fn PMPI_Comm_set_name(comm: Comm, comm_name: *const c_char
 /// The arguments are what the standard asks of a caller of `MPI_Comm_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_size(comm: Comm, size: *mut c_int) -> c_int {
-    unsupported(Fun::CommSize, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSize, On::Comm(comm), |cx| world::comm_size(cx, comm, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_size(comm: Comm, size: *mut c_int) -> c_int {
-    unsupported(Fun::CommSize, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSize, On::Comm(comm), |cx| world::comm_size(cx, comm, size)) }
 }
 
 /// # Safety

@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::world;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,14 +16,16 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Abort`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Abort(comm: Comm, errorcode: c_int) -> c_int {
-    unsupported(Fun::Abort, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Abort, On::Comm(comm), |cx| world::abort(cx, comm, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abort`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abort(comm: Comm, errorcode: c_int) -> c_int {
-    unsupported(Fun::Abort, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Abort, On::Comm(comm), |cx| world::abort(cx, comm, errorcode)) }
 }
 
 /// # Safety
@@ -205,42 +208,48 @@ pub unsafe extern "C" fn PMPI_Comm_spawn_multiple(
 /// The arguments are what the standard asks of a caller of `MPI_Finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
-    unsupported(Fun::Finalize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Finalize, On::World, |cx| world::finalize(cx)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Finalize() -> c_int {
-    unsupported(Fun::Finalize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Finalize, On::World, |cx| world::finalize(cx)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Finalized`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalized(flag: *mut c_int) -> c_int {
-    unsupported(Fun::Finalized, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Finalized, On::World, |cx| world::finalized(cx, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Finalized`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
-    unsupported(Fun::Finalized, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Finalized, On::World, |cx| world::finalized(cx, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
-    unsupported(Fun::Init, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Init, On::World, |cx| world::init(cx, argc, argv)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
-    unsupported(Fun::Init, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Init, On::World, |cx| world::init(cx, argc, argv)) }
 }
 
 /// # Safety
@@ -252,7 +261,8 @@ pub unsafe extern "C" fn MPI_Init_thread(
     required: c_int,
     provided: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InitThread, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InitThread, On::World, |cx| world::init_thread(cx, argc, argv, required, provided)) }
 }
 
 /// # Safety
@@ -264,35 +274,40 @@ pub unsafe extern "C" fn PMPI_Init_thread(
     required: c_int,
     provided: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InitThread, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InitThread, On::World, |cx| world::init_thread(cx, argc, argv, required, provided)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Initialized`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Initialized(flag: *mut c_int) -> c_int {
-    unsupported(Fun::Initialized, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Initialized, On::World, |cx| world::initialized(cx, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Initialized`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
-    unsupported(Fun::Initialized, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Initialized, On::World, |cx| world::initialized(cx, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Is_thread_main`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Is_thread_main(flag: *mut c_int) -> c_int {
-    unsupported(Fun::IsThreadMain, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::IsThreadMain, On::World, |cx| world::is_thread_main(cx, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Is_thread_main`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
-    unsupported(Fun::IsThreadMain, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::IsThreadMain, On::World, |cx| world::is_thread_main(cx, flag)) }
 }
 
 /// # Safety
@@ -341,14 +356,16 @@ pub unsafe extern "C" fn PMPI_Publish_name(service_name: *const c_char, info: In
 /// The arguments are what the standard asks of a caller of `MPI_Query_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Query_thread(provided: *mut c_int) -> c_int {
-    unsupported(Fun::QueryThread, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::QueryThread, On::World, |cx| world::query_thread(cx, provided)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Query_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
-    unsupported(Fun::QueryThread, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::QueryThread, On::World, |cx| world::query_thread(cx, provided)) }
 }
 
 /// # Safety

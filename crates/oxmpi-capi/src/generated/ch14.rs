@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::completion;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,14 +16,16 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Grequest_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Grequest_complete(request: Request) -> c_int {
-    unsupported(Fun::GrequestComplete, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GrequestComplete, On::World, |cx| completion::grequest_complete(cx, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Grequest_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Grequest_complete(request: Request) -> c_int {
-    unsupported(Fun::GrequestComplete, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GrequestComplete, On::World, |cx| completion::grequest_complete(cx, request)) }
 }
 
 /// # Safety
@@ -35,7 +38,12 @@ pub unsafe extern "C" fn MPI_Grequest_start(
     extra_state: *mut c_void,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GrequestStart, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GrequestStart, On::World, |cx| {
+            completion::grequest_start(cx, query_fn, free_fn, cancel_fn, extra_state, request)
+        })
+    }
 }
 
 /// # Safety
@@ -48,7 +56,12 @@ pub unsafe extern "C" fn PMPI_Grequest_start(
     extra_state: *mut c_void,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GrequestStart, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GrequestStart, On::World, |cx| {
+            completion::grequest_start(cx, query_fn, free_fn, cancel_fn, extra_state, request)
+        })
+    }
 }
 
 /// # Safety

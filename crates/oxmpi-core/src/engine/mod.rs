@@ -24,7 +24,7 @@ use oxmpi_transport::{Head, Incoming, Shm, TicketId};
 use std::collections::VecDeque;
 
 pub use ops::{OpId, Outcome};
-pub use recv::Message;
+pub use recv::{Message, Small};
 pub use send::{Mode, Route};
 
 /// A message, or the first part of one; `aux` is its length. With [`SYNC`] the body starts with ticket and operation.
@@ -234,6 +234,11 @@ impl Engine {
             lane.pressed = press;
             self.shm.set_pressure(peer, press);
         }
+    }
+
+    /// Whether a copy is under way that needs this rank.
+    pub fn is_busy(&self) -> bool {
+        !self.copies.is_empty()
     }
 
     // ---- what the caller asks of an operation ----

@@ -27,6 +27,15 @@ pub(super) enum Phase {
     Stream(u64),
 }
 
+/// What [`Engine::recv_small`] found.
+pub enum Small {
+    Received(Status),
+    /// Nothing has come.
+    Nothing,
+    /// Something for [`Engine::recv`] and [`Engine::progress`].
+    Other,
+}
+
 /// A message that has no receive yet.
 pub struct Message {
     /// The sender's number on the node.
@@ -53,6 +62,11 @@ pub(super) enum Body {
 const MESSAGE_WEIGHT: usize = 128;
 
 impl Message {
+    /// The message's length.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     fn is_complete(&self) -> bool {
         match &self.body {
             Body::Stored(bytes) => bytes.len() as u64 == self.bytes,
@@ -88,25 +102,25 @@ impl Engine {
     }
 
     /// A small message that is at the head of `peer`'s ring and is just the one wanted is received at once, without any
-    /// bookkeeping. `None` says nothing: use [`Engine::recv`].
+    /// bookkeeping.
     #[inline]
-    pub fn recv_small(&mut self, peer: usize, pattern: &Pattern, buf: &Buf) -> Option<Status> {
+    pub fn recv_small(&mut self, peer: usize, pattern: &Pattern, buf: &Buf) -> Small {
         if !self.posted.is_empty() || !self.unexpected.is_empty() {
-            return None;
+            return Small::Other;
         }
-        let packet = self.shm.peek(peer)?;
+        let Some(packet) = self.shm.peek(peer) else { return Small::Nothing };
         if packet.kind() != super::EAGER {
-            return None;
+            return Small::Other;
         }
         let head = packet.head();
         let bytes = head.aux as usize;
         let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
         if head.flags != 0 || bytes > INLINE_BYTES || bytes > buf.len() || !pattern.matches(&envelope) {
-            return None;
+            return Small::Other;
         }
         packet.unpack_inline(bytes, buf);
         self.shm.pop(peer, packet);
-        Some(Status::new(head.source, head.tag, bytes as u64))
+        Small::Received(Status::new(head.source, head.tag, bytes as u64))
     }
 
     /// The message that a receive with this pattern would get, if one is here.

@@ -1,0 +1,138 @@
+//! Buffers for buffered sends: the process's, a communicator's, a session's.
+
+use super::{check_place, store};
+use crate::args::OutInt;
+use crate::call::Cx;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::buffer::BufferPool;
+use oxmpi_core::request::{Active, PoolId};
+use std::ffi::c_void;
+
+fn attach(cx: &Cx, id: PoolId, buffer: *mut c_void, size: i64) -> Result<()> {
+    let mut guard = cx.process()?;
+    let (slot, _) = guard.pool_slot(id)?;
+    if slot.is_some() {
+        bail!(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
+    }
+    let automatic = buffer as usize == MPI_BUFFER_AUTOMATIC;
+    if !automatic && size < 0 {
+        bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
+    }
+    if !automatic && buffer.is_null() && size > 0 {
+        bail!(MPI_ERR_BUFFER, "the buffer is a null pointer, but its size is {size}");
+    }
+    *slot = Some(BufferPool::new(buffer as usize, (!automatic).then_some(size as u64)));
+    Ok(())
+}
+
+/// Waits until every buffered message has left, then gives the buffer back.
+///
+/// # Safety
+/// `address` is null or points to a pointer.
+unsafe fn detach(cx: &Cx, id: PoolId, address: *mut c_void, size: OutInt) -> Result<()> {
+    check_place(address, "buffer_addr")?;
+    if size.is_null() {
+        return Err(super::null_pointer("size"));
+    }
+    flush(cx, id, true)?;
+    let mut guard = cx.process()?;
+    let (slot, _) = guard.pool_slot(id)?;
+    if let Some(pool) = slot.take() {
+        // SAFETY: checked not to be null.
+        unsafe {
+            store(address.cast::<usize>(), pool.address, "buffer_addr")?;
+            if !size.set(pool.size.unwrap_or(0) as i64) {
+                bail!(MPI_ERR_VALUE_TOO_LARGE, "the size of the buffer does not fit an int; use the _c function");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits until every buffered message so far has left. Without a buffer that is an error where one `must` be there.
+fn flush(cx: &Cx, id: PoolId, must: bool) -> Result<()> {
+    let mut guard = cx.process()?;
+    let mark = match guard.pool_slot(id)?.0 {
+        Some(pool) => pool.mark(),
+        None if must => bail!(MPI_ERR_BUFFER, "no buffer is attached"),
+        None => return Ok(()),
+    };
+    cx.wait(&mut guard, |process| match process.pool_slot(id) {
+        Ok((Some(pool), engine)) => pool.is_flushed(engine, mark).then_some(()),
+        _ => Some(()),
+    });
+    Ok(())
+}
+
+/// # Safety
+/// `request` is null or may be written.
+unsafe fn iflush(cx: &Cx, id: PoolId, request: *mut Request) -> Result<()> {
+    let mut guard = cx.process()?;
+    check_place(request, "request")?;
+    let mark = guard.pool_slot(id)?.0.as_ref().map_or(0, |pool| pool.mark());
+    let comm = if let PoolId::Comm(comm) = id { comm } else { MPI_COMM_SELF };
+    let handle = guard.once(comm, Active::Flush(id, mark));
+    // SAFETY: checked.
+    unsafe { store(request, handle, "request") }
+}
+
+pub unsafe fn buffer_attach(cx: &Cx, buffer: *mut c_void, size: i64) -> Result<()> {
+    attach(cx, PoolId::Process, buffer, size)
+}
+
+pub unsafe fn buffer_detach(cx: &Cx, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { detach(cx, PoolId::Process, buffer_addr, size) }
+}
+
+pub unsafe fn buffer_flush(cx: &Cx) -> Result<()> {
+    flush(cx, PoolId::Process, false)
+}
+
+pub unsafe fn buffer_iflush(cx: &Cx, request: *mut Request) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { iflush(cx, PoolId::Process, request) }
+}
+
+pub unsafe fn comm_attach_buffer(cx: &Cx, comm: Comm, buffer: *mut c_void, size: i64) -> Result<()> {
+    attach(cx, PoolId::Comm(comm), buffer, size)
+}
+
+pub unsafe fn comm_detach_buffer(cx: &Cx, comm: Comm, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { detach(cx, PoolId::Comm(comm), buffer_addr, size) }
+}
+
+pub unsafe fn comm_flush_buffer(cx: &Cx, comm: Comm) -> Result<()> {
+    flush(cx, PoolId::Comm(comm), false)
+}
+
+pub unsafe fn comm_iflush_buffer(cx: &Cx, comm: Comm, request: *mut Request) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { iflush(cx, PoolId::Comm(comm), request) }
+}
+
+pub unsafe fn session_attach_buffer(cx: &Cx, session: Session, buffer: *mut c_void, size: i64) -> Result<()> {
+    attach(cx, PoolId::Session(session), buffer, size)
+}
+
+pub unsafe fn session_detach_buffer(
+    cx: &Cx,
+    session: Session,
+    buffer_addr: *mut c_void,
+    size: OutInt,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { detach(cx, PoolId::Session(session), buffer_addr, size) }
+}
+
+pub unsafe fn session_flush_buffer(cx: &Cx, session: Session) -> Result<()> {
+    flush(cx, PoolId::Session(session), false)
+}
+
+pub unsafe fn session_iflush_buffer(cx: &Cx, session: Session, request: *mut Request) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { iflush(cx, PoolId::Session(session), request) }
+}

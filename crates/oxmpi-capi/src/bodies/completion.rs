@@ -1,0 +1,633 @@
+//! Completing requests: waits, tests, their multiple forms, freeing, cancelling, asking without completing.
+
+use super::{check_place, slice_mut, store, store_status};
+use crate::call::{Cx, On};
+use crate::generated::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
+use crate::library::{self, Guard};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_core::engine::Outcome;
+use oxmpi_core::request::{Body, Generalized};
+use std::ffi::{c_int, c_void};
+
+/// Whether a request can still complete something: it is neither null nor an inactive persistent one.
+fn is_active(guard: &Guard, request: Request) -> Result<bool> {
+    if request == MPI_REQUEST_NULL {
+        return Ok(false);
+    }
+    Ok(!matches!(guard.request(request)?.body, Body::Persistent(_, None)))
+}
+
+/// Ends a request that is done: frees it, or makes a persistent one inactive. Callbacks run with the lock released.
+fn complete(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Outcome {
+    let Some(found) = guard.requests.get_mut(request.0) else { return Outcome::sent() };
+    let comm = found.comm;
+    let outcome = match &mut found.body {
+        Body::Persistent(_, active) => match active.take() {
+            Some(active) => active.finish(&mut guard.engine),
+            None => Outcome::sent(),
+        },
+        Body::Once(_) | Body::Generalized(_) => {
+            let handle = std::mem::replace(request, MPI_REQUEST_NULL);
+            match guard.requests.remove(handle.0).map(|removed| removed.body) {
+                Some(Body::Once(active)) => active.finish(&mut guard.engine),
+                Some(Body::Generalized(generalized)) => {
+                    let mut outcome = Outcome::sent();
+                    guard.unlocked(|_| outcome = end_generalized(&generalized));
+                    outcome
+                }
+                _ => Outcome::sent(),
+            }
+        }
+    };
+    if outcome.error.is_some() {
+        cx.raise_on(On::Comm(comm));
+    }
+    outcome
+}
+
+/// Asks the user's functions for the status of a generalized request and lets them clean up.
+fn end_generalized(generalized: &Generalized) -> Outcome {
+    let mut outcome = query_generalized(generalized);
+    // SAFETY: the addresses were given as functions of these types to MPI_Grequest_start.
+    let freed = unsafe {
+        let free = std::mem::transmute::<usize, GrequestFreeFn>(generalized.free);
+        free.map_or(MPI_SUCCESS, |free| free(generalized.extra_state as *mut c_void))
+    };
+    if freed != MPI_SUCCESS && outcome.error.is_none() {
+        outcome.error = Some(callback_error(freed, "free"));
+    }
+    outcome
+}
+
+fn query_generalized(generalized: &Generalized) -> Outcome {
+    let mut outcome = Outcome::sent();
+    // SAFETY: as above.
+    let answer = unsafe {
+        let query = std::mem::transmute::<usize, GrequestQueryFn>(generalized.query);
+        query.map_or(MPI_SUCCESS, |query| query(generalized.extra_state as *mut c_void, &mut outcome.status))
+    };
+    if answer != MPI_SUCCESS {
+        outcome.error = Some(callback_error(answer, "query"));
+    }
+    outcome
+}
+
+fn callback_error(code: c_int, which: &str) -> Error {
+    let class = library::errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
+    let class = if code > MPI_ERR_LASTCODE { code } else { class };
+    Error::new(class, format!("the {which} function of the generalized request answered {code}"))
+}
+
+/// # Safety
+/// `request` is null or points to a request.
+unsafe fn one<'a>(request: *mut Request) -> Result<&'a mut Request> {
+    check_place(request, "request")?;
+    // SAFETY: not null.
+    Ok(unsafe { &mut *request })
+}
+
+pub unsafe fn wait(cx: &Cx, request: *mut Request, status: *mut Status) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: null or a request.
+    let request = unsafe { one(request)? };
+    let outcome = wait_one(cx, &mut guard, request)?;
+    // SAFETY: null or a status.
+    unsafe { super::finish(outcome, status) }
+}
+
+fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
+    if !is_active(guard, *request)? {
+        return Ok(Outcome::sent());
+    }
+    let handle = *request;
+    cx.wait(guard, |process| match process.is_request_done(handle) {
+        Ok(false) => None,
+        Ok(true) => Some(Ok(())),
+        Err(error) => Some(Err(error)),
+    })?;
+    Ok(complete(cx, guard, request))
+}
+
+pub unsafe fn test(cx: &Cx, request: *mut Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: null or a request.
+    let request = unsafe { one(request)? };
+    check_place(flag, "flag")?;
+    let done = if is_active(&guard, *request)? {
+        guard.engine.progress();
+        guard.is_request_done(*request)?
+    } else {
+        true
+    };
+    // SAFETY: checked; null or a status.
+    unsafe {
+        flag.write(c_int::from(done));
+        if !done {
+            return Ok(());
+        }
+        let outcome = if is_active(&guard, *request)? { complete(cx, &mut guard, request) } else { Outcome::sent() };
+        super::finish(outcome, status)
+    }
+}
+
+/// Every handle of an array, checked before anything else happens.
+fn check_all(guard: &Guard, requests: &[Request]) -> Result<()> {
+    for (index, request) in requests.iter().enumerate() {
+        if *request != MPI_REQUEST_NULL {
+            guard.request(*request).map_err(|error| error.within(format!("element {index} of array_of_requests")))?;
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The array has `count` statuses, or is null.
+unsafe fn status_at(statuses: *mut Status, index: usize) -> *mut Status {
+    // SAFETY: in the array.
+    if statuses.is_null() { statuses } else { unsafe { statuses.add(index) } }
+}
+
+/// Collects the outcomes of a call that completes several requests, with an error code in each status.
+struct Several<'a> {
+    cx: &'a Cx,
+    failed: Option<String>,
+}
+
+impl Several<'_> {
+    /// # Safety
+    /// `status` is null or points to a status.
+    unsafe fn store(&mut self, outcome: Outcome, status: *mut Status, index: usize) {
+        let mut code = MPI_SUCCESS;
+        if let Some(error) = &outcome.error {
+            code = library::errors().code_for(error, self.cx.fun.name());
+            self.failed.get_or_insert_with(|| format!("request {index}: {}", error.text()));
+        }
+        if !status.is_null() {
+            // SAFETY: not null.
+            unsafe {
+                status.write(outcome.status);
+                (*status).error = code;
+            }
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        match self.failed {
+            None => Ok(()),
+            Some(text) => Err(Error::new(MPI_ERR_IN_STATUS, text)),
+        }
+    }
+}
+
+pub unsafe fn waitall(cx: &Cx, count: c_int, requests: *mut Request, statuses: *mut Status) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller.
+    let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
+    check_all(&guard, requests)?;
+    let mut several = Several { cx, failed: None };
+    for (index, request) in requests.iter_mut().enumerate() {
+        let outcome = wait_one(cx, &mut guard, request)?;
+        // SAFETY: the array of statuses is as long as that of requests, or null.
+        unsafe { several.store(outcome, status_at(statuses, index), index) };
+    }
+    several.end()
+}
+
+pub unsafe fn testall(
+    cx: &Cx,
+    count: c_int,
+    requests: *mut Request,
+    flag: *mut c_int,
+    statuses: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller.
+    let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
+    check_place(flag, "flag")?;
+    check_all(&guard, requests)?;
+    guard.engine.progress();
+    let done = all_done(&mut guard, requests)?;
+    // SAFETY: checked.
+    unsafe { flag.write(c_int::from(done)) };
+    if !done {
+        return Ok(());
+    }
+    let mut several = Several { cx, failed: None };
+    for (index, request) in requests.iter_mut().enumerate() {
+        let outcome = wait_one(cx, &mut guard, request)?;
+        // SAFETY: the array of statuses is as long as that of requests, or null.
+        unsafe { several.store(outcome, status_at(statuses, index), index) };
+    }
+    several.end()
+}
+
+fn all_done(guard: &mut Guard, requests: &[Request]) -> Result<bool> {
+    for request in requests {
+        if is_active(guard, *request)? && !guard.is_request_done(*request)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The first request of an array that is done; `Err(true)` when none is active.
+fn find_done(process: &mut oxmpi_core::process::Process, requests: &[Request], from: usize) -> Option<Option<usize>> {
+    let mut any = false;
+    for step in 0..requests.len() {
+        let index = (from + step) % requests.len();
+        let request = requests[index];
+        if request == MPI_REQUEST_NULL {
+            continue;
+        }
+        if matches!(process.requests.get(request.0).map(|found| &found.body), Some(Body::Persistent(_, None)) | None) {
+            continue;
+        }
+        any = true;
+        if matches!(process.is_request_done(request), Ok(true)) {
+            return Some(Some(index));
+        }
+    }
+    if any { None } else { Some(None) }
+}
+
+pub unsafe fn waitany(
+    cx: &Cx,
+    count: c_int,
+    requests: *mut Request,
+    index: *mut c_int,
+    status: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller.
+    let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
+    check_place(index, "indx")?;
+    check_all(&guard, requests)?;
+    let found = cx.wait(&mut guard, |process| find_done(process, requests, 0));
+    // SAFETY: checked; null or a status.
+    unsafe { end_any(cx, &mut guard, requests, found, index, status) }
+}
+
+/// # Safety
+/// `index` may be written; `status` is null or a status.
+unsafe fn end_any(
+    cx: &Cx,
+    guard: &mut Guard,
+    requests: &mut [Request],
+    found: Option<usize>,
+    index: *mut c_int,
+    status: *mut Status,
+) -> Result<()> {
+    let outcome = match found {
+        Some(at) => complete(cx, guard, &mut requests[at]),
+        None => Outcome::sent(),
+    };
+    // SAFETY: as the caller says.
+    unsafe {
+        index.write(found.map_or(MPI_UNDEFINED, |at| at as c_int));
+        super::finish(outcome, status)
+    }
+}
+
+pub unsafe fn testany(
+    cx: &Cx,
+    count: c_int,
+    requests: *mut Request,
+    index: *mut c_int,
+    flag: *mut c_int,
+    status: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller.
+    let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
+    check_place(index, "indx")?;
+    check_place(flag, "flag")?;
+    check_all(&guard, requests)?;
+    guard.engine.progress();
+    // SAFETY: checked; null or a status.
+    unsafe {
+        match find_done(&mut guard, requests, 0) {
+            Some(found) => {
+                flag.write(1);
+                end_any(cx, &mut guard, requests, found, index, status)
+            }
+            None => {
+                flag.write(0);
+                index.write(MPI_UNDEFINED);
+                Ok(())
+            }
+        }
+    }
+}
+
+pub unsafe fn waitsome(
+    cx: &Cx,
+    incount: c_int,
+    requests: *mut Request,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller.
+    let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
+    check_some(&guard, requests, outcount, indices)?;
+    let found = cx.wait(&mut guard, |process| find_done(process, requests, 0));
+    // SAFETY: checked; the arrays are as long as that of requests.
+    unsafe { end_some(cx, &mut guard, requests, found.is_some(), outcount, indices, statuses) }
+}
+
+pub unsafe fn testsome(
+    cx: &Cx,
+    incount: c_int,
+    requests: *mut Request,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller.
+    let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
+    check_some(&guard, requests, outcount, indices)?;
+    guard.engine.progress();
+    let any = !matches!(find_done(&mut guard, requests, 0), Some(None));
+    // SAFETY: checked; the arrays are as long as that of requests.
+    unsafe { end_some(cx, &mut guard, requests, any, outcount, indices, statuses) }
+}
+
+fn check_some(guard: &Guard, requests: &[Request], outcount: *mut c_int, indices: *mut c_int) -> Result<()> {
+    check_place(outcount, "outcount")?;
+    if !requests.is_empty() {
+        check_place(indices, "array_of_indices")?;
+    }
+    check_all(guard, requests)
+}
+
+/// Completes every request that is done.
+///
+/// # Safety
+/// `outcount` may be written; the arrays are as long as that of requests (statuses may be null).
+unsafe fn end_some(
+    cx: &Cx,
+    guard: &mut Guard,
+    requests: &mut [Request],
+    any_active: bool,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut Status,
+) -> Result<()> {
+    if !any_active {
+        // SAFETY: as the caller says.
+        unsafe { outcount.write(MPI_UNDEFINED) };
+        return Ok(());
+    }
+    let mut several = Several { cx, failed: None };
+    let mut done = 0;
+    for (index, request) in requests.iter_mut().enumerate() {
+        if is_active(guard, *request)? && guard.is_request_done(*request)? {
+            let outcome = complete(cx, guard, request);
+            // SAFETY: as the caller says.
+            unsafe {
+                indices.add(done).write(index as c_int);
+                several.store(outcome, status_at(statuses, done), index);
+            }
+            done += 1;
+        }
+    }
+    // SAFETY: as the caller says.
+    unsafe { outcount.write(done as c_int) };
+    several.end()
+}
+
+pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: null or a request.
+    let request = unsafe { one(request)? };
+    guard.request(*request)?;
+    let handle = std::mem::replace(request, MPI_REQUEST_NULL);
+    if let Some(Body::Generalized(generalized)) = guard.requests.get_mut(handle.0).map(|found| &mut found.body) {
+        if !generalized.complete {
+            // It ends when the program completes it.
+            generalized.freed = true;
+            return Ok(());
+        }
+    }
+    match guard.requests.remove(handle.0).map(|removed| removed.body) {
+        Some(Body::Once(active) | Body::Persistent(_, Some(active))) => active.detach(&mut guard.engine),
+        Some(Body::Generalized(generalized)) => {
+            drop(guard);
+            end_generalized(&generalized);
+        }
+        Some(Body::Persistent(_, None)) | None => {}
+    }
+    Ok(())
+}
+
+pub unsafe fn cancel(cx: &Cx, request: *mut Request) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: null or a request.
+    let request = unsafe { one(request)? };
+    guard.request(*request)?;
+    let oxmpi_core::process::Process { requests, engine, .. } = &mut *guard;
+    let (function, state, complete) = match requests.get_mut(request.0).map(|found| &mut found.body) {
+        Some(Body::Once(active) | Body::Persistent(_, Some(active))) => {
+            active.cancel(engine);
+            return Ok(());
+        }
+        Some(Body::Persistent(_, None)) => bail!(MPI_ERR_REQUEST, "the persistent request is not active"),
+        Some(Body::Generalized(generalized)) => {
+            (generalized.cancel, generalized.extra_state, generalized.complete)
+        }
+        None => return Ok(()),
+    };
+    drop(guard);
+    // SAFETY: given as such a function to MPI_Grequest_start.
+    let answer = unsafe {
+        let cancel = std::mem::transmute::<usize, GrequestCancelFn>(function);
+        cancel.map_or(MPI_SUCCESS, |cancel| cancel(state as *mut c_void, c_int::from(complete)))
+    };
+    if answer == MPI_SUCCESS { Ok(()) } else { Err(callback_error(answer, "cancel")) }
+}
+
+pub unsafe fn grequest_start(
+    cx: &Cx,
+    query_fn: GrequestQueryFn,
+    free_fn: GrequestFreeFn,
+    cancel_fn: GrequestCancelFn,
+    extra_state: *mut c_void,
+    request: *mut Request,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    check_place(request, "request")?;
+    let address = |function: Option<usize>| function.unwrap_or(0);
+    let generalized = Generalized {
+        query: address(query_fn.map(|function| function as usize)),
+        free: address(free_fn.map(|function| function as usize)),
+        cancel: address(cancel_fn.map(|function| function as usize)),
+        extra_state: extra_state as usize,
+        complete: false,
+        freed: false,
+    };
+    let body = Body::Generalized(Box::new(generalized));
+    let handle = guard.requests.insert(oxmpi_core::request::Request { comm: MPI_COMM_SELF, body });
+    // SAFETY: checked.
+    unsafe { store(request, Request(handle), "request") }
+}
+
+pub unsafe fn grequest_complete(cx: &Cx, request: Request) -> Result<()> {
+    let mut guard = cx.process()?;
+    guard.request(request)?;
+    let freed = match guard.requests.get_mut(request.0).map(|found| &mut found.body) {
+        Some(Body::Generalized(generalized)) if generalized.complete => {
+            bail!(MPI_ERR_REQUEST, "the generalized request is complete already")
+        }
+        Some(Body::Generalized(generalized)) => {
+            generalized.complete = true;
+            generalized.freed
+        }
+        _ => bail!(MPI_ERR_REQUEST, "the request is not a generalized one"),
+    };
+    if freed {
+        let removed = guard.requests.remove(request.0);
+        drop(guard);
+        if let Some(Body::Generalized(generalized)) = removed.map(|removed| removed.body) {
+            end_generalized(&generalized);
+        }
+    }
+    Ok(())
+}
+
+/// The status that a request would complete with, without completing it; `None` while it is not done.
+fn peek_status(guard: &mut Guard, request: Request) -> Result<Option<Status>> {
+    if !is_active(guard, request)? {
+        return Ok(Some(Status::empty()));
+    }
+    if !guard.is_request_done(request)? {
+        return Ok(None);
+    }
+    let generalized = match &guard.request(request)?.body {
+        Body::Once(active) | Body::Persistent(_, Some(active)) => return Ok(Some(active.peek(&guard.engine))),
+        Body::Persistent(_, None) => return Ok(Some(Status::empty())),
+        Body::Generalized(generalized) => **generalized,
+    };
+    let mut outcome = Outcome::sent();
+    guard.unlocked(|_| outcome = query_generalized(&generalized));
+    match outcome.error {
+        None => Ok(Some(outcome.status)),
+        Some(error) => Err(error),
+    }
+}
+
+pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
+    let mut guard = cx.process()?;
+    check_place(flag, "flag")?;
+    guard.engine.progress();
+    let found = peek_status(&mut guard, request)?;
+    // SAFETY: checked; null or a status.
+    unsafe {
+        flag.write(c_int::from(found.is_some()));
+        if let Some(found) = found {
+            store_status(status, &found);
+        }
+    }
+    Ok(())
+}
+
+pub unsafe fn request_get_status_all(
+    cx: &Cx,
+    count: c_int,
+    requests: *const Request,
+    flag: *mut c_int,
+    statuses: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller; the elements are only read.
+    let requests = unsafe { slice_mut(requests.cast_mut(), count, "array_of_requests")? };
+    check_place(flag, "flag")?;
+    check_all(&guard, requests)?;
+    guard.engine.progress();
+    let done = all_done(&mut guard, requests)?;
+    // SAFETY: checked; the array of statuses is as long as that of requests, or null.
+    unsafe {
+        flag.write(c_int::from(done));
+        for (index, request) in requests.iter().enumerate().filter(|_| done) {
+            if let Some(found) = peek_status(&mut guard, *request)? {
+                let to = status_at(statuses, index);
+                if !to.is_null() {
+                    to.write(found);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub unsafe fn request_get_status_any(
+    cx: &Cx,
+    count: c_int,
+    requests: *const Request,
+    index: *mut c_int,
+    flag: *mut c_int,
+    status: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller; the elements are only read.
+    let requests = unsafe { slice_mut(requests.cast_mut(), count, "array_of_requests")? };
+    check_place(index, "indx")?;
+    check_place(flag, "flag")?;
+    check_all(&guard, requests)?;
+    guard.engine.progress();
+    let found = find_done(&mut guard, requests, 0);
+    // SAFETY: checked; null or a status.
+    unsafe {
+        flag.write(c_int::from(found.is_some()));
+        index.write(found.flatten().map_or(MPI_UNDEFINED, |at| at as c_int));
+        match found {
+            Some(Some(at)) => {
+                if let Some(found) = peek_status(&mut guard, requests[at])? {
+                    store_status(status, &found);
+                }
+            }
+            Some(None) => store_status(status, &Status::empty()),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+pub unsafe fn request_get_status_some(
+    cx: &Cx,
+    incount: c_int,
+    requests: *const Request,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut Status,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: as the standard asks of the caller; the elements are only read.
+    let requests = unsafe { slice_mut(requests.cast_mut(), incount, "array_of_requests")? };
+    check_some(&guard, requests, outcount, indices)?;
+    guard.engine.progress();
+    let mut done = 0;
+    let mut any = false;
+    for (index, request) in requests.iter().enumerate() {
+        if !is_active(&guard, *request)? {
+            continue;
+        }
+        any = true;
+        if let Some(found) = peek_status(&mut guard, *request)? {
+            // SAFETY: the arrays are as long as that of requests (statuses may be null).
+            unsafe {
+                indices.add(done).write(index as c_int);
+                let to = status_at(statuses, done);
+                if !to.is_null() {
+                    to.write(found);
+                }
+            }
+            done += 1;
+        }
+    }
+    // SAFETY: checked.
+    unsafe { store(outcount, if any { done as c_int } else { MPI_UNDEFINED }, "outcount") }
+}

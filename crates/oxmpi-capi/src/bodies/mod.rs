@@ -1,0 +1,85 @@
+//! The bodies of the C functions, by subject. `cargo xtask codegen` finds a body by its name (`MPI_Send` -> `send`), so a
+//! function is built as soon as its body stands here.
+#![allow(clippy::missing_safety_doc, reason = "a body's contract is the standard's text on its function")]
+#![allow(clippy::too_many_arguments, reason = "MPI's functions have many")]
+
+pub mod barrier;
+pub mod buffers;
+pub mod completion;
+pub mod persistent;
+pub mod probe;
+pub mod pt2pt;
+pub mod world;
+
+use oxmpi_abi::constants::MPI_ERR_ARG;
+use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_core::engine::Outcome;
+
+/// Stores the status of one operation, if it is wanted; its error field stays as it is.
+///
+/// # Safety
+/// `to` is null or points to a status.
+#[inline(always)]
+pub(crate) unsafe fn store_status(to: *mut Status, status: &Status) {
+    if !to.is_null() {
+        // SAFETY: not null, so a status; it may be uninitialised, but ints have no invalid values and the error field is
+        // written back unread.
+        unsafe {
+            let error = (&raw const (*to).error).read();
+            to.write(*status);
+            (*to).error = error;
+        }
+    }
+}
+
+/// The outcome of one operation: its status is stored, its error is the call's.
+///
+/// # Safety
+/// As for [`store_status`].
+#[inline(always)]
+pub(crate) unsafe fn finish(outcome: Outcome, status: *mut Status) -> Result<()> {
+    // SAFETY: as the caller says.
+    unsafe { store_status(status, &outcome.status) };
+    match outcome.error {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
+}
+
+/// Stores an output argument; `name` is for the error when there is no place for it.
+///
+/// # Safety
+/// `to` is null or may be written.
+#[inline(always)]
+pub(crate) unsafe fn store<T>(to: *mut T, value: T, name: &str) -> Result<()> {
+    check_place(to, name)?;
+    // SAFETY: not null.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+#[inline(always)]
+pub(crate) fn check_place<T>(to: *const T, name: &str) -> Result<()> {
+    if to.is_null() { Err(null_pointer(name)) } else { Ok(()) }
+}
+
+#[cold]
+pub(crate) fn null_pointer(name: &str) -> Error {
+    Error::new(MPI_ERR_ARG, format!("the argument {name} is a null pointer"))
+}
+
+/// An array argument: its length must not be negative, and it may be null only when it is empty.
+///
+/// # Safety
+/// A pointer that is not null points to `count` elements, which nobody else uses while the slice lives.
+pub(crate) unsafe fn slice_mut<'a, T>(array: *mut T, count: i32, name: &str) -> Result<&'a mut [T]> {
+    if count < 0 {
+        bail!(oxmpi_abi::constants::MPI_ERR_COUNT, "the length of {name} is {count}, which is negative");
+    }
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check_place(array, name)?;
+    // SAFETY: as the caller says.
+    Ok(unsafe { std::slice::from_raw_parts_mut(array, count as usize) })
+}

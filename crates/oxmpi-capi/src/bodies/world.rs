@@ -1,0 +1,97 @@
+//! The world model: initialising, finalising, aborting, and who is who in a communicator.
+
+use super::store;
+use crate::call::Cx;
+use crate::library::{self, Guard, World};
+use crate::raise;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::process::Process;
+use std::ffi::{c_char, c_int};
+
+pub unsafe fn init(cx: &Cx, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
+    start(cx, MPI_THREAD_SINGLE)
+}
+
+pub unsafe fn init_thread(
+    cx: &Cx,
+    _argc: *mut c_int,
+    _argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: *mut c_int,
+) -> Result<()> {
+    let levels = [MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE];
+    if !levels.contains(&required) {
+        bail!(MPI_ERR_ARG, "the required thread level {required} is not one of MPI_THREAD_SINGLE … MPI_THREAD_MULTIPLE");
+    }
+    start(cx, required)?;
+    // SAFETY: null or may be written.
+    unsafe { store(provided, required, "provided") }
+}
+
+fn start(_cx: &Cx, level: c_int) -> Result<()> {
+    match library::world() {
+        World::NotYet => {}
+        World::Active => bail!(MPI_ERR_OTHER, "MPI is initialised already"),
+        World::Finalized => bail!(MPI_ERR_OTHER, "MPI has been finalised, and the world cannot be initialised again"),
+    }
+    library::install(Process::start()?, level, level == MPI_THREAD_MULTIPLE);
+    library::set_world(World::Active);
+    Ok(())
+}
+
+pub unsafe fn finalize(cx: &Cx) -> Result<()> {
+    let mut guard = cx.process()?;
+    // What was sent must arrive, also what nobody waited for.
+    cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+    library::set_world(World::Finalized);
+    guard.engine.shm().leave();
+    Ok(())
+}
+
+pub unsafe fn initialized(_cx: &Cx, flag: *mut c_int) -> Result<()> {
+    // SAFETY: null or may be written.
+    unsafe { store(flag, c_int::from(library::world() != World::NotYet), "flag") }
+}
+
+pub unsafe fn finalized(_cx: &Cx, flag: *mut c_int) -> Result<()> {
+    // SAFETY: null or may be written.
+    unsafe { store(flag, c_int::from(library::world() == World::Finalized), "flag") }
+}
+
+pub unsafe fn is_thread_main(cx: &Cx, flag: *mut c_int) -> Result<()> {
+    cx.process()?;
+    // SAFETY: null or may be written.
+    unsafe { store(flag, c_int::from(library::is_main_thread()), "flag") }
+}
+
+pub unsafe fn query_thread(cx: &Cx, provided: *mut c_int) -> Result<()> {
+    cx.process()?;
+    // SAFETY: null or may be written.
+    unsafe { store(provided, library::thread_level(), "provided") }
+}
+
+pub unsafe fn abort(_cx: &Cx, comm: Comm, errorcode: c_int) -> Result<()> {
+    let (mut who, mut of) = (String::from("OxMPI"), String::from("the program"));
+    if let Some(guard) = Guard::enter() {
+        who = format!("OxMPI: rank {} of {}", guard.world.rank, guard.world.size());
+        if let Ok(comm) = guard.comm(comm) {
+            of = comm.describe();
+        }
+    }
+    raise::say(&format!("{who}: MPI_Abort({of}, {errorcode})\n"));
+    raise::abort(errorcode)
+}
+
+pub unsafe fn comm_rank(cx: &Cx, comm: Comm, rank: *mut c_int) -> Result<()> {
+    let guard = cx.process()?;
+    // SAFETY: null or may be written.
+    unsafe { store(rank, guard.comm(comm)?.rank, "rank") }
+}
+
+pub unsafe fn comm_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
+    let guard = cx.process()?;
+    // SAFETY: null or may be written.
+    unsafe { store(size, guard.comm(comm)?.size(), "size") }
+}

@@ -1,0 +1,123 @@
+//! Entering and leaving the library: every entry point runs its body through [`call`].
+
+use crate::library::{self, Guard, World};
+use crate::raise::raise;
+use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
+use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::{Comm, File, Session, Win};
+use oxmpi_abi::{Error, Result};
+use oxmpi_base::segment::IN_CALL;
+use oxmpi_base::wait::{self, Patience, Step};
+use oxmpi_core::engine::{OpId, Outcome};
+use oxmpi_core::process::Process;
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::time::Duration;
+
+/// The object whose error handler hears of an error.
+#[derive(Clone, Copy, Debug)]
+pub enum On {
+    Comm(Comm),
+    Win(Win),
+    File(File),
+    Session(Session),
+    /// No object: the standard names `MPI_COMM_SELF`.
+    World,
+    /// The tool interface: the code is returned, no handler hears of it.
+    Tool,
+}
+
+/// What a body knows of the call it serves.
+pub struct Cx {
+    pub fun: Fun,
+    on: Cell<On>,
+}
+
+/// Runs a body; an error goes to the error handler, and what that answers is returned.
+#[inline(always)]
+pub fn call(fun: Fun, on: On, body: impl FnOnce(&Cx) -> Result<()>) -> c_int {
+    let cx = Cx { fun, on: Cell::new(on) };
+    library::note_call(fun as u32 | IN_CALL);
+    let result = body(&cx);
+    library::note_call(fun as u32);
+    match result {
+        Ok(()) => MPI_SUCCESS,
+        Err(error) => raise(fun, cx.on.get(), &error),
+    }
+}
+
+/// What a function that is not built yet answers.
+#[cold]
+pub fn unsupported(fun: Fun, on: On) -> c_int {
+    let text = "not built yet in this version of OxMPI (`oxmpi info --missing` lists what is not)";
+    raise(fun, on, &Error::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
+}
+
+impl Cx {
+    /// The process's MPI state, for this thread alone until the guard is dropped.
+    #[inline(always)]
+    pub fn process(&self) -> Result<Guard> {
+        match Guard::enter() {
+            Some(guard) if library::world() == World::Active => Ok(guard),
+            _ => Err(not_active()),
+        }
+    }
+
+    /// An error of this call concerns another object than its arguments say.
+    pub fn raise_on(&self, on: On) {
+        self.on.set(on);
+    }
+
+    /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.
+    #[inline]
+    pub fn wait<R>(&self, guard: &mut Guard, mut ready: impl FnMut(&mut Process) -> Option<R>) -> R {
+        let mut patience = Patience::default();
+        loop {
+            if let Some(result) = ready(guard) {
+                return result;
+            }
+            if guard.engine.progress() {
+                continue;
+            }
+            if patience.pause(guard.engine.shm().job()) == Step::Sleep {
+                self.sleep(guard, &mut ready);
+                patience = Patience::default();
+            } else if guard.is_shared() {
+                guard.unlocked(|_| {});
+            }
+        }
+    }
+
+    /// Waits for an operation of the engine's.
+    #[inline]
+    pub fn wait_op(&self, guard: &mut Guard, op: OpId) -> Outcome {
+        self.wait(guard, |process| process.engine.take_outcome(op))
+    }
+
+    #[cold]
+    fn sleep<R>(&self, guard: &mut Guard, ready: &mut impl FnMut(&mut Process) -> Option<R>) {
+        let barrier = guard.engine.shm().barrier();
+        wait::prepare_to_sleep(guard.engine.shm().block(), barrier);
+        // The last look, now that every sender will see that we sleep. What it finds `wait` finds again.
+        if guard.engine.progress() || guard.engine.is_busy() {
+            return wait::stay_awake(guard.engine.shm().block());
+        }
+        let _ = ready;
+        guard.unlocked(|process| {
+            let shm = process.engine.shm();
+            wait::sleep(shm.job(), shm.block(), SLEEP);
+        });
+    }
+}
+
+/// A sleeper looks around by itself now and then, should a wake-up ever be lost to a rank that died.
+const SLEEP: Duration = Duration::from_millis(500);
+
+#[cold]
+fn not_active() -> Error {
+    let text = match library::world() {
+        World::NotYet => "called before MPI_Init or MPI_Init_thread",
+        _ => "called after MPI_Finalize",
+    };
+    Error::new(MPI_ERR_OTHER, text)
+}
