@@ -6,8 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A set of CPU numbers, of any size.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct CpuSet(Vec<u64>);
+
+/// The same CPUs, however many empty words follow.
+impl PartialEq for CpuSet {
+    fn eq(&self, other: &CpuSet) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for CpuSet {}
 
 impl CpuSet {
     /// The CPUs that the calling thread may run on.
@@ -173,6 +182,8 @@ mod tests {
         assert!(CpuSet::parse("3-1").is_none());
         assert!(CpuSet::parse("a").is_none());
         assert!(CpuSet::parse("").unwrap().is_empty());
+        assert_eq!(CpuSet(vec![1, 0]), CpuSet(vec![1]));
+        assert_ne!(CpuSet(vec![1, 1]), CpuSet(vec![1]));
         assert_eq!(set.intersection(&CpuSet::parse("2-8").unwrap()).to_string(), "2-3,8");
     }
 

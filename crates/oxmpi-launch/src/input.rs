@@ -1,0 +1,128 @@
+//! `mpirun`'s stdin, given to the ranks that read it. One rank inherits a file or pipe itself, so that `mpirun` takes no
+//! more of it than the rank wants (a shell loop may be reading the rest). A terminal must be read here, because ranks are
+//! in process groups of their own and reading it would stop them; and so must what several ranks are to get.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use crate::options::Stdin;
+use crate::sys;
+
+const STDIN: RawFd = 0;
+/// How long until we look again whether the terminal is ours to read.
+const BACKGROUND: Duration = Duration::from_secs(1);
+
+pub struct Input {
+    terminal: bool,
+    targets: Vec<Target>,
+    buffer: Vec<u8>,
+    ended: bool,
+    /// In the background, the terminal is left alone until then.
+    not_before: Option<Instant>,
+}
+
+struct Target {
+    to: OwnedFd,
+    pending: Vec<u8>,
+}
+
+/// Where a rank's stdin comes from.
+pub enum Source {
+    Nothing,
+    Inherited,
+    Pipe(OwnedFd),
+}
+
+impl Input {
+    /// Decides for all ranks.
+    pub fn plan(wanted: &Stdin, ranks: usize) -> io::Result<(Input, Vec<Source>)> {
+        let terminal = sys::is_terminal(STDIN);
+        let reads = |rank: usize| match wanted {
+            Stdin::None => false,
+            Stdin::All => true,
+            Stdin::Ranks(list) => list.contains(&rank),
+        };
+        let readers = (0..ranks).filter(|&rank| reads(rank)).count();
+        let mut input = Input { terminal, targets: Vec::new(), buffer: Vec::new(), ended: false, not_before: None };
+        let mut sources = Vec::with_capacity(ranks);
+        for rank in 0..ranks {
+            sources.push(if !reads(rank) {
+                Source::Nothing
+            } else if readers == 1 && !terminal {
+                Source::Inherited
+            } else {
+                let (read, write) = sys::pipe()?;
+                sys::set_nonblocking(&write)?;
+                input.targets.push(Target { to: write, pending: Vec::new() });
+                Source::Pipe(read)
+            });
+        }
+        Ok((input, sources))
+    }
+
+    pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>, now: Instant) {
+        for target in &self.targets {
+            // A target with nothing to write is watched too: its hangup says that the rank reads no more.
+            let events = if target.pending.is_empty() { 0 } else { libc::POLLOUT };
+            fds.push(sys::pollfd(target.to.as_raw_fd(), events));
+        }
+        if self.reads(now) {
+            fds.push(sys::pollfd(STDIN, libc::POLLIN));
+        }
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        self.not_before.filter(|_| !self.targets.is_empty() && !self.ended)
+    }
+
+    /// Passes on what there is, without waiting.
+    pub fn work(&mut self, now: Instant) {
+        if self.targets.is_empty() {
+            return;
+        }
+        self.targets.retain_mut(Target::push);
+        if self.reads(now) && sys::ready(STDIN, libc::POLLIN) != 0 {
+            if self.terminal && !sys::in_foreground(STDIN) {
+                self.not_before = Some(now + BACKGROUND);
+                return;
+            }
+            self.not_before = None;
+            self.buffer.resize(64 << 10, 0);
+            match sys::read(STDIN, &mut self.buffer) {
+                Ok(0) => self.ended = true,
+                Ok(n) => self.targets.iter_mut().for_each(|target| target.pending.extend_from_slice(&self.buffer[..n])),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) if self.terminal => self.not_before = Some(now + BACKGROUND),
+                Err(_) => self.ended = true,
+            }
+            self.targets.retain_mut(Target::push);
+        }
+        if self.ended {
+            // Closing the pipe is how a rank learns of the end.
+            self.targets.retain(|target| !target.pending.is_empty());
+        }
+    }
+
+    /// More is read only when all have taken what was read.
+    fn reads(&self, now: Instant) -> bool {
+        !self.ended
+            && !self.targets.is_empty()
+            && self.not_before.is_none_or(|at| at <= now)
+            && self.targets.iter().all(|target| target.pending.is_empty())
+    }
+}
+
+impl Target {
+    /// False when the rank reads no more.
+    fn push(&mut self) -> bool {
+        while !self.pending.is_empty() {
+            match sys::write(self.to.as_raw_fd(), &self.pending) {
+                Ok(n) => drop(self.pending.drain(..n)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(_) => return false,
+            }
+        }
+        sys::ready(self.to.as_raw_fd(), 0) & libc::POLLERR == 0
+    }
+}

@@ -1,0 +1,443 @@
+//! A running job: one loop over the ranks' output, input, signals, deaths and deadlines. It never waits for anything else,
+//! and it does not return while a process of the job is left.
+
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
+
+use oxmpi_base::lifeline::process_lives;
+use oxmpi_base::segment::{STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
+
+use crate::options::{Request, Settings};
+use crate::report::{self, Ending, Failure, Where};
+use crate::start::{self, Started};
+use crate::strays;
+use crate::sys::{self, Pid, Reaped};
+
+const TAKEN: [i32; 9] = [
+    libc::SIGCHLD,
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+];
+
+/// What is sent to the ranks, and when (in milliseconds), to end a job.
+type Steps = &'static [(u64, i32)];
+/// A rank has failed: the others may be anywhere, and have nothing left to say.
+const AFTER_FAILURE: Steps = &[(0, libc::SIGTERM), (400, libc::SIGKILL)];
+/// A rank has failed outside MPI, where the others do not wait for it and may be about to fail by themselves with words
+/// worth reading.
+const AFTER_QUIET_FAILURE: Steps = &[(250, libc::SIGTERM), (650, libc::SIGKILL)];
+const AFTER_INTERRUPT: Steps = &[(0, libc::SIGINT), (500, libc::SIGTERM), (900, libc::SIGKILL)];
+const AT_ONCE: Steps = &[(0, libc::SIGKILL)];
+/// All ranks have ended well, but somebody they started has not: a pipeline may be writing its last lines.
+const AFTER_SUCCESS: Steps = &[(500, libc::SIGTERM), (800, libc::SIGKILL)];
+const STRAYS_AFTER_FAILURE: Steps = &[(0, libc::SIGTERM), (200, libc::SIGKILL)];
+/// How long a rank has to act on a signal that somebody sent to `mpirun` to end the job.
+const SIGNAL_GRACE: Duration = Duration::from_secs(5);
+/// A killed process that is still there after this hangs in the kernel; nobody can end it.
+const UNKILLABLE: Duration = Duration::from_secs(10);
+/// How often we look after MPI processes that are not our own children.
+const TICK: Duration = Duration::from_millis(400);
+
+/// Runs a job to its end; returns `mpirun`'s exit status.
+pub fn run(request: &Request) -> i32 {
+    let (signals, mask) = match sys::take_signals(&TAKEN) {
+        Ok(taken) => taken,
+        Err(error) => {
+            eprintln!("mpirun: cannot watch for signals: {error}");
+            return 1;
+        }
+    };
+    sys::adopt_orphans();
+    // Whoever ran a command in the background and then `exec`ed us left us a child that is none of our business.
+    let not_ours = if sys::have_children() { strays::children() } else { Vec::new() };
+    match start::start(request, mask) {
+        Ok(started) => Job::new(started, &request.settings, signals, not_ours).run(),
+        Err(refusal) => {
+            eprintln!("mpirun: {}", refusal.text);
+            refusal.status
+        }
+    }
+}
+
+struct Job<'a> {
+    started: Started,
+    settings: &'a Settings,
+    signals: OwnedFd,
+    not_ours: Vec<Pid>,
+    ranks: Vec<Rank>,
+    by_pid: HashMap<Pid, usize>,
+    live: usize,
+    all_well: bool,
+    verdict: Option<Verdict>,
+    /// Signals still to be sent.
+    plan: VecDeque<(Instant, i32)>,
+    clearing: bool,
+    killed_at: Option<Instant>,
+    time_limit: Option<Instant>,
+    next_tick: Instant,
+}
+
+struct Rank {
+    /// The process that we started; its group has the same number.
+    leader: Pid,
+    leader_ended: bool,
+    /// There may be processes in its group. Once there are none the number may come to mean others, and is never used.
+    group_open: bool,
+    /// The rank's MPI process, where that is a descendant of the leader and outlived it.
+    heir: Option<Pid>,
+    ended: bool,
+}
+
+/// Why the job ends before all ranks have ended well.
+enum Verdict {
+    Failed(Failure),
+    /// Somebody sent `mpirun` this signal.
+    Signalled(i32, usize),
+    TimedOut(String),
+    /// Nobody reads our output any more.
+    OutputGone(i32),
+    /// Something that is not a rank's failure.
+    Trouble(String, i32),
+}
+
+impl<'a> Job<'a> {
+    fn new(started: Started, settings: &'a Settings, signals: OwnedFd, not_ours: Vec<Pid>) -> Job<'a> {
+        let rank = |leader| Rank { leader, leader_ended: false, group_open: true, heir: None, ended: false };
+        let now = Instant::now();
+        Job {
+            ranks: started.ranks.iter().map(|started| rank(started.pid)).collect(),
+            by_pid: started.ranks.iter().enumerate().map(|(rank, started)| (started.pid, rank)).collect(),
+            live: started.ranks.len(),
+            all_well: true,
+            verdict: None,
+            plan: VecDeque::new(),
+            clearing: false,
+            killed_at: None,
+            time_limit: settings.timeout.map(|limit| now + limit),
+            next_tick: now + TICK,
+            started,
+            settings,
+            signals,
+            not_ours,
+        }
+    }
+
+    fn run(mut self) -> i32 {
+        if let Some(trouble) = self.started.trouble.take() {
+            self.verdict = Some(Verdict::Trouble(trouble.text, trouble.status));
+            self.stop(AT_ONCE, Instant::now());
+        }
+        let mut fds = Vec::new();
+        loop {
+            let now = Instant::now();
+            while let Some(signal) = sys::next_signal(&self.signals) {
+                self.on_signal(signal, now);
+            }
+            self.started.outputs.work(now);
+            self.started.input.work(now);
+            self.on_output_trouble(now);
+            self.on_time(now);
+            if self.live == 0 && self.is_cleared(now) {
+                break;
+            }
+            fds.clear();
+            fds.push(sys::pollfd(self.signals.as_raw_fd(), libc::POLLIN));
+            self.started.outputs.poll_for(&mut fds);
+            self.started.input.poll_for(&mut fds, now);
+            let timeout = self.next_deadline().map(|at| at.saturating_duration_since(now));
+            if let Err(error) = sys::poll(&mut fds, timeout) {
+                eprintln!("mpirun: cannot wait for the ranks: {error}");
+                self.signal_ranks(libc::SIGKILL);
+                return 1;
+            }
+        }
+        self.conclude()
+    }
+
+    fn on_signal(&mut self, signal: i32, now: Instant) {
+        match signal {
+            libc::SIGCHLD => self.reap(now),
+            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.on_end_signal(signal, now),
+            libc::SIGUSR1 | libc::SIGUSR2 => self.tell_programs(signal),
+            libc::SIGTSTP => {
+                self.signal_ranks(libc::SIGTSTP);
+                sys::stop_self();
+            }
+            libc::SIGCONT => self.signal_ranks(libc::SIGCONT),
+            _ => {}
+        }
+    }
+
+    /// The first asks the ranks to end; the second ends them.
+    fn on_end_signal(&mut self, signal: i32, now: Instant) {
+        let ending = match self.verdict {
+            Some(Verdict::Failed(_)) if self.settings.keep_going => self.live == 0,
+            Some(_) => true,
+            None => self.live == 0,
+        };
+        if ending {
+            return self.stop(AT_ONCE, now);
+        }
+        self.verdict = Some(Verdict::Signalled(signal, self.live));
+        if signal == libc::SIGINT {
+            self.stop(AFTER_INTERRUPT, now);
+        } else {
+            self.signal_ranks(signal);
+            self.plan = VecDeque::from([(now + SIGNAL_GRACE, libc::SIGKILL)]);
+        }
+    }
+
+    /// A signal that is for the program itself: a shell around it would only die of it.
+    fn tell_programs(&self, signal: i32) {
+        for (rank, state) in self.ranks.iter().enumerate().filter(|(_, state)| !state.ended) {
+            match self.started.segment.rank(rank).pid.load(Relaxed) as Pid {
+                0 => sys::kill(-state.leader, signal),
+                pid => sys::kill(pid, signal),
+            };
+        }
+    }
+
+    fn reap(&mut self, now: Instant) {
+        let mut failed: Option<(usize, Pid, i32, Ending)> = None;
+        while let Reaped::Ended(pid, status) = sys::reap() {
+            if let Some((rank, ending)) = self.on_death(pid, status) {
+                let worse = failed.is_none_or(|(.., worst)| ending.weight() > worst.weight());
+                if ending != Ending::Well && worse {
+                    failed = Some((rank, pid, status, ending));
+                }
+            }
+        }
+        if let Some((rank, pid, status, ending)) = failed {
+            self.fail(rank, pid, ending, libc::WIFSIGNALED(status) && libc::WCOREDUMP(status), now);
+        }
+    }
+
+    /// Notes that a process has ended; says how, if a rank ended with it.
+    fn on_death(&mut self, pid: Pid, status: i32) -> Option<(usize, Ending)> {
+        let Some(rank) = self.by_pid.remove(&pid) else {
+            // A stray; its group may have died out with it.
+            for rank in self.ranks.iter_mut().filter(|rank| rank.leader_ended && rank.group_open) {
+                rank.group_open = sys::kill(-rank.leader, 0);
+            }
+            return None;
+        };
+        let block = self.started.segment.rank(rank);
+        let state = &mut self.ranks[rank];
+        if pid == state.leader {
+            state.leader_ended = true;
+            state.group_open = sys::kill(-pid, 0);
+            let program = block.pid.load(Relaxed) as Pid;
+            if status == 0 && program != 0 && program != pid && process_lives(program as u32) {
+                state.heir = Some(program);
+                self.by_pid.insert(program, rank);
+                return None;
+            }
+        }
+        if state.ended {
+            return None;
+        }
+        let ending = Ending::of(status, block);
+        self.end_rank(rank, ending);
+        Some((rank, ending))
+    }
+
+    fn end_rank(&mut self, rank: usize, ending: Ending) {
+        self.ranks[rank].ended = true;
+        self.live -= 1;
+        self.all_well &= ending == Ending::Well;
+    }
+
+    fn fail(&mut self, rank: usize, pid: Pid, ending: Ending, core_dumped: bool, now: Instant) {
+        if self.verdict.is_some() || !self.plan.is_empty() {
+            return;
+        }
+        let at = Where::of(self.started.segment.rank(rank));
+        if self.output_is_gone() && matches!(ending, Ending::Signal(libc::SIGPIPE) | Ending::Exit(_)) {
+            self.verdict = Some(Verdict::OutputGone(ending.status()));
+            return self.stop(AFTER_FAILURE, now);
+        }
+        let others = if self.settings.keep_going { 0 } else { self.live };
+        self.verdict = Some(Verdict::Failed(Failure {
+            rank,
+            program: self.started.ranks[rank].program.clone(),
+            pid,
+            host: self.started.host.clone(),
+            ending,
+            core_dumped,
+            at,
+            others,
+        }));
+        if !self.settings.keep_going {
+            let quiet = matches!(ending, Ending::Exit(_)) && at.is_outside();
+            self.stop(if quiet { AFTER_QUIET_FAILURE } else { AFTER_FAILURE }, now);
+        }
+    }
+
+    fn output_is_gone(&self) -> bool {
+        // A single rank may write to our stdout itself; then the pipe knows.
+        self.started.outputs.stdout_is_gone() || sys::ready(1, libc::POLLOUT) & libc::POLLERR != 0
+    }
+
+    fn on_output_trouble(&mut self, now: Instant) {
+        if let Some(error) = self.started.outputs.failure()
+            && self.verdict.is_none()
+        {
+            self.verdict = Some(Verdict::Trouble(format!("cannot pass the ranks' output on: {error}"), 1));
+            self.stop(AFTER_FAILURE, now);
+        }
+    }
+
+    fn on_time(&mut self, now: Instant) {
+        if self.time_limit.is_some_and(|at| at <= now) {
+            self.time_limit = None;
+            if self.live > 0 && self.plan.is_empty() {
+                let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
+                let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.segment.rank(rank)))).collect();
+                self.verdict = Some(Verdict::TimedOut(report::whereabouts(&places)));
+                self.stop(AFTER_FAILURE, now);
+            }
+        }
+        if self.next_tick <= now {
+            self.next_tick = now + TICK;
+            self.look_after_programs(now);
+        }
+        while let Some(&(at, signal)) = self.plan.front()
+            && at <= now
+        {
+            self.plan.pop_front();
+            self.signal_ranks(signal);
+            if self.clearing {
+                self.signal_strays(signal);
+            }
+            if signal == libc::SIGKILL {
+                self.killed_at.get_or_insert(now);
+                // Whoever was being started meanwhile is met by the next one.
+                self.plan.push_back((now + Duration::from_millis(100), libc::SIGKILL));
+            }
+        }
+    }
+
+    /// MPI processes that are not our children (a shell or a debugger stands between) tell nobody when they fail.
+    fn look_after_programs(&mut self, now: Instant) {
+        for rank in 0..self.ranks.len() {
+            let state = &self.ranks[rank];
+            let block = self.started.segment.rank(rank);
+            let program = block.pid.load(Relaxed) as Pid;
+            if state.ended || program == 0 || program == state.leader {
+                continue;
+            }
+            let lives = process_lives(program as u32);
+            let ending = match block.state.load(Acquire) {
+                STATE_ABORTED => Ending::Abort(block.abort_code.load(Relaxed)),
+                STATE_RUNNING if !lives => Ending::NoFinalize,
+                STATE_FINALIZED if !lives && state.heir.is_some() => Ending::Well,
+                _ => continue,
+            };
+            self.end_rank(rank, ending);
+            if ending != Ending::Well {
+                self.fail(rank, program, ending, false, now);
+            }
+        }
+    }
+
+    fn stop(&mut self, steps: Steps, now: Instant) {
+        self.plan = steps.iter().map(|&(after, signal)| (now + Duration::from_millis(after), signal)).collect();
+        self.on_time(now);
+    }
+
+    fn signal_ranks(&mut self, signal: i32) {
+        for rank in self.ranks.iter_mut().filter(|rank| rank.group_open) {
+            let there = sys::kill(-rank.leader, signal);
+            // A stopped process acts on nothing but this and SIGKILL.
+            if there && matches!(signal, libc::SIGTERM | libc::SIGINT | libc::SIGHUP | libc::SIGQUIT) {
+                sys::kill(-rank.leader, libc::SIGCONT);
+            }
+            // Until it is reaped, the leader itself keeps the number.
+            rank.group_open = there || !rank.leader_ended;
+        }
+    }
+
+    fn signal_strays(&self, signal: i32) {
+        for pid in strays::children().into_iter().filter(|pid| !self.not_ours.contains(pid)) {
+            sys::kill(pid, signal);
+        }
+    }
+
+    /// All ranks have ended: whether nobody is left of whom they started. Those who are left are asked to end.
+    fn is_cleared(&mut self, now: Instant) -> bool {
+        self.reap(now);
+        if !sys::have_children() || (!self.not_ours.is_empty() && self.only_others_left()) {
+            return true;
+        }
+        if self.killed_at.is_some_and(|at| now > at + UNKILLABLE) {
+            let left = strays::children();
+            self.started.outputs.say(&format!("these processes cannot be ended: {left:?}"));
+            return true;
+        }
+        if !self.clearing {
+            self.clearing = true;
+            let steps = if self.all_well { AFTER_SUCCESS } else { STRAYS_AFTER_FAILURE };
+            self.stop(steps, now);
+        }
+        false
+    }
+
+    fn only_others_left(&self) -> bool {
+        strays::children().iter().all(|pid| self.not_ours.contains(pid))
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let tick = (self.live > 0 && self.some_program_is_not_ours()).then_some(self.next_tick);
+        let plan = self.plan.front().map(|&(at, _)| at);
+        let outputs = self.started.outputs.deadline();
+        [plan, outputs, self.time_limit, self.started.input.deadline(), tick].into_iter().flatten().min()
+    }
+
+    fn some_program_is_not_ours(&self) -> bool {
+        let segment = &self.started.segment;
+        self.ranks
+            .iter()
+            .enumerate()
+            .any(|(rank, state)| !state.ended && segment.rank(rank).pid.load(Relaxed) as Pid != state.leader)
+    }
+
+    /// Everybody is gone: the last of the output, the message, the status.
+    fn conclude(mut self) -> i32 {
+        let outputs = &mut self.started.outputs;
+        let mut hurry = false;
+        while !outputs.finish(Duration::from_millis(200)) && !hurry {
+            while let Some(signal) = sys::next_signal(&self.signals) {
+                hurry |= matches!(signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT);
+            }
+        }
+        let (text, status) = match self.verdict {
+            None => (None, 0),
+            Some(Verdict::Failed(failure)) => (Some(failure.text()), failure.ending.status()),
+            Some(Verdict::Signalled(signal, _)) if signal != libc::SIGINT && self.all_well => (None, 0),
+            Some(Verdict::Signalled(signal, live)) => {
+                let ranks = if live == 1 { "the rank was".into() } else { format!("the {live} ranks were") };
+                let text = format!("received {}; {ranks} stopped", sys::signal_text(signal));
+                ((!self.settings.quiet).then_some(text), 128 + signal)
+            }
+            Some(Verdict::TimedOut(places)) => {
+                let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
+                (Some(format!("the time limit of {limit} s was reached and the job was stopped: {places}")), 124)
+            }
+            Some(Verdict::OutputGone(status)) => (None, status),
+            Some(Verdict::Trouble(text, status)) => (Some(text), status),
+        };
+        if let Some(text) = text {
+            outputs.say(&text);
+            outputs.finish(Duration::from_secs(1));
+        }
+        status
+    }
+}

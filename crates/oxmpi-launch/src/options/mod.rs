@@ -1,0 +1,380 @@
+//! The command line, parsed: what to start and how. Both common dialects, MPICH's and Open MPI's, and the form that the
+//! standard suggests for `mpiexec`. Parsing starts nothing and reads no file but `-configfile` and host files.
+
+mod help;
+mod table;
+mod values;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use oxmpi_base::cpus::CpuSet;
+
+use crate::hosts;
+use table::{Key, Spec, dashed};
+pub use values::{BindTo, Level, MapBy};
+
+/// A mistake on the command line, in words.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mistake(pub String);
+
+type Result<T> = std::result::Result<T, Mistake>;
+
+pub enum Command {
+    Run(Box<Request>),
+    Help(String),
+    Version,
+}
+
+/// A job as the user asked for it.
+#[derive(Debug, Default)]
+pub struct Request {
+    pub blocks: Vec<Block>,
+    pub settings: Settings,
+}
+
+/// One program and its arguments: what stands between two `:`.
+#[derive(Debug, Default)]
+pub struct Block {
+    pub count: Option<usize>,
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+    pub wdir: Option<PathBuf>,
+    /// Directories to search before PATH.
+    pub path: Option<OsString>,
+    pub env: Env,
+}
+
+/// What becomes of the environment.
+#[derive(Debug, Default)]
+pub struct Env {
+    pub pass: Option<Pass>,
+    pub set: Vec<(OsString, OsString)>,
+    /// Passed on even when `pass` leaves them out.
+    pub export: Vec<OsString>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pass {
+    All,
+    Nothing,
+    Only(Vec<OsString>),
+}
+
+/// What holds for the whole job.
+#[derive(Debug, Default)]
+pub struct Settings {
+    pub env: Env,
+    /// Slots of this machine, as host lists give them.
+    pub slots: Option<usize>,
+    pub per_host: Option<usize>,
+    pub universe_size: Option<usize>,
+    pub timeout: Option<Duration>,
+    pub keep_going: bool,
+    pub label: bool,
+    pub merge_stderr: bool,
+    pub stdin: Stdin,
+    pub outfile: Option<OsString>,
+    pub errfile: Option<OsString>,
+    pub output_dir: Option<OutputDir>,
+    pub quiet: bool,
+    pub verbose: bool,
+    pub bind_to: Option<BindTo>,
+    pub map_by: Option<MapBy>,
+    pub rank_by_core: bool,
+    pub cpus: Option<CpuSet>,
+    pub report_bindings: bool,
+    pub no_oversubscribe: bool,
+    /// Names of Open MPI's component parameters that were given, to say once that they mean nothing here.
+    pub mca: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct OutputDir {
+    pub dir: PathBuf,
+    /// Also forward the output to `mpirun`'s own.
+    pub copy: bool,
+}
+
+/// Which ranks read `mpirun`'s stdin.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stdin {
+    None,
+    All,
+    Ranks(Vec<usize>),
+}
+
+impl Default for Stdin {
+    fn default() -> Stdin {
+        Stdin::Ranks(vec![0])
+    }
+}
+
+/// Parses the arguments after the program's own name, `called`.
+pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
+    let mut lines = vec![Vec::new()];
+    for argument in arguments {
+        if argument == ":" {
+            lines.push(Vec::new());
+        } else if let Some(line) = lines.last_mut() {
+            line.push(argument);
+        }
+    }
+    let several = lines.len() > 1;
+    let mut parser = Parser::default();
+    for line in lines {
+        let empty = line.is_empty();
+        match parser.block(line)? {
+            Done::Block => {}
+            Done::Help => return Ok(Command::Help(help::text(called))),
+            Done::Version => return Ok(Command::Version),
+            Done::ConfigFile => {}
+            Done::NoProgram if empty && several => {
+                return Err(Mistake("there is nothing before or after a `:`".into()));
+            }
+            Done::NoProgram => {
+                return Err(Mistake(format!("no program to start; for example: {called} -n 4 ./program")));
+            }
+        }
+    }
+    let mut request = parser.request;
+    if parser.hosts.is_some() {
+        request.settings.slots = parser.hosts;
+    }
+    Ok(Command::Run(Box::new(request)))
+}
+
+#[derive(Default)]
+struct Parser {
+    request: Request,
+    hosts: Option<usize>,
+}
+
+enum Done {
+    Block,
+    ConfigFile,
+    NoProgram,
+    Help,
+    Version,
+}
+
+impl Parser {
+    /// Reads one command line: options, then a program and its arguments.
+    fn block(&mut self, line: Vec<OsString>) -> Result<Done> {
+        let mut words = line.into_iter();
+        let mut block = Block::default();
+        let mut done = Done::NoProgram;
+        while let Some(word) = words.next() {
+            let option = word.to_str().filter(|word| word.len() > 1).and_then(|word| word.strip_prefix('-'));
+            let Some(option) = option else {
+                block.program = word;
+                break;
+            };
+            if option == "-" {
+                match words.next() {
+                    Some(program) => block.program = program,
+                    None => return Ok(Done::NoProgram),
+                }
+                break;
+            }
+            let (spec, joined) = recognise(option)?;
+            let mut values = Values { spec, joined, words: &mut words };
+            match spec.key {
+                Key::Help => return Ok(Done::Help),
+                Key::Version => return Ok(Done::Version),
+                Key::ConfigFile => {
+                    let file = values.next()?;
+                    self.config_file(file)?;
+                    done = Done::ConfigFile;
+                }
+                _ => self.option(&mut block, &mut values)?,
+            }
+            values.finish()?;
+        }
+        if block.program.is_empty() {
+            return Ok(done);
+        }
+        block.arguments = words.collect();
+        self.request.blocks.push(block);
+        Ok(Done::Block)
+    }
+
+    fn option(&mut self, block: &mut Block, values: &mut Values<'_>) -> Result<()> {
+        let settings = &mut self.request.settings;
+        match values.spec.key {
+            Key::Count => block.count = Some(values.count()?),
+            Key::PerHost => settings.per_host = Some(values.count()?),
+            Key::UniverseSize => settings.universe_size = Some(values.count()?),
+            Key::Host => {
+                let list = values.text()?;
+                let slots = hosts::slots_of_list(&list).map_err(Mistake)?;
+                self.hosts = Some(self.hosts.unwrap_or(0) + slots);
+            }
+            Key::HostFile => {
+                let file = PathBuf::from(values.next()?);
+                let slots = hosts::slots_of_file(&file).map_err(Mistake)?;
+                self.hosts = Some(self.hosts.unwrap_or(0) + slots);
+            }
+            Key::Wdir => block.wdir = Some(values.next()?.into()),
+            Key::Path => block.path = Some(values.next()?),
+            Key::Timeout => settings.timeout = Some(values.seconds()?),
+            Key::KeepGoing => settings.keep_going = true,
+            Key::InitialErrhandler => {
+                let name = values.one_of(&["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"])?;
+                block.env.set.push(("OXMPI_INITIAL_ERRHANDLER".into(), name.into()));
+            }
+            Key::MemoryAllocKinds => {
+                let kinds = values.next()?;
+                block.env.set.push(("OXMPI_MEMORY_ALLOC_KINDS".into(), kinds));
+            }
+            Key::Env => block.env.set.push(values.assignment()?),
+            Key::Genv => settings.env.set.push(values.assignment()?),
+            Key::Export => {
+                let word = values.next()?;
+                match split_at_equals(&word) {
+                    Some(pair) => block.env.set.push(pair),
+                    None => block.env.export.push(word),
+                }
+            }
+            Key::EnvList => block.env.pass = Some(Pass::Only(values.names()?)),
+            Key::GenvList => settings.env.pass = Some(Pass::Only(values.names()?)),
+            Key::EnvAll => block.env.pass = Some(Pass::All),
+            Key::GenvAll => settings.env.pass = Some(Pass::All),
+            Key::EnvNone => block.env.pass = Some(Pass::Nothing),
+            Key::GenvNone => settings.env.pass = Some(Pass::Nothing),
+            Key::Label => settings.label = true,
+            Key::Output => values.output(settings)?,
+            Key::MergeStderr => settings.merge_stderr = true,
+            Key::Stdin => settings.stdin = values.stdin()?,
+            Key::OutFile => settings.outfile = Some(values.next()?),
+            Key::ErrFile => settings.errfile = Some(values.next()?),
+            Key::OutputDir => settings.output_dir = Some(values.output_dir()?),
+            Key::Quiet => settings.quiet = true,
+            Key::Verbose => settings.verbose = true,
+            Key::BindTo => settings.bind_to = Some(values.bind_to()?),
+            Key::MapBy => {
+                let map = values.map_by()?;
+                settings.no_oversubscribe |= map.no_oversubscribe;
+                settings.map_by = Some(map);
+            }
+            Key::RankBy => {
+                let by = values.text()?;
+                settings.rank_by_core =
+                    matches!(by.split(':').next().unwrap_or_default(), "core" | "slot" | "hwthread" | "fill");
+            }
+            Key::CpuList => settings.cpus = Some(values.cpus()?),
+            Key::CpusPerRank => settings.map_by.get_or_insert_default().cores_per_rank = Some(values.count()?),
+            Key::HwThreads => settings.bind_to = Some(BindTo::Level(Level::HwThread)),
+            Key::ReportBindings => settings.report_bindings = true,
+            Key::NoOversubscribe => settings.no_oversubscribe = true,
+            Key::Mca => {
+                settings.mca.push(values.text()?);
+                values.next()?;
+            }
+            Key::Moot => {
+                for _ in values.spec.values {
+                    values.next()?;
+                }
+            }
+            Key::Help | Key::Version | Key::ConfigFile => unreachable!("taken by the caller"),
+        }
+        Ok(())
+    }
+
+    /// One command line a line; `#` starts a comment line, a backslash at the end continues a line.
+    fn config_file(&mut self, file: OsString) -> Result<()> {
+        let name = file.to_string_lossy().into_owned();
+        let bytes = std::fs::read(&file).map_err(|error| Mistake(format!("cannot read the file {name}: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|_| Mistake(format!("the file {name} is not text")))?;
+        for line in text.replace("\\\n", " ").lines().map(str::trim) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let words =
+                values::shell_words(line).ok_or_else(|| Mistake(format!("{name}: a quote is left open: {line}")))?;
+            // A line of options alone holds for the whole job as far as its options do.
+            self.block(words.into_iter().map(OsString::from).collect())?;
+        }
+        if self.request.blocks.is_empty() {
+            return Err(Mistake(format!("the file {name} names no program to start")));
+        }
+        Ok(())
+    }
+}
+
+/// Finds the option that a word means (its first dash is off), and the value joined to it with `=`.
+fn recognise(word: &str) -> Result<(&'static Spec, Option<String>)> {
+    let bare = word.strip_prefix('-').unwrap_or(word);
+    let (name, joined) = match bare.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_string())),
+        None => (bare, None),
+    };
+    if let Some(spec) = table::find(name) {
+        return Ok((spec, joined));
+    }
+    // `-n4`, `-np4`
+    let letters = bare.trim_end_matches(|c: char| c.is_ascii_digit());
+    if let (true, Some(spec)) = (letters.len() < bare.len(), table::find(letters).filter(|spec| spec.key == Key::Count))
+    {
+        return Ok((spec, Some(bare[letters.len()..].to_string())));
+    }
+    let known = match table::nearest(name) {
+        Some(near) => format!("did you mean `{}`?", dashed(near)),
+        None => "`--help` lists them".to_string(),
+    };
+    Err(Mistake(format!("unknown option `-{word}`; {known}")))
+}
+
+/// The values of the option at hand.
+struct Values<'a> {
+    spec: &'static Spec,
+    joined: Option<String>,
+    words: &'a mut std::vec::IntoIter<OsString>,
+}
+
+impl Values<'_> {
+    fn name(&self) -> String {
+        dashed(self.spec.names[0])
+    }
+
+    fn next(&mut self) -> Result<OsString> {
+        if let Some(value) = self.joined.take() {
+            return Ok(value.into());
+        }
+        self.words
+            .next()
+            .ok_or_else(|| Mistake(format!("`{}` needs a value: {}", self.name(), self.spec.values.join(" "))))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        match self.joined.take() {
+            Some(value) => Err(Mistake(format!("`{}` takes no value, but has `{value}`", self.name()))),
+            None => Ok(()),
+        }
+    }
+
+    fn text(&mut self) -> Result<String> {
+        let name = self.name();
+        self.next()?.into_string().map_err(|value| Mistake(format!("`{name}`: {value:?} is not text")))
+    }
+
+    /// `VAR VALUE`, or `VAR=VALUE` as one word.
+    fn assignment(&mut self) -> Result<(OsString, OsString)> {
+        let first = self.next()?;
+        match split_at_equals(&first) {
+            Some(pair) => Ok(pair),
+            None => Ok((first, self.next()?)),
+        }
+    }
+}
+
+fn split_at_equals(word: &OsStr) -> Option<(OsString, OsString)> {
+    let bytes = word.as_bytes();
+    let at = bytes.iter().position(|&byte| byte == b'=')?;
+    Some((OsString::from_vec(bytes[..at].to_vec()), OsString::from_vec(bytes[at + 1..].to_vec())))
+}
+
+#[cfg(test)]
+mod tests;

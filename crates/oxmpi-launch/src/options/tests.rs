@@ -1,0 +1,137 @@
+use super::*;
+
+fn run(line: &str) -> Request {
+    match parse("mpirun", line.split_whitespace().map(OsString::from)) {
+        Ok(Command::Run(request)) => *request,
+        Ok(_) => panic!("{line}: not a run"),
+        Err(Mistake(text)) => panic!("{line}: {text}"),
+    }
+}
+
+fn mistake(line: &str) -> String {
+    match parse("mpirun", line.split_whitespace().map(OsString::from)) {
+        Err(Mistake(text)) => text,
+        Ok(_) => panic!("{line}: taken"),
+    }
+}
+
+#[test]
+fn the_count_in_every_spelling() {
+    for line in ["-n 4 a", "-np 4 a", "--np 4 a", "-c 4 a", "--np=4 a", "-n=4 a", "-n4 a", "-np4 a", "--n 4 a"] {
+        let request = run(line);
+        assert_eq!(request.blocks[0].count, Some(4), "{line}");
+        assert_eq!(request.blocks[0].program, "a", "{line}");
+    }
+    assert_eq!(run("./a").blocks[0].count, None);
+}
+
+#[test]
+fn what_follows_the_program_is_the_programs() {
+    let request = run("-n 2 ./a -n 3 --help -x");
+    assert_eq!(request.blocks[0].arguments, ["-n", "3", "--help", "-x"]);
+    assert_eq!(run("-n 2 -- -odd -n 3").blocks[0].program, "-odd");
+}
+
+#[test]
+fn several_programs() {
+    let request = run("-genv G 1 -n 1 -env A b ./a x : -n 3 -wdir /tmp -x C=d ./b y z : ./c");
+    let [a, b, c] = &request.blocks[..] else { panic!() };
+    assert_eq!((a.count, b.count, c.count), (Some(1), Some(3), None));
+    assert_eq!(a.env.set, [("A".into(), "b".into())]);
+    assert_eq!(b.env.set, [("C".into(), "d".into())]);
+    assert_eq!(b.wdir, Some("/tmp".into()));
+    assert_eq!(b.arguments, ["y", "z"]);
+    assert_eq!(request.settings.env.set, [("G".into(), "1".into())]);
+    assert!(mistake("./a :").contains("`:`"));
+}
+
+#[test]
+fn environment() {
+    assert_eq!(run("-genv A=1=2 a").settings.env.set, [("A".into(), "1=2".into())]);
+    assert_eq!(run("-genv A  a a").settings.env.set, [("A".into(), "a".into())]);
+    assert_eq!(run("-genvlist A,B a").settings.env.pass, Some(Pass::Only(vec!["A".into(), "B".into()])));
+    assert_eq!(run("-genvnone a").settings.env.pass, Some(Pass::Nothing));
+    assert_eq!(run("-envall a").blocks[0].env.pass, Some(Pass::All));
+    assert_eq!(run("-x HOME a").blocks[0].env.export, ["HOME"]);
+}
+
+#[test]
+fn output_and_input() {
+    for line in ["-l a", "--tag-output a", "-prepend-rank a", "--output tag a", "--output=tag-detailed,merge a"] {
+        assert!(run(line).settings.label, "{line}");
+    }
+    assert!(run("--output tag,merge a").settings.merge_stderr);
+    let dir = |path: &str, copy| Some(OutputDir { dir: path.into(), copy });
+    assert_eq!(run("--output-filename out a").settings.output_dir, dir("out", true));
+    assert_eq!(run("--output-filename out:nocopy a").settings.output_dir, dir("out", false));
+    assert_eq!(run("--output dir=out:nocopy a").settings.output_dir, dir("out", false));
+    assert_eq!(run("a").settings.stdin, Stdin::Ranks(vec![0]));
+    assert_eq!(run("-s all a").settings.stdin, Stdin::All);
+    assert_eq!(run("--stdin none a").settings.stdin, Stdin::None);
+    assert_eq!(run("--stdin 1,3-4 a").settings.stdin, Stdin::Ranks(vec![1, 3, 4]));
+    assert_eq!(run("--timeout 1.5 a").settings.timeout, Some(Duration::from_millis(1500)));
+}
+
+#[test]
+fn placement() {
+    assert_eq!(run("--bind-to none a").settings.bind_to, Some(BindTo::None));
+    assert_eq!(run("-bind-to core:overload-allowed a").settings.bind_to, Some(BindTo::Level(Level::Core)));
+    assert_eq!(run("--bind-to socket a").settings.bind_to, Some(BindTo::Level(Level::Socket)));
+    let sets = vec![CpuSet::parse("0,2").unwrap(), CpuSet::parse("1").unwrap()];
+    assert_eq!(run("-bind-to user:0+2,1 a").settings.bind_to, Some(BindTo::Sets(sets)));
+    let map = run("--map-by socket:PE=2 a").settings.map_by.unwrap();
+    assert_eq!((map.level, map.cores_per_rank), (Some(Level::Socket), Some(2)));
+    let map = run("--map-by ppr:2:node:OVERSUBSCRIBE a").settings.map_by.unwrap();
+    assert_eq!((map.level, map.ranks_per), (Some(Level::Machine), Some(2)));
+    assert!(run("--map-by core:nooversubscribe a").settings.no_oversubscribe);
+    assert!(run("--rank-by core a").settings.rank_by_core);
+    assert!(mistake("--bind-to moon a").contains("moon"));
+    assert!(mistake("--map-by moon a").contains("moon"));
+}
+
+#[test]
+fn hosts_that_are_this_machine() {
+    assert_eq!(run("-host localhost:3,127.0.0.1 a").settings.slots, Some(4));
+    assert_eq!(run("-H localhost a").settings.slots, Some(1));
+    assert!(mistake("-host 192.0.2.1 a").contains("192.0.2.1"));
+}
+
+#[test]
+fn what_is_taken_and_ignored() {
+    let request = run("--allow-run-as-root --oversubscribe --mca btl self,vader -launcher ssh -iface eth0 -n 2 a");
+    assert_eq!(request.settings.mca, ["btl"]);
+    assert_eq!(request.blocks[0].count, Some(2));
+}
+
+#[test]
+fn mistakes_say_what_would_be_right() {
+    assert_eq!(mistake("--bnid-to core a"), "unknown option `--bnid-to`; did you mean `--bind-to`?");
+    assert!(mistake("--frobnicate a").contains("--help"));
+    assert!(mistake("-n zero a").contains("`zero` is not a number"));
+    assert!(mistake("-n 0 a").contains("at least 1"));
+    assert!(mistake("-n -3 a").contains("-3"));
+    assert!(mistake("-n").contains("needs a value"));
+    assert!(mistake("-n 4").contains("no program"));
+    assert!(mistake("").contains("no program"));
+    assert!(mistake("-l=3 a").contains("takes no value"));
+    assert!(mistake("--timeout soon a").contains("soon"));
+    assert!(mistake("-configfile /nonexistent").contains("/nonexistent"));
+}
+
+#[test]
+fn help_and_version() {
+    assert!(matches!(parse("mpirun", ["--help".into()]), Ok(Command::Help(_))));
+    assert!(matches!(parse("mpirun", ["-V".into()]), Ok(Command::Version)));
+}
+
+#[test]
+fn a_file_of_command_lines() {
+    let path = std::env::temp_dir().join(format!("oxmpi-config-{}", std::process::id()));
+    std::fs::write(&path, "# two programs\n-l\n-n 2 ./a 'x y' :\n\n-n 1 \\\n  ./b \"q\\\"\"\n").unwrap();
+    let request = run(&format!("-configfile {}", path.display()));
+    std::fs::remove_file(&path).unwrap();
+    let [a, b] = &request.blocks[..] else { panic!() };
+    assert_eq!(a.arguments, ["x y", ":"]);
+    assert_eq!((b.count, &b.arguments[..]), (Some(1), &["q\"".into()][..]));
+    assert!(request.settings.label);
+}

@@ -1,0 +1,222 @@
+//! The ranks' output, gathered from their pipes and passed on with lines kept whole.
+//!
+//! A line goes out when its newline has come. What stands without one for a moment, a prompt perhaps, goes out too; if
+//! another rank's line comes next, it starts on a new line. Nothing here ever waits: while somebody reads `mpirun`'s
+//! output slowly, the ranks' pipes are left alone, and they slow down in turn.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use crate::sink::Sink;
+use crate::sys::{self, Epoll};
+
+/// How long a line may stand without its end before what there is of it goes out.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// A line longer than this goes out in pieces.
+const LONG_LINE: usize = 1 << 20;
+const READ: usize = 128 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    Stdout,
+    Stderr,
+}
+
+pub struct Outputs {
+    epoll: Epoll,
+    streams: Vec<Option<Stream>>,
+    /// Streams that hold the beginning of a line.
+    unfinished: usize,
+    sinks: Vec<Sink>,
+    stderr: usize,
+    label: bool,
+    buffer: Vec<u8>,
+    numbers: Vec<u64>,
+}
+
+/// What one rank writes to one of its channels.
+struct Stream {
+    from: OwnedFd,
+    rank: usize,
+    channel: Channel,
+    /// The beginning of a line.
+    held: Vec<u8>,
+    since: Instant,
+    /// A file that gets everything as well.
+    copy: Option<File>,
+}
+
+impl Outputs {
+    pub fn new(label: bool, merge: bool) -> io::Result<Outputs> {
+        let mut sinks = vec![Sink::new(1)];
+        // Both may be the same terminal or file; then lines must not meet there either.
+        let stderr = if merge || sinks[0].same_place_as(2) { 0 } else { 1 };
+        if stderr == 1 {
+            sinks.push(Sink::new(2));
+        }
+        Ok(Outputs {
+            epoll: Epoll::new()?,
+            streams: Vec::new(),
+            unfinished: 0,
+            sinks,
+            stderr,
+            label,
+            buffer: Vec::new(),
+            numbers: Vec::new(),
+        })
+    }
+
+    pub fn add(&mut self, rank: usize, channel: Channel, from: OwnedFd, copy: Option<File>) -> io::Result<()> {
+        self.epoll.add(from.as_raw_fd(), self.streams.len() as u64)?;
+        self.streams.push(Some(Stream { from, rank, channel, held: Vec::new(), since: Instant::now(), copy }));
+        Ok(())
+    }
+
+    /// What to wait for: room for what could not be written yet, or else more to read.
+    pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>) {
+        let mut full = false;
+        for sink in self.sinks.iter().filter(|sink| sink.waiting() > 0) {
+            fds.push(sys::pollfd(sink.as_raw_fd(), libc::POLLOUT));
+            full |= sink.waiting() >= READ;
+        }
+        if !full {
+            fds.push(sys::pollfd(self.epoll.as_raw_fd(), libc::POLLIN));
+        }
+    }
+
+    /// When a line has stood unfinished for long enough.
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.unfinished == 0 {
+            return None;
+        }
+        self.streams
+            .iter()
+            .flatten()
+            .filter(|stream| !stream.held.is_empty())
+            .map(|stream| stream.since + PATIENCE)
+            .min()
+    }
+
+    /// Writes and reads as far as possible without waiting. True when something was read.
+    pub fn work(&mut self, now: Instant) -> bool {
+        self.sinks.iter_mut().for_each(Sink::push);
+        let mut any = false;
+        if self.sinks.iter().all(|sink| sink.waiting() < READ) {
+            let mut numbers = std::mem::take(&mut self.numbers);
+            if self.epoll.ready(&mut numbers).is_ok() {
+                for &number in &numbers {
+                    self.take(number as usize, now);
+                    any = true;
+                }
+            }
+            self.numbers = numbers;
+        }
+        if self.deadline().is_some_and(|at| at <= now) {
+            self.release(|stream| now >= stream.since + PATIENCE);
+        }
+        any
+    }
+
+    /// Reads what is left once all writers are gone, and sends out every line, finished or not. False when that took
+    /// longer than there was patience.
+    pub fn finish(&mut self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        loop {
+            let now = Instant::now();
+            if !self.work(now) && self.sinks.iter().all(|sink| sink.waiting() < READ) {
+                self.release(|_| true);
+                if self.sinks.iter().all(|sink| sink.waiting() == 0) {
+                    return true;
+                }
+            }
+            if now >= until {
+                return false;
+            }
+            let mut fds: Vec<_> = self.sinks.iter().filter(|sink| sink.waiting() > 0).map(Sink::poll_out).collect();
+            if !fds.is_empty() && sys::poll(&mut fds, Some(until - now)).is_err() {
+                return true;
+            }
+        }
+    }
+
+    /// Nobody reads our stdout any more.
+    pub fn stdout_is_gone(&self) -> bool {
+        self.sinks[0].gone()
+    }
+
+    /// The first failure to write, other than a reader that has left.
+    pub fn failure(&mut self) -> Option<io::Error> {
+        self.sinks.iter_mut().find_map(|sink| sink.failure.take())
+    }
+
+    /// A line of `mpirun`'s own, on stderr.
+    pub fn say(&mut self, text: &str) {
+        self.sinks[self.stderr].put(None, false, format!("mpirun: {text}\n").as_bytes());
+    }
+
+    fn take(&mut self, number: usize, now: Instant) {
+        let Some(stream) = self.streams.get_mut(number).and_then(Option::as_mut) else { return };
+        let sink = match stream.channel {
+            Channel::Stdout => 0,
+            Channel::Stderr => self.stderr,
+        };
+        if self.sinks[sink].gone() {
+            // As if the rank wrote to the place itself: its next write fails, or ends it with SIGPIPE.
+            self.close(number);
+            return;
+        }
+        // What is held goes in front of what comes, so that whole lines leave in one piece.
+        let held = stream.held.len();
+        if self.buffer.len() < held + READ {
+            self.buffer.resize(held + READ, 0);
+        }
+        self.buffer[..held].copy_from_slice(&stream.held);
+        stream.held.clear();
+        let got = sys::read(stream.from.as_raw_fd(), &mut self.buffer[held..held + READ]).unwrap_or(0);
+        let buffer = &self.buffer[..held + got];
+        if let Some(copy) = &mut stream.copy {
+            // A full disk must not stop the job: the output is still on its way to the user.
+            let _ = copy.write_all(&buffer[held..]);
+        }
+        if got == 0 {
+            self.sinks[sink].put(Some(stream.rank), self.label, buffer);
+            self.unfinished -= usize::from(held > 0);
+            self.streams[number] = None;
+            return;
+        }
+        let whole = match buffer[held..].iter().rposition(|&byte| byte == b'\n') {
+            Some(at) => held + at + 1,
+            None if buffer.len() >= LONG_LINE => buffer.len(),
+            None => 0,
+        };
+        self.sinks[sink].put(Some(stream.rank), self.label, &buffer[..whole]);
+        stream.held.extend_from_slice(&buffer[whole..]);
+        if whole > 0 || held == 0 {
+            stream.since = now;
+        }
+        self.unfinished = self.unfinished + usize::from(!stream.held.is_empty()) - usize::from(held > 0);
+    }
+
+    fn release(&mut self, ripe: impl Fn(&Stream) -> bool) {
+        for stream in self.streams.iter_mut().flatten().filter(|stream| !stream.held.is_empty()) {
+            if !ripe(stream) {
+                continue;
+            }
+            let sink = match stream.channel {
+                Channel::Stdout => 0,
+                Channel::Stderr => self.stderr,
+            };
+            self.sinks[sink].put(Some(stream.rank), self.label, &stream.held);
+            stream.held.clear();
+            self.unfinished -= 1;
+        }
+    }
+
+    fn close(&mut self, number: usize) {
+        if let Some(stream) = self.streams[number].take() {
+            self.unfinished -= usize::from(!stream.held.is_empty());
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! How a job ended, and the one message about it.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+use oxmpi_abi::functions::Fun;
+use oxmpi_base::segment::{IN_CALL, RankBlock, STATE_ABORTED, STATE_ABSENT, STATE_FINALIZED, STATE_RUNNING};
+
+use crate::sys;
+
+/// How a rank's process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Well,
+    Exit(i32),
+    Signal(i32),
+    /// `MPI_Abort`, or an error that is fatal by its handler.
+    Abort(i32),
+    /// It was an MPI process still, and went away without a word.
+    NoFinalize,
+}
+
+impl Ending {
+    /// From what the kernel says and what the rank wrote about itself.
+    pub fn of(status: i32, block: &RankBlock) -> Ending {
+        let state = block.state.load(Acquire);
+        if state == STATE_ABORTED {
+            return Ending::Abort(block.abort_code.load(Relaxed));
+        }
+        if libc::WIFSIGNALED(status) {
+            return Ending::Signal(libc::WTERMSIG(status));
+        }
+        match libc::WEXITSTATUS(status) {
+            0 if state == STATE_RUNNING => Ending::NoFinalize,
+            0 => Ending::Well,
+            code => Ending::Exit(code),
+        }
+    }
+
+    /// When several ranks failed at about the same time, the one with the highest weight is the likeliest cause.
+    pub fn weight(self) -> u32 {
+        match self {
+            Ending::Well => 0,
+            Ending::NoFinalize => 1,
+            Ending::Exit(_) => 2,
+            Ending::Signal(_) => 3,
+            Ending::Abort(_) => 4,
+        }
+    }
+
+    /// The exit status of the job that ends so.
+    pub fn status(self) -> i32 {
+        match self {
+            Ending::Well => 0,
+            Ending::NoFinalize => 1,
+            Ending::Exit(code) => code,
+            Ending::Signal(signal) => 128 + signal,
+            // As a shell sees it: the low eight bits. A failure must not look like success.
+            Ending::Abort(code) => match code & 0xff {
+                0 => 1,
+                low => low,
+            },
+        }
+    }
+}
+
+/// Where in MPI a rank is or was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Where {
+    state: u32,
+    call: Option<(Fun, bool)>,
+}
+
+impl Where {
+    pub fn of(block: &RankBlock) -> Where {
+        let word = block.call.load(Relaxed);
+        let inside = word & IN_CALL != 0;
+        // A word that was never written is 0, which is also a function's number; only the mark tells them apart.
+        let fun = (word != 0).then(|| Fun::from_u16((word & !IN_CALL) as u16)).flatten();
+        Where { state: block.state.load(Acquire), call: fun.map(|fun| (fun, inside)) }
+    }
+
+    /// It is not in MPI: not yet, no longer, or it never is.
+    pub fn is_outside(self) -> bool {
+        self.state == STATE_ABSENT || self.state == STATE_FINALIZED
+    }
+
+    /// ` in MPI_Recv`, ` after MPI_Recv`, or nothing when there is nothing to say.
+    fn phrase(self) -> String {
+        match (self.state, self.call) {
+            (STATE_ABSENT, _) => String::new(),
+            (STATE_FINALIZED, _) => " after MPI_Finalize".into(),
+            (_, Some((fun, true))) => format!(" in {}", fun.name()),
+            (_, Some((fun, false))) => format!(" after {}", fun.name()),
+            (_, None) => String::new(),
+        }
+    }
+
+    /// For a list of where everybody is.
+    fn place(self) -> String {
+        match (self.state, self.call) {
+            (STATE_ABSENT, _) => "before MPI_Init".into(),
+            (STATE_FINALIZED, _) => "after MPI_Finalize".into(),
+            (_, Some((fun, true))) => format!("in {}", fun.name()),
+            (_, Some((fun, false))) => format!("outside MPI, after {}", fun.name()),
+            (_, None) => "in the program".into(),
+        }
+    }
+}
+
+/// A rank that failed, as the message names it.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub rank: usize,
+    pub program: String,
+    pub pid: sys::Pid,
+    pub host: String,
+    pub ending: Ending,
+    pub core_dumped: bool,
+    pub at: Where,
+    /// Ranks that were still running.
+    pub others: usize,
+}
+
+impl Failure {
+    pub fn text(&self) -> String {
+        let Failure { rank, program, pid, host, ending, at, .. } = self;
+        let place = at.phrase();
+        let what = match ending {
+            Ending::Well => "ended".into(),
+            Ending::Exit(code) => format!("exited with status {code}{place}"),
+            Ending::Signal(signal) => {
+                let core = if self.core_dumped { ", core dumped" } else { "" };
+                let hint = if *signal == libc::SIGKILL {
+                    " (if nobody killed it, the machine may have run out of memory)"
+                } else {
+                    ""
+                };
+                format!("was killed by {}{core}{place}{hint}", sys::signal_text(*signal))
+            }
+            Ending::Abort(code) if matches!(at.call, Some((Fun::Abort, _)) | None) => {
+                format!("called MPI_Abort with code {code}")
+            }
+            Ending::Abort(code) => format!("stopped the job with error code {code}{place}"),
+            Ending::NoFinalize => match at.call {
+                Some((fun, _)) => format!("ended without calling MPI_Finalize (its last MPI call was {})", fun.name()),
+                None => "ended without calling MPI_Finalize".into(),
+            },
+        };
+        format!("rank {rank} ({program}, pid {pid} on {host}) {what}{}", stopped(self.others))
+    }
+}
+
+fn stopped(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => "; the other rank was stopped".into(),
+        n => format!("; the other {n} ranks were stopped"),
+    }
+}
+
+/// Where everybody is, with neighbours that are in the same place said together.
+pub fn whereabouts(ranks: &[(usize, Where)]) -> String {
+    let mut places: Vec<(String, Vec<usize>)> = Vec::new();
+    for &(rank, at) in ranks {
+        let place = at.place();
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, list)) => list.push(rank),
+            None => places.push((place, vec![rank])),
+        }
+    }
+    let tell = |(place, list): &(String, Vec<usize>)| {
+        let set: oxmpi_base::cpus::CpuSet = list.iter().copied().collect();
+        format!("rank{} {set} {place}", if list.len() == 1 { "" } else { "s" })
+    };
+    places.iter().map(tell).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxmpi_base::segment::Segment;
+
+    fn failure(ending: Ending, at: Where) -> Failure {
+        Failure {
+            rank: 3,
+            program: "./a.out".into(),
+            pid: 4711,
+            host: "here".into(),
+            ending,
+            core_dumped: false,
+            at,
+            others: 7,
+        }
+    }
+
+    fn block(state: u32, call: u32) -> Segment {
+        let (_, segment) = Segment::create(1, 1).unwrap();
+        segment.rank(0).state.store(state, Relaxed);
+        segment.rank(0).call.store(call, Relaxed);
+        segment
+    }
+
+    #[test]
+    fn the_message_names_everything() {
+        let segment = block(STATE_RUNNING, Fun::Recv as u32 | IN_CALL);
+        let at = Where::of(segment.rank(0));
+        assert_eq!(
+            failure(Ending::Signal(11), at).text(),
+            "rank 3 (./a.out, pid 4711 on here) was killed by signal 11 (Segmentation fault) in MPI_Recv; \
+             the other 7 ranks were stopped"
+        );
+        assert!(failure(Ending::NoFinalize, at).text().contains("its last MPI call was MPI_Recv"));
+        assert!(failure(Ending::Abort(15), at).text().contains("stopped the job with error code 15 in MPI_Recv"));
+        let segment = block(STATE_RUNNING, Fun::Abort as u32 | IN_CALL);
+        assert!(
+            failure(Ending::Abort(15), Where::of(segment.rank(0))).text().contains("called MPI_Abort with code 15")
+        );
+        let segment = block(STATE_ABSENT, 0);
+        let alone = Failure { others: 0, ..failure(Ending::Exit(3), Where::of(segment.rank(0))) };
+        assert_eq!(alone.text(), "rank 3 (./a.out, pid 4711 on here) exited with status 3");
+    }
+
+    #[test]
+    fn endings_and_statuses() {
+        let exit = |code: i32| code << 8;
+        let running = block(STATE_RUNNING, 0);
+        assert_eq!(Ending::of(exit(0), running.rank(0)), Ending::NoFinalize);
+        assert_eq!(Ending::of(exit(2), running.rank(0)).status(), 2);
+        assert_eq!(Ending::of(9, running.rank(0)).status(), 137);
+        assert_eq!(Ending::of(exit(0), block(STATE_FINALIZED, 0).rank(0)), Ending::Well);
+        assert_eq!(Ending::of(exit(0), block(STATE_ABSENT, 0).rank(0)), Ending::Well);
+        let aborted = block(STATE_ABORTED, 0);
+        for (code, status) in [(5, 5), (0, 1), (256, 1), (300, 44), (-1, 255)] {
+            aborted.rank(0).abort_code.store(code, Relaxed);
+            assert_eq!(Ending::of(9, aborted.rank(0)).status(), status, "{code}");
+        }
+    }
+
+    #[test]
+    fn where_everybody_is() {
+        let recv = block(STATE_RUNNING, Fun::Recv as u32 | IN_CALL);
+        let absent = block(STATE_ABSENT, 0);
+        let (recv, absent) = (Where::of(recv.rank(0)), Where::of(absent.rank(0)));
+        assert_eq!(
+            whereabouts(&[(0, absent), (1, recv), (2, recv), (3, recv), (5, recv)]),
+            "rank 0 before MPI_Init; ranks 1-3,5 in MPI_Recv"
+        );
+    }
+}

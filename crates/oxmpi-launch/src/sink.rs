@@ -1,0 +1,206 @@
+//! One place that output goes to: `mpirun`'s own stdout or stderr. It keeps the lines of different ranks apart and never
+//! makes `mpirun` wait for a slow reader.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+
+use crate::sys;
+
+pub struct Sink {
+    fd: RawFd,
+    /// The same place, opened once more for ourselves without blocking. The flag must not be set on `fd`, which we share
+    /// with the shell and everything else that it started.
+    own: Option<File>,
+    /// The most that one write may take: a pipe that reports room has at least this much.
+    most: usize,
+    /// What could not be written yet, from `done` on.
+    pending: Vec<u8>,
+    done: usize,
+    /// Whose line is unfinished: a rank's, or (`Some(None)`) `mpirun`'s own.
+    open: Option<Option<usize>>,
+    gone: bool,
+    pub failure: Option<io::Error>,
+}
+
+impl Sink {
+    pub fn new(fd: RawFd) -> Sink {
+        let kind = metadata(fd).map(|meta| meta.file_type());
+        let regular = kind.as_ref().is_some_and(|kind| kind.is_file());
+        let reopen = kind.is_some_and(|kind| kind.is_fifo() || kind.is_char_device());
+        let own = if reopen {
+            let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+            OpenOptions::new().write(true).custom_flags(flags).open(format!("/proc/self/fd/{fd}")).ok()
+        } else {
+            None
+        };
+        let most = if own.is_some() || regular { usize::MAX } else { libc::PIPE_BUF };
+        Sink { fd, own, most, pending: Vec::new(), done: 0, open: None, gone: false, failure: None }
+    }
+
+    /// Whether another descriptor leads to the same file, pipe or terminal.
+    pub fn same_place_as(&self, other: RawFd) -> bool {
+        match (metadata(self.fd), metadata(other)) {
+            (Some(a), Some(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+            _ => false,
+        }
+    }
+
+    /// Takes text of one rank, or of `mpirun` itself: whole lines, and perhaps the beginning of one.
+    pub fn put(&mut self, rank: Option<usize>, label: bool, text: &[u8]) {
+        if text.is_empty() || self.gone {
+            return;
+        }
+        let mut labelled = Vec::new();
+        let mut at_start = self.open.is_none();
+        if self.open.is_some_and(|owner| owner != rank) {
+            labelled.push(b'\n');
+            at_start = true;
+        }
+        let text = match rank {
+            Some(rank) if label => {
+                let label = format!("[{rank}] ");
+                for line in text.split_inclusive(|&byte| byte == b'\n') {
+                    if at_start {
+                        labelled.extend_from_slice(label.as_bytes());
+                    }
+                    labelled.extend_from_slice(line);
+                    at_start = true;
+                }
+                &labelled[..]
+            }
+            _ if labelled.is_empty() => text,
+            _ => {
+                labelled.extend_from_slice(text);
+                &labelled[..]
+            }
+        };
+        self.open = (text.last() != Some(&b'\n')).then_some(rank);
+        let written = if self.pending.is_empty() { self.write(text) } else { 0 };
+        if !self.gone {
+            self.pending.extend_from_slice(&text[written..]);
+        }
+    }
+
+    /// Writes what is pending, as far as that is possible now.
+    pub fn push(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let mut pending = std::mem::take(&mut self.pending);
+        self.done += self.write(&pending[self.done..]);
+        if self.gone || self.done == pending.len() {
+            self.done = 0;
+            return;
+        }
+        // A reader that is always a little behind must not make this grow for ever.
+        if self.done > 1 << 20 {
+            pending.drain(..self.done);
+            self.done = 0;
+        }
+        self.pending = pending;
+    }
+
+    /// Bytes that wait for room.
+    pub fn waiting(&self) -> usize {
+        self.pending.len() - self.done
+    }
+
+    /// Writing has come to an end: nobody reads any more, or it failed.
+    pub fn gone(&self) -> bool {
+        self.gone
+    }
+
+    pub fn poll_out(&self) -> libc::pollfd {
+        sys::pollfd(self.as_raw_fd(), libc::POLLOUT)
+    }
+
+    pub fn as_raw_fd(&self) -> RawFd {
+        self.own.as_ref().map_or(self.fd, |own| own.as_raw_fd())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> usize {
+        let fd = self.as_raw_fd();
+        let mut written = 0;
+        while written < bytes.len() {
+            if self.most != usize::MAX && sys::ready(fd, libc::POLLOUT) == 0 {
+                break;
+            }
+            let end = bytes.len().min(written.saturating_add(self.most));
+            match sys::write(fd, &bytes[written..end]) {
+                Ok(n) => written += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    self.gone = true;
+                    if error.kind() != io::ErrorKind::BrokenPipe {
+                        self.failure = Some(error);
+                    }
+                    break;
+                }
+            }
+        }
+        written
+    }
+}
+
+fn metadata(fd: RawFd) -> Option<std::fs::Metadata> {
+    // SAFETY: the standard descriptors stay open as long as the process lives.
+    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+    File::from(fd.try_clone_to_owned().ok()?).metadata().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+
+    fn sink() -> (OwnedFd, OwnedFd, Sink) {
+        let (read, write) = sys::pipe().unwrap();
+        let sink = Sink::new(write.as_raw_fd());
+        (read, write, sink)
+    }
+
+    fn text(read: &OwnedFd) -> String {
+        let mut buffer = vec![0; 1 << 16];
+        let n = sys::read(read.as_raw_fd(), &mut buffer).unwrap();
+        String::from_utf8(buffer[..n].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn lines_of_two_ranks_do_not_meet() {
+        let (read, _write, mut sink) = sink();
+        sink.put(Some(0), false, b"one\ntwo: ");
+        sink.put(Some(0), false, b"more\nprompt? ");
+        sink.put(Some(1), false, b"other\n");
+        sink.put(Some(0), false, b"answer\n");
+        assert_eq!(text(&read), "one\ntwo: more\nprompt? \nother\nanswer\n");
+    }
+
+    #[test]
+    fn labels_stand_before_lines_and_nowhere_else() {
+        let (read, _write, mut sink) = sink();
+        sink.put(Some(7), true, b"one\n\ntwo: ");
+        sink.put(Some(7), true, b"more\nopen");
+        sink.put(None, true, b"mpirun speaks\n");
+        sink.put(Some(7), true, b"end\n");
+        assert_eq!(text(&read), "[7] one\n[7] \n[7] two: more\n[7] open\nmpirun speaks\n[7] end\n");
+    }
+
+    #[test]
+    fn a_slow_reader_makes_nobody_wait() {
+        let (read, _write, mut sink) = sink();
+        let big = vec![b'x'; 1 << 20];
+        sink.put(Some(0), false, &big);
+        assert!(sink.waiting() > 0);
+        let mut got = 0;
+        while got < big.len() {
+            got += text(&read).len();
+            sink.push();
+        }
+        assert_eq!((got, sink.waiting()), (big.len(), 0));
+        drop(read);
+        sink.put(Some(0), false, b"x");
+        assert!(sink.gone() && sink.failure.is_none());
+    }
+}

@@ -1,0 +1,347 @@
+//! From a request to running ranks: everything that can fail is tried before the first rank starts.
+
+use std::ffi::{CString, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use oxmpi_base::lifeline;
+use oxmpi_base::segment::Segment;
+use oxmpi_boot::env::Seat;
+
+use crate::environ;
+use crate::hosts;
+use crate::input::{Input, Source};
+use crate::options::{Block, Request, Settings};
+use crate::output::{Channel, Outputs};
+use crate::place::{self, Budget, Placement};
+use crate::program;
+use crate::spawn::{Image, Spawner};
+use crate::sys::{self, Pid, SignalSet};
+
+/// The segment and the lifeline get numbers from here on: above what shell scripts use, and low enough not to enlarge the
+/// kernel's table of descriptors in every rank.
+const FIRST_DESCRIPTOR: RawFd = 50;
+
+/// Why nothing was started, and `mpirun`'s exit status for it.
+#[derive(Debug)]
+pub struct Refusal {
+    pub text: String,
+    pub status: i32,
+}
+
+pub struct Rank {
+    pub pid: Pid,
+    /// As the user typed it.
+    pub program: String,
+}
+
+/// A job that runs, or, when `trouble` is set, the part of it that was started before that came.
+pub struct Started {
+    pub ranks: Vec<Rank>,
+    pub trouble: Option<Refusal>,
+    pub outputs: Outputs,
+    pub input: Input,
+    pub segment: Segment,
+    pub host: String,
+    /// What lives as long as the job: the far end of the lifeline, the cores held, the descriptors that ranks may open
+    /// again through `/proc`.
+    pub _kept: Kept,
+}
+
+pub struct Kept {
+    _segment: OwnedFd,
+    _lifeline: (OwnedFd, OwnedFd),
+    _placement: Placement,
+}
+
+pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
+    let settings = &request.settings;
+    let budget = Budget::count(settings).map_err(|text| Refusal { text, status: 1 })?;
+    let mut programs = Vec::new();
+    for block in &request.blocks {
+        let path = program::find(block).map_err(|error| Refusal { text: error.text, status: error.status })?;
+        programs.push(Program::prepare(settings, block, path)?);
+    }
+    let counts = counts(request, &budget);
+    let size: usize = counts.iter().sum();
+    let slots = settings.slots.unwrap_or(budget.cpus);
+    if settings.no_oversubscribe && size > slots {
+        let text = format!("{size} ranks are more than {slots} slots, and --nooversubscribe was given");
+        return Err(Refusal { text, status: 1 });
+    }
+    let placement = place::place(size, settings, &budget).map_err(|text| Refusal { text, status: 1 })?;
+
+    let cannot = |what: &str| {
+        let what = what.to_string();
+        move |error: io::Error| Refusal { text: format!("cannot {what}: {error}"), status: 1 }
+    };
+    let descriptors = sys::want_descriptors(4 * size as u64 + 256);
+    let (segment_fd, segment) =
+        Segment::create(size, placement.cpus).map_err(cannot(&format!("make the segment for {size} ranks")))?;
+    let segment_fd = sys::move_up(segment_fd, FIRST_DESCRIPTOR).map_err(cannot("move the segment's descriptor"))?;
+    let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
+    let near = sys::move_up(near, FIRST_DESCRIPTOR).map_err(cannot("move the lifeline's descriptor"))?;
+    let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("look at a descriptor"));
+    let mut seat = Seat {
+        rank: 0,
+        size,
+        local_rank: 0,
+        local_size: size,
+        appnum: 0,
+        universe_size: settings.universe_size.unwrap_or(size),
+        mpirun: std::process::id(),
+        segment: segment_fd.as_raw_fd(),
+        segment_inode: inode(&segment_fd)?,
+        lifeline: near.as_raw_fd(),
+        lifeline_inode: inode(&near)?,
+    };
+
+    let host = hosts::own_name();
+    let mut outputs = Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the ranks' output"))?;
+    let (input, sources) = Input::plan(&settings.stdin, size).map_err(cannot("make a pipe for stdin"))?;
+    let nothing = File::open("/dev/null").map_err(cannot("open /dev/null"))?;
+    let mut spawner = Spawner::new(segment_fd.as_raw_fd(), near.as_raw_fd(), mask, descriptors);
+    let mut ranks = Vec::with_capacity(size);
+    let mut trouble = None;
+    let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
+    for ((rank, app), source) in apps.enumerate().zip(&sources) {
+        let program = &programs[app];
+        (seat.rank, seat.local_rank, seat.appnum) = (rank, rank, app as i32);
+        let stdin = match source {
+            Source::Nothing => nothing.as_raw_fd(),
+            Source::Inherited => 0,
+            Source::Pipe(read) => read.as_raw_fd(),
+        };
+        let cpus = placement.sets[rank].as_ref();
+        let place = Place { rank, app, host: &host, alone: size == 1 };
+        match one(&mut spawner, program, &seat, stdin, cpus, settings, &place, &mut outputs) {
+            Ok(pid) => ranks.push(Rank { pid, program: program.shown.clone() }),
+            Err(refusal) => {
+                trouble = Some(refusal);
+                break;
+            }
+        }
+    }
+    report(&mut outputs, settings, &ranks, &placement);
+    let kept = Kept { _segment: segment_fd, _lifeline: (near, far), _placement: placement };
+    Ok(Started { ranks, trouble, outputs, input, segment, host, _kept: kept })
+}
+
+/// How many ranks of each program.
+fn counts(request: &Request, budget: &Budget) -> Vec<usize> {
+    let settings = &request.settings;
+    let alone = request.blocks.len() == 1;
+    let default = || {
+        let mapped = settings.map_by.as_ref().and_then(|map| place::ranks_for(map, budget));
+        match (mapped, settings.per_host, settings.slots) {
+            (Some(n), _, _) | (None, Some(n), _) | (None, None, Some(n)) => n,
+            (None, None, None) if alone => budget.cpus,
+            (None, None, None) => 1,
+        }
+    };
+    request.blocks.iter().map(|block| block.count.unwrap_or_else(default)).collect()
+}
+
+/// A block made ready for `execve`.
+struct Program {
+    shown: String,
+    path: CString,
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+    wdir: Option<CString>,
+}
+
+impl Program {
+    fn prepare(settings: &Settings, block: &Block, path: PathBuf) -> Result<Program, Refusal> {
+        let text =
+            |word: &[u8]| CString::new(word).map_err(|_| Refusal { text: "a word holds a NUL byte".into(), status: 2 });
+        let words = std::iter::once(&block.program).chain(&block.arguments);
+        let wdir = block.wdir.as_deref().map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()));
+        let mut environment = environ::of_block(settings, block);
+        // Programs ask PWD where they are.
+        if let Some(dir) = &wdir {
+            environment.retain(|entry| !entry.as_bytes().starts_with(b"PWD="));
+            environment.extend(environ::entry("PWD", dir));
+        }
+        Ok(Program {
+            shown: block.program.to_string_lossy().into_owned(),
+            path: text(path.as_os_str().as_bytes())?,
+            arguments: words.map(|word| text(word.as_bytes())).collect::<Result<_, _>>()?,
+            environment,
+            wdir: wdir.map(|dir| text(dir.as_os_str().as_bytes())).transpose()?,
+        })
+    }
+}
+
+/// What file names are made from.
+struct Place<'a> {
+    rank: usize,
+    app: usize,
+    host: &'a str,
+    alone: bool,
+}
+
+#[allow(clippy::too_many_arguments)]
+fn one(
+    spawner: &mut Spawner,
+    program: &Program,
+    seat: &Seat,
+    stdin: RawFd,
+    cpus: Option<&oxmpi_base::cpus::CpuSet>,
+    settings: &Settings,
+    place: &Place<'_>,
+    outputs: &mut Outputs,
+) -> Result<Pid, Refusal> {
+    let own: Vec<CString> = seat.write().iter().filter_map(|(name, value)| environ::entry(name, value)).collect();
+    let refuse = |text: String, status| Refusal { text, status };
+    let broken = |error: io::Error| refuse(format!("cannot connect the output of rank {}: {error}", place.rank), 1);
+
+    let mut stdout = Outlet::open(Channel::Stdout, settings, place)?;
+    let mut stderr = if settings.merge_stderr { None } else { Some(Outlet::open(Channel::Stderr, settings, place)?) };
+    let (out, err) = (stdout.to(), stderr.as_ref().map_or(stdout.to(), Outlet::to));
+    let image = Image {
+        path: &program.path,
+        arguments: &program.arguments,
+        environment: program.environment.iter().chain(&own).map(CString::as_c_str).collect(),
+        wdir: program.wdir.as_deref(),
+        stdio: [stdin, out, err],
+        cpus,
+    };
+    let pid = spawner.spawn(&image).map_err(|failure| {
+        let hint = match failure.error.raw_os_error() {
+            Some(libc::EAGAIN) => " (`ulimit -u` or the cgroup limits the number of processes)",
+            Some(libc::ENOENT) => " (the interpreter that its first line names, or its loader, does not exist)",
+            Some(libc::ENOEXEC) => " (it was built for another kind of machine)",
+            _ => "",
+        };
+        let text = format!(
+            "cannot start rank {} ({}): cannot {}: {}{hint}",
+            place.rank, program.shown, failure.step, failure.error
+        );
+        refuse(text, 126)
+    })?;
+    for outlet in [Some(&mut stdout), stderr.as_mut()].into_iter().flatten() {
+        if let Some(from) = outlet.read.take() {
+            outputs.add(place.rank, outlet.channel, from, outlet.copy.take()).map_err(broken)?;
+        }
+    }
+    Ok(pid)
+}
+
+/// Where a channel of a rank leads.
+struct Outlet {
+    channel: Channel,
+    write: Option<OwnedFd>,
+    read: Option<OwnedFd>,
+    copy: Option<File>,
+}
+
+impl Outlet {
+    fn open(channel: Channel, settings: &Settings, place: &Place<'_>) -> Result<Outlet, Refusal> {
+        let (pattern, name) = match channel {
+            Channel::Stdout => (&settings.outfile, "stdout"),
+            Channel::Stderr => (&settings.errfile, "stderr"),
+        };
+        let create = |path: PathBuf, append: bool| {
+            let dirs = path.parent().map_or(Ok(()), fs::create_dir_all);
+            let mut options = File::options();
+            // Both channels may be sent to one file; neither may overwrite the other.
+            options.create(true).append(true);
+            let opened =
+                dirs.and_then(|()| if append { Ok(()) } else { truncate(&path) }).and_then(|()| options.open(&path));
+            opened.map_err(|error| Refusal { text: format!("cannot write to {}: {error}", path.display()), status: 1 })
+        };
+        if let Some(pattern) = pattern {
+            let path = PathBuf::from(expand(pattern, place));
+            let same = channel == Channel::Stderr
+                && settings.outfile.as_ref().is_some_and(|outfile| expand(outfile, place) == path.as_os_str());
+            return Ok(Outlet { channel, write: Some(create(path, same)?.into()), read: None, copy: None });
+        }
+        let mut copy = None;
+        if let Some(output) = &settings.output_dir {
+            let file = create(output.dir.join(format!("rank.{}", place.rank)).join(name), false)?;
+            if !output.copy {
+                return Ok(Outlet { channel, write: Some(file.into()), read: None, copy: None });
+            }
+            copy = Some(file);
+        }
+        // A single rank needs nobody to keep its lines from another's: it has our own stdout and stderr.
+        if place.alone && !settings.label && !settings.merge_stderr && copy.is_none() {
+            return Ok(Outlet { channel, write: None, read: None, copy: None });
+        }
+        let (read, write) =
+            sys::pipe().map_err(|error| Refusal { text: format!("cannot make a pipe: {error}"), status: 1 })?;
+        Ok(Outlet { channel, write: Some(write), read: Some(read), copy })
+    }
+
+    fn to(&self) -> RawFd {
+        match (&self.write, self.channel) {
+            (Some(fd), _) => fd.as_raw_fd(),
+            (None, Channel::Stdout) => 1,
+            (None, Channel::Stderr) => 2,
+        }
+    }
+}
+
+fn truncate(path: &std::path::Path) -> io::Result<()> {
+    match File::options().write(true).open(path) {
+        Ok(file) if file.metadata()?.is_file() => file.set_len(0),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts the rank, the host and the program's number in for `%r`, `%h` and `%a`.
+fn expand(pattern: &OsString, place: &Place<'_>) -> OsString {
+    let mut out = Vec::new();
+    let mut bytes = pattern.as_bytes().iter();
+    while let Some(&byte) = bytes.next() {
+        match (byte, bytes.as_slice().first()) {
+            (b'%', Some(b'r')) => out.extend_from_slice(place.rank.to_string().as_bytes()),
+            (b'%', Some(b'h')) => out.extend_from_slice(place.host.as_bytes()),
+            (b'%', Some(b'a' | b'g' | b'p')) => out.extend_from_slice(place.app.to_string().as_bytes()),
+            (b'%', Some(b'%')) => out.push(b'%'),
+            _ => {
+                out.push(byte);
+                continue;
+            }
+        }
+        bytes.next();
+    }
+    OsString::from_vec(out)
+}
+
+fn report(outputs: &mut Outputs, settings: &Settings, ranks: &[Rank], placement: &Placement) {
+    if !settings.mca.is_empty() && !settings.quiet {
+        outputs.say(&format!(
+            "-mca {}: parameters of Open MPI's components mean nothing to OxMPI and are ignored",
+            settings.mca.join(", ")
+        ));
+    }
+    if !settings.verbose && !settings.report_bindings {
+        return;
+    }
+    for (rank, (started, set)) in ranks.iter().zip(&placement.sets).enumerate() {
+        let bound = match set {
+            Some(cpus) => format!("bound to CPU {cpus}"),
+            None => "not bound".into(),
+        };
+        outputs.say(&format!("rank {rank}: {} (pid {}) {bound}", started.program, started.pid));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let place = Place { rank: 3, app: 1, host: "h", alone: false };
+        assert_eq!(expand(&"o-%r.%a@%h%%%x".into(), &place), "o-3.1@h%%x");
+        assert_eq!(expand(&"100%".into(), &place), "100%");
+    }
+}

@@ -1,0 +1,44 @@
+//! Processes that ranks left behind: as their subreaper, `mpirun` becomes the parent of every orphan among its
+//! descendants, so whoever is a child of ours and no rank is one.
+
+use std::fs;
+
+use crate::sys::Pid;
+
+/// Our children, ended ones included.
+pub fn children() -> Vec<Pid> {
+    let own = std::process::id();
+    // The short way, where the kernel was built with it: a list for each of our threads.
+    let lists: Option<Vec<String>> = fs::read_dir("/proc/self/task")
+        .ok()
+        .map(|tasks| tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")).ok()))
+        .and_then(Iterator::collect);
+    if let Some(lists) = lists {
+        return lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect();
+    }
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok());
+    pids.filter(|&pid| parent(pid) == Some(own)).collect()
+}
+
+fn parent(pid: Pid) -> Option<u32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The command's name, in parentheses, may hold anything; state and parent follow the last one.
+    let tail = &stat[stat.iter().rposition(|&byte| byte == b')')? + 1..];
+    std::str::from_utf8(tail).ok()?.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_is_found() {
+        let mut child = Command::new("sleep").arg("10").spawn().unwrap();
+        assert!(children().contains(&(child.id() as Pid)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!children().contains(&(child.id() as Pid)));
+    }
+}

@@ -1,0 +1,232 @@
+//! The few system calls that the standard library does not offer, each as a safe function. No policy here.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+pub type Pid = i32;
+
+/// Makes a close-on-exec pipe: read end, write end.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for two descriptors; both are ours alone.
+    unsafe {
+        check(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC))?;
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+/// Moves a descriptor to a number out of the way of those that shells and programs use for themselves.
+pub fn move_up(fd: OwnedFd, least: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the copy is ours alone; the original is closed on return.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least))?)) }
+}
+
+pub fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: flags of a descriptor that we own.
+    unsafe {
+        let flags = check(libc::fcntl(fd.as_raw_fd(), libc::F_GETFL))?;
+        check(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK))?;
+    }
+    Ok(())
+}
+
+pub fn read(fd: RawFd, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        // SAFETY: the kernel writes at most the slice's length.
+        match check_size(unsafe { libc::read(fd, into.as_mut_ptr().cast(), into.len()) }) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        // SAFETY: the kernel reads at most the slice's length.
+        match check_size(unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) }) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+pub fn pollfd(fd: RawFd, events: i16) -> libc::pollfd {
+    libc::pollfd { fd, events, revents: 0 }
+}
+
+/// Waits until one of them is ready; `None` waits for ever.
+pub fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
+    // Rounded up, so that a wait for a deadline does not end just before it, again and again.
+    let timeout = timeout.map_or(-1, |left| left.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32);
+    // SAFETY: the slice is valid for its length.
+    match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) }) {
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether something can be done with a descriptor right now.
+pub fn ready(fd: RawFd, events: i16) -> i16 {
+    let mut one = [pollfd(fd, events)];
+    match poll(&mut one, Some(Duration::ZERO)) {
+        Ok(()) => one[0].revents,
+        Err(_) => 0,
+    }
+}
+
+/// An epoll instance over descriptors that are read from, each with a number.
+pub struct Epoll(OwnedFd);
+
+impl Epoll {
+    pub fn new() -> io::Result<Epoll> {
+        // SAFETY: the descriptor is ours alone.
+        unsafe { Ok(Epoll(OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?))) }
+    }
+
+    pub fn add(&self, fd: RawFd, number: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: number };
+        // SAFETY: the event is valid during the call.
+        check(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) }).map(drop)
+    }
+
+    /// The numbers of those that can be read now, as many as fit.
+    pub fn ready(&self, into: &mut Vec<u64>) -> io::Result<()> {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
+        // SAFETY: the kernel writes at most as many events as the array has.
+        let n = check(unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), events.len() as i32, 0) })?;
+        into.clear();
+        into.extend(events[..n as usize].iter().map(|event| event.u64));
+        Ok(())
+    }
+
+    pub fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+pub type SignalSet = libc::sigset_t;
+
+/// Takes signals as data from now on instead of being interrupted; also returns the mask as it was.
+pub fn take_signals(signals: &[i32]) -> io::Result<(OwnedFd, SignalSet)> {
+    // SAFETY: a zeroed set is then initialised; all pointers are valid during the calls.
+    unsafe {
+        let mut set: SignalSet = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for &signal in signals {
+            libc::sigaddset(&mut set, signal);
+        }
+        let mut before: SignalSet = std::mem::zeroed();
+        check(libc::sigprocmask(libc::SIG_BLOCK, &set, &mut before))?;
+        // A parent may have left it ignored, and then the kernel would reap our children for us.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        let fd = check(libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))?;
+        Ok((OwnedFd::from_raw_fd(fd), before))
+    }
+}
+
+/// The next signal that has come, if any.
+pub fn next_signal(fd: &OwnedFd) -> Option<i32> {
+    let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
+    match read(fd.as_raw_fd(), &mut info) {
+        // The signal's number is the first field.
+        Ok(n) if n == info.len() => Some(u32::from_ne_bytes([info[0], info[1], info[2], info[3]]) as i32),
+        _ => None,
+    }
+}
+
+/// Orphaned descendants become our children.
+pub fn adopt_orphans() {
+    // SAFETY: plain numbers. Where the kernel refuses, strays are only harder to find.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// What `waitpid` had to say without waiting.
+pub enum Reaped {
+    Ended(Pid, i32),
+    NobodyYet,
+    NoChildren,
+}
+
+pub fn reap() -> Reaped {
+    let mut status = 0;
+    // SAFETY: `status` is valid during the call.
+    match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+        0 => Reaped::NobodyYet,
+        pid if pid > 0 => Reaped::Ended(pid, status),
+        _ => Reaped::NoChildren,
+    }
+}
+
+/// Whether we have children, without reaping any.
+pub fn have_children() -> bool {
+    // SAFETY: a zeroed siginfo is valid memory for the kernel to write to.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_ALL, 0, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) == 0
+    }
+}
+
+/// Sends a signal to a process, or, when `pid` is negative, to a process group. False when there is none.
+pub fn kill(pid: Pid, signal: i32) -> bool {
+    // 0 and -1 mean everybody; no caller may mean that.
+    assert!(pid != 0 && pid != -1);
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(pid, signal) == 0 || *libc::__errno_location() == libc::EPERM }
+}
+
+pub fn set_group(pid: Pid) {
+    // SAFETY: plain numbers. The child does the same; whoever comes first wins, and the other's failure is harmless.
+    unsafe { libc::setpgid(pid, pid) };
+}
+
+pub fn stop_self() {
+    // SAFETY: stops this process until it is continued.
+    unsafe { libc::kill(libc::getpid(), libc::SIGSTOP) };
+}
+
+pub fn is_terminal(fd: RawFd) -> bool {
+    // SAFETY: asks about a descriptor, whatever it is.
+    unsafe { libc::isatty(fd) == 1 }
+}
+
+/// Whether reading from this terminal would not stop us.
+pub fn in_foreground(fd: RawFd) -> bool {
+    // SAFETY: plain numbers.
+    unsafe { libc::tcgetpgrp(fd) == libc::getpgrp() }
+}
+
+pub fn may_execute(path: &std::ffi::CStr) -> bool {
+    // SAFETY: a NUL-terminated path.
+    unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
+}
+
+/// Room for that many descriptors, as far as the hard limit allows; the limit as it was, if it had to be raised.
+pub fn want_descriptors(count: u64) -> Option<libc::rlimit> {
+    // SAFETY: `limit` is valid during the calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 || limit.rlim_cur >= count {
+            return None;
+        }
+        let raised = libc::rlimit { rlim_cur: count.min(limit.rlim_max), rlim_max: limit.rlim_max };
+        (libc::setrlimit(libc::RLIMIT_NOFILE, &raised) == 0).then_some(limit)
+    }
+}
+
+pub fn signal_text(signal: i32) -> String {
+    // SAFETY: returns a static or thread-local NUL-terminated text.
+    let text = unsafe {
+        let text = libc::strsignal(signal);
+        if text.is_null() { "unknown".into() } else { std::ffi::CStr::from_ptr(text).to_string_lossy().into_owned() }
+    };
+    format!("signal {signal} ({text})")
+}
+
+fn check(result: i32) -> io::Result<i32> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn check_size(result: isize) -> io::Result<usize> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as usize) }
+}
