@@ -28,7 +28,8 @@ pub fn language(source: &Path) -> Option<Language> {
 /// The binary, compiled again only when the source, a header, the installation's `mpi.h` or the command changed.
 pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<PathBuf, String> {
     let language = language(&program.source).ok_or("not a source file that a wrapper compiles")?;
-    let binary = options.build.join(&program.name);
+    // sizes.c becomes sizes_c: two languages may share a name.
+    let binary = options.build.join(program.name.replace('.', "_"));
     let mut command = Command::new(options.prefix.join("bin").join(language.wrapper));
     command.arg(language.standard).args(FLAGS).arg(&program.source).args(&header.cflags).arg("-o").arg(&binary);
     let description = format!("{command:?}");

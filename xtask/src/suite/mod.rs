@@ -165,6 +165,11 @@ impl Suite {
         let pairs: Vec<_> = self.programs.iter().zip(compiled).collect();
         let totals =
             in_parallel(self.options.jobs, &pairs, |(program, compiled)| self.run_program(program, compiled, cores));
+        let failed = self.programs.iter().zip(&totals).filter(|(_, total)| total.failed > 0);
+        let failed: Vec<_> = failed.map(|(program, _)| program.name.as_str()).collect();
+        if failed.len() > 1 {
+            println!("failed: {}", failed.join(" "));
+        }
         let mut total = totals.into_iter().fold(Total::default(), |sum, one| Total {
             passed: sum.passed + one.passed,
             failed: sum.failed + one.failed,

@@ -117,7 +117,7 @@ fn only_what_changed_is_compiled_again() {
     let folder = Folder::new("fresh");
     folder.program("a.c", "// ranks: 1\nexit 0\n");
     folder.program("common.h", "");
-    let built = || fs::metadata(folder.0.join("build/a.c")).and_then(|file| file.modified()).expect("a binary");
+    let built = || fs::metadata(folder.0.join("build/a_c")).and_then(|file| file.modified()).expect("a binary");
     let pause = || thread::sleep(Duration::from_millis(20));
     pause();
     folder.run(1);
