@@ -18,7 +18,7 @@ fn time(mut f: impl FnMut()) -> f64 {
     let once = start.elapsed().as_secs_f64();
     let calls = (0.002 / once.max(1e-8)).clamp(1.0, 1e6) as usize;
     let mut best = f64::MAX;
-    for _ in 0..9 {
+    for _ in 0..25 {
         let start = Instant::now();
         (0..calls).for_each(|_| f());
         best = best.min(start.elapsed().as_secs_f64() / calls as f64);
@@ -69,6 +69,12 @@ fn cases() -> Vec<Case> {
         let ty = Datatype::vector(rows as i64, 1, row as i64, &double).unwrap();
         let hand = by_hand::<8, _>(move || (0..rows).map(move |i| i * row * 8));
         add(format!("column of {rows} doubles, rows of {row}"), ty, 1, rows * row * 8, hand);
+    }
+    for (rows, row) in [(100usize, 100usize), (1024, 1024), (2000, 2000)] {
+        let column = Datatype::vector(rows as i64, 1, row as i64, &double).unwrap();
+        let ty = Datatype::resized(&column, 0, 8).unwrap();
+        let hand = by_hand::<8, _>(move || (0..row).flat_map(move |j| (0..rows).map(move |i| (i * row + j) * 8)));
+        add(format!("all columns of a matrix of {rows} x {row}"), ty, row as u64, rows * row * 8, hand);
     }
     for n in [1usize << 10, 1 << 16, 1 << 20] {
         let ty = Datatype::vector(n as i64, 1, 2, &double).unwrap();

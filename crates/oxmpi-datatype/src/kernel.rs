@@ -3,10 +3,9 @@
 //!
 //! Nothing here checks anything: the callers have computed every address from a layout.
 
-/// Blocks further apart than this are not found by the hardware's prefetchers, which stop at pages.
-const PREFETCH_FROM: usize = 512;
-/// How many blocks ahead a load is announced.
-const AHEAD: usize = 16;
+/// How many blocks ahead in a list a load is announced. Strided loads need no announcement: the processor computes their
+/// addresses ahead of time itself.
+const AHEAD: usize = 8;
 
 /// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream.
 ///
@@ -35,12 +34,20 @@ pub(crate) unsafe fn strided<const PACK: bool>(
             }
         };
     }
+    // Every second element: the stride is a constant too, and the compiler makes vectors of it.
+    match (len, mem_stride, packed_stride) {
+        // SAFETY: as the caller promised.
+        (4, 8, 4) => return unsafe { fixed::<4, PACK>(mem, 8, packed, 4, count) },
+        // SAFETY: as the caller promised.
+        (8, 16, 8) => return unsafe { fixed::<8, PACK>(mem, 16, packed, 8, count) },
+        _ => {}
+    }
     by_len!(1 2 3 4 6 8 12 16 20 24 32 40 48 56 64);
 }
 
 /// # Safety
 /// As [`strided`].
-#[inline(never)]
+#[inline(always)]
 unsafe fn fixed<const N: usize, const PACK: bool>(
     mut mem: *mut u8,
     mem_stride: isize,
@@ -49,18 +56,6 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
     count: usize,
 ) {
     let mut left = count;
-    if mem_stride.unsigned_abs() >= PREFETCH_FROM {
-        let ahead = mem_stride.wrapping_mul(AHEAD as isize);
-        while left > 0 {
-            prefetch(mem.wrapping_offset(ahead));
-            // SAFETY: as the caller promised.
-            unsafe { one::<N, PACK>(mem, packed) };
-            mem = mem.wrapping_offset(mem_stride);
-            packed = packed.wrapping_add(packed_stride);
-            left -= 1;
-        }
-        return;
-    }
     while left >= 4 {
         for i in 0..4 {
             // SAFETY: as the caller promised.
@@ -107,11 +102,15 @@ pub(crate) unsafe fn equal<const PACK: bool>(mem: *mut u8, disps: &[isize], pack
 /// As [`strided`].
 #[inline(never)]
 unsafe fn equal_fixed<const N: usize, const PACK: bool>(mem: *mut u8, disps: &[isize], mut packed: *mut u8) {
+    // The far ones first, with their successors announced; then the rest, which have been.
     let far = disps.len().saturating_sub(AHEAD);
-    for (i, d) in disps.iter().enumerate() {
-        if i < far {
-            prefetch(mem.wrapping_offset(disps[i + AHEAD]));
-        }
+    for (d, ahead) in disps[..far].iter().zip(&disps[AHEAD.min(disps.len())..]) {
+        prefetch(mem.wrapping_offset(*ahead));
+        // SAFETY: as the caller promised.
+        unsafe { one::<N, PACK>(mem.wrapping_offset(*d), packed) };
+        packed = packed.wrapping_add(N);
+    }
+    for d in &disps[far..] {
         // SAFETY: as the caller promised.
         unsafe { one::<N, PACK>(mem.wrapping_offset(*d), packed) };
         packed = packed.wrapping_add(N);

@@ -172,11 +172,19 @@ impl Builder {
     fn flush(&mut self) {
         let (disps, lens) = (std::mem::take(&mut self.disps), std::mem::take(&mut self.lens));
         let (&[first, ..], &[len, ..]) = (&disps[..], &lens[..]) else { return };
-        let bytes = lens.iter().sum();
+        let bytes: usize = lens.iter().sum();
         let pieces = disps.len();
         let equal = lens.iter().all(|l| *l == len);
         let stride = if pieces > 1 { disps[1].wrapping_sub(first) } else { 0 };
-        let part = if pieces == 1 {
+        // Equal blocks some of which happened to be neighbours are better moved as equal blocks than as a mixture.
+        let unit = lens.iter().copied().min().unwrap_or(0);
+        let parted = bytes / unit;
+        let mixed = !equal && parted <= pieces + pieces / 2 && lens.iter().all(|l| l % unit == 0);
+        let part = if mixed {
+            let each =
+                disps.iter().zip(&lens).flat_map(|(d, l)| (0..*l).step_by(unit).map(|o| d.wrapping_add_unsigned(o)));
+            Layout { bytes, pieces, kind: Kind::Equal { len: unit, disps: each.collect() } }
+        } else if pieces == 1 {
             Layout::block(first, len)
         } else if equal && disps.windows(2).all(|w| w[1].wrapping_sub(w[0]) == stride) {
             Layout::strided(first, len, pieces, stride)

@@ -24,7 +24,10 @@ pub(crate) trait Sink {
         body: &mut dyn Iterator<Item = (isize, usize)>,
     ) -> bool;
 
-    /// Whether [`Sink::tiled`] is any better than one body after the other.
+    /// `count` copies, `stride` apart, of `inner` runs of `len`, `step` apart.
+    fn grid(&mut self, mem: *mut u8, count: usize, stride: isize, len: usize, inner: usize, step: isize) -> bool;
+
+    /// Whether [`Sink::tiled`] and [`Sink::grid`] are any better than one body after the other.
     const TILES: bool;
 }
 
@@ -121,6 +124,9 @@ fn repeat<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, from: usize, to: 
         && tail.is_none_or(|(i, end)| walk(body, at(i), 0, end, sink))
 }
 
+/// Runs as close as this share cache lines.
+const NEAR: usize = 64;
+
 fn repeat_whole<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, count: usize, sink: &mut S) -> bool {
     // A short body is moved run by run for many copies at once: the loops are then over constants.
     let tile = S::TILES && count >= 4 && body.pieces <= SMALL;
@@ -129,6 +135,11 @@ fn repeat_whole<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, count: usiz
         Kind::Strided { disp, len, count: inner, stride: step } if tile && *inner <= 4 => {
             let mut runs = (0..*inner as isize).map(|i| (disp + i * step, *len));
             return sink.tiled(mem, count, stride, &mut runs);
+        }
+        Kind::Strided { disp, len, count: inner, stride: step }
+            if S::TILES && stride.unsigned_abs() <= NEAR && step.unsigned_abs() > 2 * NEAR && *len <= NEAR / 2 =>
+        {
+            return sink.grid(shift(mem, *disp), count, stride, *len, *inner, *step);
         }
         Kind::Equal { len, disps } if tile => {
             return sink.tiled(mem, count, stride, &mut disps.iter().map(|d| (*d, *len)));
@@ -245,7 +256,31 @@ impl<const PACK: bool> Sink for Copy<PACK> {
         }
         true
     }
+
+    /// Columns of a matrix one after the other, that is a transposition: a few rows of a few columns at a time, so that
+    /// a cache line is used up while it is there.
+    fn grid(&mut self, mem: *mut u8, count: usize, stride: isize, len: usize, inner: usize, step: isize) -> bool {
+        let column = len * inner;
+        for left in (0..count).step_by(COLUMNS) {
+            let columns = left..count.min(left + COLUMNS);
+            for top in (0..inner).step_by(ROWS) {
+                let rows = ROWS.min(inner - top);
+                for i in columns.clone() {
+                    let at = stride.wrapping_mul(i as isize).wrapping_add(step.wrapping_mul(top as isize));
+                    let to = self.packed.wrapping_add(i * column + top * len);
+                    // SAFETY: as in `block`.
+                    unsafe { kernel::strided::<PACK>(shift(mem, at), step, to, len, len, rows) };
+                }
+            }
+        }
+        self.packed = self.packed.wrapping_add(column * count);
+        true
+    }
 }
+
+/// Columns that are moved together: as many as share a few cache lines.
+const COLUMNS: usize = 16;
+const ROWS: usize = 32;
 
 /// Lists the runs, neighbours joined, up to a number of them.
 pub(crate) struct List<'a> {
@@ -282,6 +317,10 @@ impl Sink for List<'_> {
 
     fn blocks(&mut self, mem: *mut u8, disps: &[isize], starts: &[usize]) -> bool {
         disps.iter().zip(starts.windows(2)).all(|(d, w)| self.block(shift(mem, *d), w[1] - w[0]))
+    }
+
+    fn grid(&mut self, _: *mut u8, _: usize, _: isize, _: usize, _: usize, _: isize) -> bool {
+        unreachable!("a list is made one body after the other")
     }
 
     fn tiled(&mut self, _: *mut u8, _: usize, _: isize, _: &mut dyn Iterator<Item = (isize, usize)>) -> bool {
