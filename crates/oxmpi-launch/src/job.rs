@@ -91,8 +91,6 @@ struct Rank {
     leader_ended: bool,
     /// There may be processes in its group. Once there are none the number may come to mean others, and is never used.
     group_open: bool,
-    /// The rank's MPI process, where that is a descendant of the leader and outlived it.
-    heir: Option<Pid>,
     ended: bool,
 }
 
@@ -110,7 +108,7 @@ enum Verdict {
 
 impl<'a> Job<'a> {
     fn new(started: Started, settings: &'a Settings, signals: OwnedFd, not_ours: Vec<Pid>) -> Job<'a> {
-        let rank = |leader| Rank { leader, leader_ended: false, group_open: true, heir: None, ended: false };
+        let rank = |leader| Rank { leader, leader_ended: false, group_open: true, ended: false };
         let now = Instant::now();
         Job {
             ranks: started.ranks.iter().map(|started| rank(started.pid)).collect(),
@@ -198,7 +196,7 @@ impl<'a> Job<'a> {
     /// A signal that is for the program itself: a shell around it would only die of it.
     fn tell_programs(&self, signal: i32) {
         for (rank, state) in self.ranks.iter().enumerate().filter(|(_, state)| !state.ended) {
-            match self.started.segment.rank(rank).pid.load(Relaxed) as Pid {
+            match self.program(rank) {
                 0 => sys::kill(-state.leader, signal),
                 pid => sys::kill(pid, signal),
             };
@@ -206,8 +204,14 @@ impl<'a> Job<'a> {
     }
 
     fn reap(&mut self, now: Instant) {
-        let mut failed: Option<(usize, Pid, i32, Ending)> = None;
+        let mut dead = Vec::new();
         while let Reaped::Ended(pid, status) = sys::reap() {
+            dead.push((pid, status));
+        }
+        // A rank's MPI process before the shell that started it: its end says more.
+        dead.sort_by_key(|(pid, _)| self.by_pid.contains_key(pid));
+        let mut failed: Option<(usize, Pid, i32, Ending)> = None;
+        for (pid, status) in dead {
             if let Some((rank, ending)) = self.on_death(pid, status) {
                 let worse = failed.is_none_or(|(.., worst)| ending.weight() > worst.weight());
                 if ending != Ending::Well && worse {
@@ -220,33 +224,43 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Notes that a process has ended; says how, if a rank ended with it.
+    /// Notes that a process has ended; says how, if it was a rank's.
     fn on_death(&mut self, pid: Pid, status: i32) -> Option<(usize, Ending)> {
-        let Some(rank) = self.by_pid.remove(&pid) else {
+        let rank = self.by_pid.remove(&pid);
+        let is_leader = rank.is_some();
+        if !is_leader {
             // A stray; its group may have died out with it.
             for rank in self.ranks.iter_mut().filter(|rank| rank.leader_ended && rank.group_open) {
                 rank.group_open = sys::kill(-rank.leader, 0);
             }
-            return None;
-        };
-        let block = self.started.segment.rank(rank);
-        let state = &mut self.ranks[rank];
-        if pid == state.leader {
-            state.leader_ended = true;
-            state.group_open = sys::kill(-pid, 0);
-            let program = block.pid.load(Relaxed) as Pid;
-            if status == 0 && program != 0 && program != pid && process_lives(program as u32) {
-                state.heir = Some(program);
-                self.by_pid.insert(program, rank);
+        }
+        let rank = rank.or_else(|| (0..self.ranks.len()).find(|&rank| self.program(rank) == pid))?;
+        if is_leader {
+            self.ranks[rank].leader_ended = true;
+            self.ranks[rank].group_open = sys::kill(-pid, 0);
+            if status == 0 && self.is_led_by_another(rank) {
                 return None;
             }
         }
-        if state.ended {
+        let ending = Ending::of(status, self.started.segment.rank(rank));
+        // A program that was only starting when its shell ended has its say even so.
+        if !self.ranks[rank].ended {
+            self.end_rank(rank, ending);
+        } else if is_leader {
             return None;
         }
-        let ending = Ending::of(status, block);
-        self.end_rank(rank, ending);
         Some((rank, ending))
+    }
+
+    /// The rank's MPI process, once it has called `MPI_Init`.
+    fn program(&self, rank: usize) -> Pid {
+        self.started.segment.rank(rank).pid.load(Relaxed) as Pid
+    }
+
+    /// The rank's MPI process is not the one that we started, and lives.
+    fn is_led_by_another(&self, rank: usize) -> bool {
+        let program = self.program(rank);
+        program != 0 && program != self.ranks[rank].leader && process_lives(program as u32)
     }
 
     fn end_rank(&mut self, rank: usize, ending: Ending) {
@@ -330,7 +344,7 @@ impl<'a> Job<'a> {
         for rank in 0..self.ranks.len() {
             let state = &self.ranks[rank];
             let block = self.started.segment.rank(rank);
-            let program = block.pid.load(Relaxed) as Pid;
+            let program = self.program(rank);
             if state.ended || program == 0 || program == state.leader {
                 continue;
             }
@@ -338,7 +352,7 @@ impl<'a> Job<'a> {
             let ending = match block.state.load(Acquire) {
                 STATE_ABORTED => Ending::Abort(block.abort_code.load(Relaxed)),
                 STATE_RUNNING if !lives => Ending::NoFinalize,
-                STATE_FINALIZED if !lives && state.heir.is_some() => Ending::Well,
+                STATE_FINALIZED if !lives && state.leader_ended => Ending::Well,
                 _ => continue,
             };
             self.end_rank(rank, ending);
@@ -382,12 +396,32 @@ impl<'a> Job<'a> {
             self.started.outputs.say(&format!("these processes cannot be ended: {left:?}"));
             return true;
         }
+        if self.verdict.is_none() && self.revive() {
+            return false;
+        }
         if !self.clearing {
             self.clearing = true;
             let steps = if self.all_well { AFTER_SUCCESS } else { STRAYS_AFTER_FAILURE };
             self.stop(steps, now);
         }
         false
+    }
+
+    /// A shell may have ended before the MPI program that it started in the background said what it is: then the rank has
+    /// not ended after all.
+    fn revive(&mut self) -> bool {
+        for rank in 0..self.ranks.len() {
+            let state = self.started.segment.rank(rank).state.load(Acquire);
+            if state == STATE_RUNNING && self.is_led_by_another(rank) {
+                self.ranks[rank].ended = false;
+                self.live += 1;
+            }
+        }
+        if self.live > 0 {
+            self.clearing = false;
+            self.plan.clear();
+        }
+        self.live > 0
     }
 
     fn only_others_left(&self) -> bool {

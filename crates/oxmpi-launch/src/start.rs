@@ -25,6 +25,9 @@ use crate::sys::{self, Pid, SignalSet};
 /// kernel's table of descriptors in every rank.
 const FIRST_DESCRIPTOR: RawFd = 50;
 
+/// A system has only so many pseudo-terminals (some thousands, for everybody).
+const MOST_TERMINALS: usize = 256;
+
 /// Why nothing was started, and `mpirun`'s exit status for it.
 #[derive(Debug)]
 pub struct Refusal {
@@ -103,6 +106,7 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
     let mut outputs = Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the ranks' output"))?;
     let (input, sources) = Input::plan(&settings.stdin, size).map_err(cannot("make a pipe for stdin"))?;
     let nothing = File::open("/dev/null").map_err(cannot("open /dev/null"))?;
+    let terminal = size <= MOST_TERMINALS && sys::is_terminal(1);
     let mut spawner = Spawner::new(segment_fd.as_raw_fd(), near.as_raw_fd(), mask, descriptors);
     let mut ranks = Vec::with_capacity(size);
     let mut trouble = None;
@@ -116,7 +120,7 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
             Source::Pipe(read) => read.as_raw_fd(),
         };
         let cpus = placement.sets[rank].as_ref();
-        let place = Place { rank, app, host: &host, alone: size == 1 };
+        let place = Place { rank, app, host: &host, alone: size == 1, terminal };
         match one(&mut spawner, program, &seat, stdin, cpus, settings, &place, &mut outputs) {
             Ok(pid) => ranks.push(Rank { pid, program: program.shown.clone() }),
             Err(refusal) => {
@@ -182,6 +186,8 @@ struct Place<'a> {
     app: usize,
     host: &'a str,
     alone: bool,
+    /// Give it a terminal for its stdout, because we have one.
+    terminal: bool,
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -272,8 +278,15 @@ impl Outlet {
         if place.alone && !settings.label && !settings.merge_stderr && copy.is_none() {
             return Ok(Outlet { channel, write: None, read: None, copy: None });
         }
-        let (read, write) =
-            sys::pipe().map_err(|error| Refusal { text: format!("cannot make a pipe: {error}"), status: 1 })?;
+        // On a terminal, a program sends out each line as it prints it; into a pipe, only when it ends.
+        let terminal = match channel {
+            Channel::Stdout if place.terminal => sys::pseudo_terminal(1).ok(),
+            _ => None,
+        };
+        let (read, write) = match terminal.map_or_else(sys::pipe, Ok) {
+            Ok(ends) => ends,
+            Err(error) => return Err(Refusal { text: format!("cannot make a pipe: {error}"), status: 1 }),
+        };
         Ok(Outlet { channel, write: Some(write), read: Some(read), copy })
     }
 
@@ -340,7 +353,7 @@ mod tests {
 
     #[test]
     fn patterns() {
-        let place = Place { rank: 3, app: 1, host: "h", alone: false };
+        let place = Place { rank: 3, app: 1, host: "h", alone: false, terminal: false };
         assert_eq!(expand(&"o-%r.%a@%h%%%x".into(), &place), "o-3.1@h%%x");
         assert_eq!(expand(&"100%".into(), &place), "100%");
     }

@@ -16,6 +16,27 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
+/// Makes a pseudo-terminal that changes no byte: our end, the program's end. Its size is that of the terminal `like`.
+pub fn pseudo_terminal(like: RawFd) -> io::Result<(OwnedFd, OwnedFd)> {
+    // SAFETY: each descriptor is owned as soon as it exists; the structures are valid during the calls.
+    unsafe {
+        let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+        let ours = OwnedFd::from_raw_fd(check(libc::posix_openpt(flags))?);
+        let unlocked: libc::c_int = 0;
+        check(libc::ioctl(ours.as_raw_fd(), libc::TIOCSPTLCK, &unlocked))?;
+        let theirs = OwnedFd::from_raw_fd(check(libc::ioctl(ours.as_raw_fd(), libc::TIOCGPTPEER, flags))?);
+        let mut modes: libc::termios = std::mem::zeroed();
+        check(libc::tcgetattr(theirs.as_raw_fd(), &mut modes))?;
+        libc::cfmakeraw(&mut modes);
+        check(libc::tcsetattr(theirs.as_raw_fd(), libc::TCSANOW, &modes))?;
+        let mut size: libc::winsize = std::mem::zeroed();
+        if libc::ioctl(like, libc::TIOCGWINSZ, &mut size) == 0 {
+            libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &size);
+        }
+        Ok((ours, theirs))
+    }
+}
+
 /// Moves a descriptor to a number out of the way of those that shells and programs use for themselves.
 pub fn move_up(fd: OwnedFd, least: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: the copy is ours alone; the original is closed on return.

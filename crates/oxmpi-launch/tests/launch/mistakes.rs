@@ -1,0 +1,64 @@
+//! What `mpirun` says to a slip of the hand.
+
+use crate::support::mpirun;
+
+#[track_caller]
+fn refuses(line: &str, status: i32, words: &[&str]) {
+    let done = mpirun(line);
+    assert_eq!((done.status, done.stdout.as_str()), (status, ""), "{line}: {}", done.stderr);
+    assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+    for word in words {
+        assert!(done.stderr.contains(word), "{line}: no `{word}` in: {}", done.stderr);
+    }
+}
+
+#[test]
+fn on_the_command_line() {
+    refuses("--bnid-to core echo x", 2, &["mpirun: ", "`--bnid-to`", "did you mean `--bind-to`"]);
+    refuses("-hostflie x echo x", 2, &["`-hostflie`", "`--hostfile`"]);
+    refuses("-n many echo x", 2, &["`-n`", "`many`", "not a number"]);
+    refuses("-n 0 echo x", 2, &["at least 1"]);
+    refuses("-n 2", 2, &["no program"]);
+    refuses("-n 2 : echo", 2, &["no program"]);
+    refuses("-n 2 echo :", 2, &["`:`"]);
+    refuses("--bind-to moon echo", 2, &["moon", "core"]);
+    refuses("-host elsewhere.invalid echo", 2, &["elsewhere.invalid", "several machines"]);
+    refuses("-f /nonexistent echo", 2, &["/nonexistent"]);
+}
+
+#[test]
+fn in_the_program() {
+    refuses("-n 2 no-such-program", 127, &["no-such-program", "PATH"]);
+    refuses("-n 2 ./no-such-program", 127, &["./no-such-program", "no such file"]);
+    refuses("-n 2 echo : -n 1 no-such-program", 127, &["no-such-program"]);
+    refuses("-n 2 /etc/passwd", 126, &["/etc/passwd", "not executable"]);
+    refuses("-n 2 /etc", 126, &["/etc is a directory"]);
+    refuses("-n 2 -wdir /nonexistent echo", 1, &["/nonexistent"]);
+}
+
+#[test]
+fn a_program_for_another_machine() {
+    let dir = crate::support::Dir::new();
+    let path = dir.path("odd");
+    std::fs::write(&path, "#!/no/such/interpreter\n").unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    refuses(&format!("-n 2 {path}"), 126, &["rank 0", "interpreter"]);
+}
+
+#[test]
+fn help_and_version() {
+    let help = mpirun("--help").clean();
+    for must in ["Usage: mpirun", "--bind-to", "--hostfile", "-genv", "Exit status"] {
+        assert!(help.stdout.contains(must), "{must}");
+    }
+    assert!(mpirun("--version").clean().stdout.starts_with("mpirun (OxMPI) "));
+}
+
+#[test]
+fn foreign_tuning_is_ignored_and_said_once() {
+    let done = mpirun("--mca btl self --mca pml ob1 -n 2 echo x");
+    assert_eq!((done.status, done.lines().len()), (0, 2));
+    assert_eq!(done.messages().len(), 1);
+    assert!(done.stderr.contains("btl, pml"), "{}", done.stderr);
+    mpirun("-q --mca btl self -n 2 echo x").clean();
+}

@@ -1,0 +1,194 @@
+//! Ranks that are MPI processes, as far as `mpirun` can tell: this test binary, started again, takes its place in the
+//! segment and says there what the library would say.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::Duration;
+
+use oxmpi_abi::functions::Fun;
+use oxmpi_base::lifeline;
+use oxmpi_base::segment::{IN_CALL, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_boot::{Member, Start, start_from_env};
+
+use crate::support::{Done, Job, command, having, marker, nobody_left, run, until};
+
+const ROLE: &str = "OXMPI_TEST_ROLE";
+
+/// Not a test but the program that the tests below start.
+#[test]
+fn as_rank() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let place = match start_from_env() {
+        Ok(Start::Member(member)) => member,
+        Ok(Start::Alone) => {
+            println!("alone");
+            return;
+        }
+        Err(error) => {
+            println!("{error}");
+            std::process::exit(99);
+        }
+    };
+    play(&role, place);
+}
+
+fn play(role: &str, place: Member) {
+    let me = place.mapped.rank(place.local_rank);
+    let first = place.rank == 0;
+    let enter = |fun: Fun| me.call.store(fun as u32 | IN_CALL, Relaxed);
+    let forever = || -> ! {
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    };
+    if let Some(line) = &place.lifeline {
+        lifeline::hold(line.as_fd()).unwrap();
+    }
+    me.state.store(STATE_RUNNING, Release);
+    enter(Fun::Recv);
+    match role {
+        "finalize" => {}
+        "crash" if first => std::process::abort(),
+        "leave" if first => std::process::exit(0),
+        "fail" if first => std::process::exit(9),
+        "abort" if first => {
+            enter(Fun::Abort);
+            me.abort_code.store(42, Relaxed);
+            me.state.store(STATE_ABORTED, Release);
+            std::process::exit(42);
+        }
+        "error" if first => {
+            me.abort_code.store(0, Relaxed);
+            me.state.store(STATE_ABORTED, Release);
+            std::process::exit(0);
+        }
+        "fail-after" => {
+            me.state.store(STATE_FINALIZED, Release);
+            std::process::exit(if first { 5 } else { 0 });
+        }
+        "fork" => {
+            // A program that a rank starts is a world of one.
+            let own = std::env::current_exe().unwrap();
+            let done =
+                std::process::Command::new(own).args(["--exact", "mpi::as_rank", "--nocapture"]).output().unwrap();
+            assert!(String::from_utf8_lossy(&done.stdout).contains("alone"));
+        }
+        _ => forever(),
+    }
+    println!("rank {} of {} is done", place.rank, place.size);
+    me.state.store(STATE_FINALIZED, Release);
+}
+
+/// This binary as a rank; `around` stands before its path, as a shell's words.
+fn ranks(options: &str, role: &str, around: Option<&str>) -> std::process::Command {
+    let own = std::env::current_exe().unwrap();
+    let mut command = command();
+    command.args(options.split_whitespace()).env(ROLE, role);
+    let line = ["--exact", "mpi::as_rank", "--nocapture"];
+    match around {
+        None => command.arg(own).args(line),
+        Some(script) => {
+            command.args(["sh", "-c", &script.replace("RANK", &format!("{} {}", own.display(), line.join(" ")))])
+        }
+    };
+    command
+}
+
+#[track_caller]
+fn fails(done: Done, status: i32, words: &[&str]) {
+    assert_eq!((done.status, done.messages().len()), (status, 1), "{}", done.stderr);
+    for word in words {
+        assert!(done.messages()[0].contains(word), "no `{word}` in: {}", done.stderr);
+    }
+    assert!(done.time < Duration::from_secs(3), "{:?}", done.time);
+}
+
+#[test]
+fn a_good_end() {
+    let done = run(&mut ranks("-n 3", "finalize", None)).clean();
+    assert_eq!(done.lines().iter().filter(|line| line.contains("is done")).count(), 3);
+}
+
+#[test]
+fn the_last_call_is_named() {
+    fails(
+        run(&mut ranks("-n 3", "crash", None)),
+        134,
+        &["rank 0 ", "signal 6 (Aborted)", "in MPI_Recv", "other 2 ranks"],
+    );
+    fails(run(&mut ranks("-n 3", "fail", None)), 9, &["exited with status 9 in MPI_Recv"]);
+}
+
+#[test]
+fn leaving_without_finalize() {
+    fails(run(&mut ranks("-n 3", "leave", None)), 1, &["without calling MPI_Finalize", "MPI_Recv"]);
+}
+
+#[test]
+fn abort() {
+    fails(run(&mut ranks("-n 3", "abort", None)), 42, &["called MPI_Abort with code 42", "other 2 ranks"]);
+    fails(run(&mut ranks("-n 3", "error", None)), 1, &["stopped the job with error code 0 in MPI_Recv"]);
+}
+
+#[test]
+fn a_bad_status_after_finalize() {
+    fails(run(&mut ranks("-n 3", "fail-after", None)), 5, &["exited with status 5 after MPI_Finalize"]);
+}
+
+#[test]
+fn behind_a_shell() {
+    run(&mut ranks("-n 2", "finalize", Some("RANK; true"))).clean();
+    // The shell goes on as if nothing had happened; the job must not.
+    fails(
+        run(&mut ranks("-n 2", "crash", Some("RANK 2>/dev/null; sleep 100"))),
+        1,
+        &["rank 0 ", "without calling MPI_Finalize"],
+    );
+    fails(run(&mut ranks("-n 2", "abort", Some("RANK; sleep 100"))), 42, &["MPI_Abort"]);
+    fails(run(&mut ranks("-n 2", "crash", Some("RANK 2>/dev/null"))), 134, &["rank 0 "]);
+}
+
+#[test]
+fn behind_a_shell_that_has_gone() {
+    run(&mut ranks("-n 2", "finalize", Some("RANK & exit 0"))).clean();
+    fails(run(&mut ranks("-n 2", "crash", Some("RANK 2>/dev/null & exit 0"))), 134, &["rank 0 ", "in MPI_Recv"]);
+}
+
+#[test]
+fn behind_one_that_closes_descriptors() {
+    // As Python's subprocess does it.
+    let close = "for n in 3 4 5 6 7 8 9 $OXMPI_SEGMENT $OXMPI_LIFELINE; do eval \"exec $n>&-\"; done; RANK";
+    let script = format!("exec bash -c '{}'", close.replace('\'', ""));
+    run(&mut ranks("-n 2", "finalize", Some(&script))).clean();
+    let reuse = "exec bash -c 'eval \"exec $OXMPI_SEGMENT</dev/null\"; RANK'";
+    run(&mut ranks("-n 2", "finalize", Some(reuse))).clean();
+}
+
+#[test]
+fn a_program_that_a_rank_starts_is_alone() {
+    run(&mut ranks("-n 2", "fork", None)).clean();
+}
+
+#[test]
+fn a_second_program_in_the_place_of_the_first_is_refused() {
+    let done = run(&mut ranks("-n 1", "finalize", Some("RANK && RANK")));
+    assert_eq!(done.status, 99);
+    assert!(done.stdout.contains("an mpirun for each"), "{}", done.stdout);
+}
+
+#[test]
+fn the_time_limit_tells_where_everybody_is() {
+    let done = run(&mut ranks("-n 3 --timeout 1", "wait", None));
+    fails(done, 124, &["time limit of 1 s", "ranks 0-2 in MPI_Recv"]);
+}
+
+#[test]
+fn a_killed_mpirun_takes_even_those_along_who_left_their_group() {
+    let marker = marker();
+    let job = Job::start(&mut ranks("-n 2", "wait", Some(&format!("exec setsid --wait RANK {marker}"))));
+    until("both ranks", || having(&marker).len() == 4);
+    std::thread::sleep(Duration::from_millis(300));
+    job.signal(libc::SIGKILL);
+    nobody_left(&marker, Duration::from_secs(1));
+    job.wait();
+}
