@@ -26,6 +26,9 @@ fn time(mut f: impl FnMut()) -> f64 {
     best * 1e9
 }
 
+type Pack = Box<dyn Fn(*const u8, *mut u8)>;
+type Unpack = Box<dyn Fn(*mut u8, *const u8)>;
+
 struct Case {
     name: String,
     ty: Arc<Datatype>,
@@ -33,14 +36,12 @@ struct Case {
     /// Bytes of memory that the elements span.
     span: usize,
     /// The loop that someone who knows the layout would write: memory, packed.
-    pack: Box<dyn Fn(*const u8, *mut u8)>,
-    unpack: Box<dyn Fn(*mut u8, *const u8)>,
+    pack: Pack,
+    unpack: Unpack,
 }
 
 /// Blocks of `N` bytes at the offsets that an iterator gives, with the offsets computed in the loop.
-fn by_hand<const N: usize, I: Iterator<Item = usize>>(
-    offsets: impl Fn() -> I + Clone + 'static,
-) -> (Box<dyn Fn(*const u8, *mut u8)>, Box<dyn Fn(*mut u8, *const u8)>) {
+fn by_hand<const N: usize, I: Iterator<Item = usize>>(offsets: impl Fn() -> I + Clone + 'static) -> (Pack, Unpack) {
     let again = offsets.clone();
     (
         // SAFETY: `main` gives memory of the case's span and a packed buffer of its size.
@@ -120,8 +121,7 @@ fn cases() -> Vec<Case> {
                     }
                 }
             };
-            let hand: (Box<dyn Fn(*const u8, *mut u8)>, Box<dyn Fn(*mut u8, *const u8)>) =
-                (Box::new(pack), Box::new(unpack));
+            let hand: (Pack, Unpack) = (Box::new(pack), Box::new(unpack));
             add(format!("{axis} face of a cube of {n}^3 doubles"), ty, 1, cube, hand);
         }
     }
@@ -184,8 +184,7 @@ fn cases() -> Vec<Case> {
                 }
             }
         };
-        let hand: (Box<dyn Fn(*const u8, *mut u8)>, Box<dyn Fn(*mut u8, *const u8)>) =
-            (Box::new(pack), Box::new(unpack));
+        let hand: (Pack, Unpack) = (Box::new(pack), Box::new(unpack));
         add(format!("{n} structs of int, 3 doubles, char"), ty, n as u64, n * 40, hand);
     }
     all

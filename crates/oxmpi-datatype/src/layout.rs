@@ -183,7 +183,7 @@ impl Builder {
         let part = if mixed {
             let each =
                 disps.iter().zip(&lens).flat_map(|(d, l)| (0..*l).step_by(unit).map(|o| d.wrapping_add_unsigned(o)));
-            Layout { bytes, pieces, kind: Kind::Equal { len: unit, disps: each.collect() } }
+            Layout { bytes, pieces: parted, kind: Kind::Equal { len: unit, disps: each.collect() } }
         } else if pieces == 1 {
             Layout::block(first, len)
         } else if equal && disps.windows(2).all(|w| w[1].wrapping_sub(w[0]) == stride) {
