@@ -16,5 +16,6 @@ mod args;
 mod bodies;
 mod call;
 mod generated;
+mod infos;
 mod library;
 mod raise;

@@ -1,5 +1,7 @@
 //! The one instance of the library in a process: its state, its lock, and what exists before and after the world does.
 
+use oxmpi_abi::Result;
+use oxmpi_abi::constants::MPI_ERR_LASTCODE;
 use oxmpi_core::errors::ErrorRegistry;
 use oxmpi_core::process::Process;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
@@ -12,6 +14,23 @@ static ERRORS: LazyLock<Mutex<ErrorRegistry>> = LazyLock::new(|| Mutex::new(Erro
 pub fn errors() -> MutexGuard<'static, ErrorRegistry> {
     ERRORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Changes what the user added to the error codes, and keeps the value of `MPI_LASTUSEDCODE` up to date.
+pub fn change_errors<R>(change: impl FnOnce(&mut ErrorRegistry) -> Result<R>) -> Result<R> {
+    let mut errors = errors();
+    let result = change(&mut errors);
+    LAST_USED_CODE.store(errors.last_used_code(), Ordering::Relaxed);
+    result
+}
+
+/// The value of the attribute `MPI_LASTUSEDCODE`, which C reads through its address.
+pub static LAST_USED_CODE: AtomicI32 = AtomicI32::new(MPI_ERR_LASTCODE);
+
+/// What mpirun was asked to tell the library.
+pub const INITIAL_ERRHANDLER: &str = "OXMPI_INITIAL_ERRHANDLER";
+pub const MEMORY_ALLOC_KINDS: &str = "OXMPI_MEMORY_ALLOC_KINDS";
+/// The number of processes that this program was started with: its `-n`.
+pub const MAXPROCS: &str = "OXMPI_MAXPROCS";
 
 /// The process's MPI state while there is one. Made once, kept until the process ends.
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());

@@ -6,14 +6,18 @@
 pub mod barrier;
 pub mod buffers;
 pub mod completion;
+pub mod environment;
+pub mod errors;
 pub mod persistent;
 pub mod probe;
 pub mod pt2pt;
+pub mod status;
 pub mod world;
 
 use oxmpi_abi::constants::MPI_ERR_ARG;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::engine::Outcome;
+use std::ffi::{CStr, c_char, c_int};
 
 /// Stores the status of one operation, if it is wanted; its error field stays as it is.
 ///
@@ -82,4 +86,30 @@ pub(crate) unsafe fn slice_mut<'a, T>(array: *mut T, count: i32, name: &str) -> 
     check_place(array, name)?;
     // SAFETY: as the caller says.
     Ok(unsafe { std::slice::from_raw_parts_mut(array, count as usize) })
+}
+
+/// A string argument.
+///
+/// # Safety
+/// `string` is null or ends with a null character, and nobody changes it while the slice lives.
+pub(crate) unsafe fn text<'a>(string: *const c_char, name: &str) -> Result<&'a [u8]> {
+    check_place(string, name)?;
+    // SAFETY: as the caller says.
+    Ok(unsafe { CStr::from_ptr(string) }.to_bytes())
+}
+
+/// Stores an output string, its end and its length.
+///
+/// # Safety
+/// `to` is null or has room for the string and a null character; `length` is null or may be written.
+pub(crate) unsafe fn store_text(to: *mut c_char, length: *mut c_int, string: &[u8], name: &str) -> Result<()> {
+    check_place(to, name)?;
+    check_place(length, "resultlen")?;
+    // SAFETY: as the caller says.
+    unsafe {
+        to.cast::<u8>().copy_from_nonoverlapping(string.as_ptr(), string.len());
+        to.add(string.len()).write(0);
+        length.write(string.len() as c_int);
+    }
+    Ok(())
 }

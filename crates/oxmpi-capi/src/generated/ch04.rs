@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{buffers, completion, persistent, probe, pt2pt};
+use crate::bodies::{buffers, completion, persistent, probe, pt2pt, status};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -384,28 +384,32 @@ pub unsafe extern "C" fn PMPI_Comm_iflush_buffer(comm: Comm, request: *mut Reque
 /// The arguments are what the standard asks of a caller of `MPI_Get_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_count(status: *const Status, datatype: Datatype, count: *mut c_int) -> c_int {
-    unsupported(Fun::GetCount, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetCount, On::World, |cx| status::get_count(cx, status, datatype, OutInt::narrow(count))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_count(status: *const Status, datatype: Datatype, count: *mut c_int) -> c_int {
-    unsupported(Fun::GetCount, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetCount, On::World, |cx| status::get_count(cx, status, datatype, OutInt::narrow(count))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_count_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_count_c(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int {
-    unsupported(Fun::GetCountC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetCountC, On::World, |cx| status::get_count(cx, status, datatype, OutInt::wide(count))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_count_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_count_c(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int {
-    unsupported(Fun::GetCountC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetCountC, On::World, |cx| status::get_count(cx, status, datatype, OutInt::wide(count))) }
 }
 
 /// # Safety
@@ -2350,42 +2354,48 @@ pub unsafe extern "C" fn PMPI_Startall(count: c_int, array_of_requests: *mut Req
 /// The arguments are what the standard asks of a caller of `MPI_Status_get_error`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_get_error(status: *const Status, error: *mut c_int) -> c_int {
-    unsupported(Fun::StatusGetError, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusGetError, On::World, |cx| status::status_get_error(cx, status, error)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_get_error`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_get_error(status: *const Status, error: *mut c_int) -> c_int {
-    unsupported(Fun::StatusGetError, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusGetError, On::World, |cx| status::status_get_error(cx, status, error)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_get_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_get_source(status: *const Status, source: *mut c_int) -> c_int {
-    unsupported(Fun::StatusGetSource, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusGetSource, On::World, |cx| status::status_get_source(cx, status, source)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_get_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_get_source(status: *const Status, source: *mut c_int) -> c_int {
-    unsupported(Fun::StatusGetSource, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusGetSource, On::World, |cx| status::status_get_source(cx, status, source)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_get_tag`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_get_tag(status: *const Status, tag: *mut c_int) -> c_int {
-    unsupported(Fun::StatusGetTag, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusGetTag, On::World, |cx| status::status_get_tag(cx, status, tag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_get_tag`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_get_tag(status: *const Status, tag: *mut c_int) -> c_int {
-    unsupported(Fun::StatusGetTag, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusGetTag, On::World, |cx| status::status_get_tag(cx, status, tag)) }
 }
 
 /// # Safety
@@ -2408,14 +2418,16 @@ pub unsafe extern "C" fn PMPI_Test(request: *mut Request, flag: *mut c_int, stat
 /// The arguments are what the standard asks of a caller of `MPI_Test_cancelled`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Test_cancelled(status: *const Status, flag: *mut c_int) -> c_int {
-    unsupported(Fun::TestCancelled, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TestCancelled, On::World, |cx| status::test_cancelled(cx, status, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Test_cancelled`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Test_cancelled(status: *const Status, flag: *mut c_int) -> c_int {
-    unsupported(Fun::TestCancelled, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TestCancelled, On::World, |cx| status::test_cancelled(cx, status, flag)) }
 }
 
 /// # Safety

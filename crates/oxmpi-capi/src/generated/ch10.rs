@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::{environment, errors};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,88 +16,96 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Wtick`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Wtick() -> f64 {
-    unsupported(Fun::Wtick, On::World);
-    0.0
+    // SAFETY: passed on from the caller.
+    unsafe { environment::wtick() }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Wtick`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Wtick() -> f64 {
-    unsupported(Fun::Wtick, On::World);
-    0.0
+    // SAFETY: passed on from the caller.
+    unsafe { environment::wtick() }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Wtime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Wtime() -> f64 {
-    unsupported(Fun::Wtime, On::World);
-    0.0
+    // SAFETY: passed on from the caller.
+    unsafe { environment::wtime() }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Wtime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Wtime() -> f64 {
-    unsupported(Fun::Wtime, On::World);
-    0.0
+    // SAFETY: passed on from the caller.
+    unsafe { environment::wtime() }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Add_error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Add_error_class(errorclass: *mut c_int) -> c_int {
-    unsupported(Fun::AddErrorClass, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AddErrorClass, On::World, |cx| errors::add_error_class(cx, errorclass)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Add_error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Add_error_class(errorclass: *mut c_int) -> c_int {
-    unsupported(Fun::AddErrorClass, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AddErrorClass, On::World, |cx| errors::add_error_class(cx, errorclass)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Add_error_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int {
-    unsupported(Fun::AddErrorCode, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AddErrorCode, On::World, |cx| errors::add_error_code(cx, errorclass, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Add_error_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int {
-    unsupported(Fun::AddErrorCode, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AddErrorCode, On::World, |cx| errors::add_error_code(cx, errorclass, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Add_error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Add_error_string(errorcode: c_int, string: *const c_char) -> c_int {
-    unsupported(Fun::AddErrorString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AddErrorString, On::World, |cx| errors::add_error_string(cx, errorcode, string)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Add_error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Add_error_string(errorcode: c_int, string: *const c_char) -> c_int {
-    unsupported(Fun::AddErrorString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AddErrorString, On::World, |cx| errors::add_error_string(cx, errorcode, string)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Alloc_mem`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) -> c_int {
-    unsupported(Fun::AllocMem, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AllocMem, On::World, |cx| environment::alloc_mem(cx, size, info, baseptr)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Alloc_mem`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) -> c_int {
-    unsupported(Fun::AllocMem, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AllocMem, On::World, |cx| environment::alloc_mem(cx, size, info, baseptr)) }
 }
 
 /// # Safety
@@ -179,28 +188,32 @@ pub unsafe extern "C" fn PMPI_Errhandler_free(errhandler: *mut Errhandler) -> c_
 /// The arguments are what the standard asks of a caller of `MPI_Error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
-    unsupported(Fun::ErrorClass, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrorClass, On::World, |cx| errors::error_class(cx, errorcode, errorclass)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
-    unsupported(Fun::ErrorClass, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrorClass, On::World, |cx| errors::error_class(cx, errorcode, errorclass)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::ErrorString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrorString, On::World, |cx| errors::error_string(cx, errorcode, string, resultlen)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::ErrorString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrorString, On::World, |cx| errors::error_string(cx, errorcode, string, resultlen)) }
 }
 
 /// # Safety
@@ -269,14 +282,16 @@ pub unsafe extern "C" fn PMPI_File_set_errhandler(file: File, errhandler: Errhan
 /// The arguments are what the standard asks of a caller of `MPI_Free_mem`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Free_mem(base: *mut c_void) -> c_int {
-    unsupported(Fun::FreeMem, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FreeMem, On::World, |cx| environment::free_mem(cx, base)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Free_mem`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
-    unsupported(Fun::FreeMem, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FreeMem, On::World, |cx| environment::free_mem(cx, base)) }
 }
 
 /// # Safety
@@ -297,84 +312,96 @@ pub unsafe extern "C" fn PMPI_Get_hw_resource_info(hw_info: *mut Info) -> c_int 
 /// The arguments are what the standard asks of a caller of `MPI_Get_library_version`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::GetLibraryVersion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetLibraryVersion, On::World, |cx| environment::get_library_version(cx, version, resultlen)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_library_version`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::GetLibraryVersion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetLibraryVersion, On::World, |cx| environment::get_library_version(cx, version, resultlen)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_processor_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::GetProcessorName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetProcessorName, On::World, |cx| environment::get_processor_name(cx, name, resultlen)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_processor_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::GetProcessorName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetProcessorName, On::World, |cx| environment::get_processor_name(cx, name, resultlen)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_version`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int {
-    unsupported(Fun::GetVersion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetVersion, On::World, |cx| environment::get_version(cx, version, subversion)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_version`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int {
-    unsupported(Fun::GetVersion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetVersion, On::World, |cx| environment::get_version(cx, version, subversion)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Remove_error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Remove_error_class(errorclass: c_int) -> c_int {
-    unsupported(Fun::RemoveErrorClass, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RemoveErrorClass, On::World, |cx| errors::remove_error_class(cx, errorclass)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Remove_error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Remove_error_class(errorclass: c_int) -> c_int {
-    unsupported(Fun::RemoveErrorClass, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RemoveErrorClass, On::World, |cx| errors::remove_error_class(cx, errorclass)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Remove_error_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Remove_error_code(errorcode: c_int) -> c_int {
-    unsupported(Fun::RemoveErrorCode, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RemoveErrorCode, On::World, |cx| errors::remove_error_code(cx, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Remove_error_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Remove_error_code(errorcode: c_int) -> c_int {
-    unsupported(Fun::RemoveErrorCode, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RemoveErrorCode, On::World, |cx| errors::remove_error_code(cx, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Remove_error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Remove_error_string(errorcode: c_int) -> c_int {
-    unsupported(Fun::RemoveErrorString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RemoveErrorString, On::World, |cx| errors::remove_error_string(cx, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Remove_error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
-    unsupported(Fun::RemoveErrorString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::RemoveErrorString, On::World, |cx| errors::remove_error_string(cx, errorcode)) }
 }
 
 /// # Safety

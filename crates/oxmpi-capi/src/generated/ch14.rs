@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::completion;
+use crate::bodies::{completion, status};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -68,82 +68,102 @@ pub unsafe extern "C" fn PMPI_Grequest_start(
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_cancelled`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_set_cancelled(status: *mut Status, flag: c_int) -> c_int {
-    unsupported(Fun::StatusSetCancelled, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetCancelled, On::World, |cx| status::status_set_cancelled(cx, status, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_cancelled`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_cancelled(status: *mut Status, flag: c_int) -> c_int {
-    unsupported(Fun::StatusSetCancelled, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetCancelled, On::World, |cx| status::status_set_cancelled(cx, status, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_elements`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_set_elements(status: *mut Status, datatype: Datatype, count: c_int) -> c_int {
-    unsupported(Fun::StatusSetElements, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::StatusSetElements, On::World, |cx| {
+            status::status_set_elements(cx, status, datatype, i64::from(count))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_elements`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_elements(status: *mut Status, datatype: Datatype, count: c_int) -> c_int {
-    unsupported(Fun::StatusSetElements, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::StatusSetElements, On::World, |cx| {
+            status::status_set_elements(cx, status, datatype, i64::from(count))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_elements_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_set_elements_c(status: *mut Status, datatype: Datatype, count: Count) -> c_int {
-    unsupported(Fun::StatusSetElementsC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetElementsC, On::World, |cx| status::status_set_elements(cx, status, datatype, count)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_elements_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_elements_c(status: *mut Status, datatype: Datatype, count: Count) -> c_int {
-    unsupported(Fun::StatusSetElementsC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetElementsC, On::World, |cx| status::status_set_elements(cx, status, datatype, count)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_error`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_set_error(status: *mut Status, error: c_int) -> c_int {
-    unsupported(Fun::StatusSetError, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetError, On::World, |cx| status::status_set_error(cx, status, error)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_error`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_error(status: *mut Status, error: c_int) -> c_int {
-    unsupported(Fun::StatusSetError, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetError, On::World, |cx| status::status_set_error(cx, status, error)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_set_source(status: *mut Status, source: c_int) -> c_int {
-    unsupported(Fun::StatusSetSource, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetSource, On::World, |cx| status::status_set_source(cx, status, source)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_source(status: *mut Status, source: c_int) -> c_int {
-    unsupported(Fun::StatusSetSource, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetSource, On::World, |cx| status::status_set_source(cx, status, source)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_tag`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_set_tag(status: *mut Status, tag: c_int) -> c_int {
-    unsupported(Fun::StatusSetTag, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetTag, On::World, |cx| status::status_set_tag(cx, status, tag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_tag`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_tag(status: *mut Status, tag: c_int) -> c_int {
-    unsupported(Fun::StatusSetTag, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetTag, On::World, |cx| status::status_set_tag(cx, status, tag)) }
 }

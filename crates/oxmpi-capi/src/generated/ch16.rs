@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::environment;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -17,7 +18,8 @@ use std::ffi::{c_char, c_int, c_void};
 /// Variadic in C; what follows the fixed arguments is not looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
-    unsupported(Fun::Pcontrol, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Pcontrol, On::World, |cx| environment::pcontrol(cx, level)) }
 }
 
 /// # Safety
@@ -26,7 +28,8 @@ pub unsafe extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
 /// Variadic in C; what follows the fixed arguments is not looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pcontrol(level: c_int) -> c_int {
-    unsupported(Fun::Pcontrol, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Pcontrol, On::World, |cx| environment::pcontrol(cx, level)) }
 }
 
 /// # Safety

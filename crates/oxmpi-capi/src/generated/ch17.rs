@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::status;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -169,14 +170,16 @@ pub unsafe extern "C" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_elements_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_set_elements_x(status: *mut Status, datatype: Datatype, count: Count) -> c_int {
-    unsupported(Fun::StatusSetElementsX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetElementsX, On::World, |cx| status::status_set_elements_x(cx, status, datatype, count)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_set_elements_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_elements_x(status: *mut Status, datatype: Datatype, count: Count) -> c_int {
-    unsupported(Fun::StatusSetElementsX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusSetElementsX, On::World, |cx| status::status_set_elements_x(cx, status, datatype, count)) }
 }
 
 /// # Safety

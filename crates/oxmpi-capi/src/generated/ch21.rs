@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::environment;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -196,7 +197,12 @@ pub unsafe extern "C" fn MPI_Abi_get_fortran_booleans(
     logical_false: *mut c_void,
     is_set: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::AbiGetFortranBooleans, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AbiGetFortranBooleans, On::World, |cx| {
+            environment::abi_get_fortran_booleans(cx, logical_size, logical_true, logical_false, is_set)
+        })
+    }
 }
 
 /// # Safety
@@ -208,49 +214,60 @@ pub unsafe extern "C" fn PMPI_Abi_get_fortran_booleans(
     logical_false: *mut c_void,
     is_set: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::AbiGetFortranBooleans, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AbiGetFortranBooleans, On::World, |cx| {
+            environment::abi_get_fortran_booleans(cx, logical_size, logical_true, logical_false, is_set)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_get_fortran_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Abi_get_fortran_info(info: *mut Info) -> c_int {
-    unsupported(Fun::AbiGetFortranInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiGetFortranInfo, On::World, |cx| environment::abi_get_fortran_info(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_get_fortran_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_get_fortran_info(info: *mut Info) -> c_int {
-    unsupported(Fun::AbiGetFortranInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiGetFortranInfo, On::World, |cx| environment::abi_get_fortran_info(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Abi_get_info(info: *mut Info) -> c_int {
-    unsupported(Fun::AbiGetInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiGetInfo, On::World, |cx| environment::abi_get_info(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_get_info(info: *mut Info) -> c_int {
-    unsupported(Fun::AbiGetInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiGetInfo, On::World, |cx| environment::abi_get_info(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_get_version`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) -> c_int {
-    unsupported(Fun::AbiGetVersion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiGetVersion, On::World, |cx| environment::abi_get_version(cx, abi_major, abi_minor)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_get_version`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) -> c_int {
-    unsupported(Fun::AbiGetVersion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiGetVersion, On::World, |cx| environment::abi_get_version(cx, abi_major, abi_minor)) }
 }
 
 /// # Safety
@@ -261,7 +278,12 @@ pub unsafe extern "C" fn MPI_Abi_set_fortran_booleans(
     logical_true: *mut c_void,
     logical_false: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::AbiSetFortranBooleans, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AbiSetFortranBooleans, On::World, |cx| {
+            environment::abi_set_fortran_booleans(cx, logical_size, logical_true, logical_false)
+        })
+    }
 }
 
 /// # Safety
@@ -272,21 +294,28 @@ pub unsafe extern "C" fn PMPI_Abi_set_fortran_booleans(
     logical_true: *mut c_void,
     logical_false: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::AbiSetFortranBooleans, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AbiSetFortranBooleans, On::World, |cx| {
+            environment::abi_set_fortran_booleans(cx, logical_size, logical_true, logical_false)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_set_fortran_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Abi_set_fortran_info(info: Info) -> c_int {
-    unsupported(Fun::AbiSetFortranInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiSetFortranInfo, On::World, |cx| environment::abi_set_fortran_info(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Abi_set_fortran_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_set_fortran_info(info: Info) -> c_int {
-    unsupported(Fun::AbiSetFortranInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AbiSetFortranInfo, On::World, |cx| environment::abi_set_fortran_info(cx, info)) }
 }
 
 /// # Safety

@@ -1,0 +1,326 @@
+//! What a program asks about where it runs: time, names, versions, the ABI; and memory from MPI. All but the memory
+//! may be asked for at any time.
+
+use super::{check_place, store, store_text};
+use crate::call::Cx;
+use crate::infos;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::Info as InfoHandle;
+use oxmpi_abi::types::{Aint, Count, Offset};
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::info::Info;
+use std::collections::BTreeSet;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Mutex, PoisonError};
+
+// ---- time ----
+
+/// Seconds since the machine started. The clock is the kernel's, read without a system call, and the same for all
+/// processes of a node.
+pub unsafe fn wtime() -> f64 {
+    let now = clock(libc::clock_gettime);
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+}
+
+pub unsafe fn wtick() -> f64 {
+    let step = clock(libc::clock_getres);
+    step.tv_sec as f64 + step.tv_nsec as f64 * 1e-9
+}
+
+fn clock(ask: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int) -> libc::timespec {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` may be written. The call cannot fail for this clock.
+    unsafe { ask(libc::CLOCK_MONOTONIC, &mut time) };
+    time
+}
+
+// ---- names and versions ----
+
+pub unsafe fn get_processor_name(cx: &Cx, name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
+    cx.process()?;
+    let mut buffer = [0 as c_char; MPI_MAX_PROCESSOR_NAME as usize];
+    // SAFETY: the kernel writes at most the given number of bytes; the last one stays zero, so the string ends.
+    let host = unsafe {
+        if libc::gethostname(buffer.as_mut_ptr(), buffer.len() - 1) != 0 {
+            bail!(MPI_ERR_OTHER, "the host has no name: {}", std::io::Error::last_os_error());
+        }
+        CStr::from_ptr(buffer.as_ptr())
+    };
+    // SAFETY: null or, as the standard asks, MPI_MAX_PROCESSOR_NAME characters.
+    unsafe { store_text(name, resultlen, host.to_bytes(), "name") }
+}
+
+pub unsafe fn get_version(_cx: &Cx, version: *mut c_int, subversion: *mut c_int) -> Result<()> {
+    check_place(subversion, "subversion")?;
+    // SAFETY: null or may be written.
+    unsafe {
+        store(version, MPI_VERSION, "version")?;
+        store(subversion, MPI_SUBVERSION, "subversion")
+    }
+}
+
+pub unsafe fn get_library_version(_cx: &Cx, version: *mut c_char, resultlen: *mut c_int) -> Result<()> {
+    let text = format!(
+        "OxMPI {} (MPI {MPI_VERSION}.{MPI_SUBVERSION}, ABI {MPI_ABI_VERSION}.{MPI_ABI_SUBVERSION}, {} {}{})",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        if cfg!(debug_assertions) { ", with debug assertions" } else { "" },
+    );
+    // SAFETY: null or, as the standard asks, MPI_MAX_LIBRARY_VERSION_STRING characters.
+    unsafe { store_text(version, resultlen, text.as_bytes(), "version") }
+}
+
+pub unsafe fn pcontrol(_cx: &Cx, _level: c_int) -> Result<()> {
+    // For a profiling library to define; without one it does nothing.
+    Ok(())
+}
+
+// ---- memory ----
+
+/// What `MPI_Alloc_mem` gave and `MPI_Free_mem` has not taken back.
+static ALLOCATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+/// Enough for every predefined type, and no two allocations share a cache line.
+const DEFAULT_ALIGNMENT: usize = 64;
+
+pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_void) -> Result<()> {
+    cx.process()?;
+    check_place(baseptr, "baseptr")?;
+    let Ok(bytes) = usize::try_from(size) else {
+        bail!(MPI_ERR_SIZE, "the size is {size}, which is negative");
+    };
+    let alignment = minimum_alignment(&infos::get(info)?)?;
+    let mut base = std::ptr::null_mut();
+    // SAFETY: the alignment is a power of two and at least that of a pointer. One byte at least, so that every
+    // allocation has an address of its own.
+    let failed = unsafe { libc::posix_memalign(&mut base, alignment, bytes.max(1)) };
+    if failed != 0 || base.is_null() {
+        bail!(MPI_ERR_NO_MEM, "no memory for {size} bytes aligned to {alignment}");
+    }
+    allocated().insert(base as usize);
+    // SAFETY: a pointer to a pointer, checked not to be null.
+    unsafe { store(baseptr.cast::<*mut c_void>(), base, "baseptr") }
+}
+
+fn minimum_alignment(info: &Info) -> Result<usize> {
+    const KEY: &str = "mpi_minimum_memory_alignment";
+    let Some(wanted) = info.text(KEY) else { return Ok(DEFAULT_ALIGNMENT) };
+    match wanted.parse::<usize>() {
+        Ok(bytes) if bytes.is_power_of_two() => Ok(bytes.max(DEFAULT_ALIGNMENT)),
+        _ => bail!(MPI_ERR_INFO_VALUE, "{KEY} is \"{wanted}\"; it must be a power of two"),
+    }
+}
+
+pub unsafe fn free_mem(cx: &Cx, base: *mut c_void) -> Result<()> {
+    cx.process()?;
+    if base.is_null() {
+        return Ok(());
+    }
+    if !allocated().remove(&(base as usize)) {
+        bail!(MPI_ERR_BASE, "{base:p} was not allocated by MPI_Alloc_mem, or is free already");
+    }
+    // SAFETY: came from `posix_memalign`, and nobody freed it before.
+    unsafe { libc::free(base) };
+    Ok(())
+}
+
+fn allocated() -> std::sync::MutexGuard<'static, BTreeSet<usize>> {
+    ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// ---- the ABI ----
+
+pub unsafe fn abi_get_version(_cx: &Cx, abi_major: *mut c_int, abi_minor: *mut c_int) -> Result<()> {
+    check_place(abi_minor, "abi_minor")?;
+    // SAFETY: null or may be written.
+    unsafe {
+        store(abi_major, MPI_ABI_VERSION, "abi_major")?;
+        store(abi_minor, MPI_ABI_SUBVERSION, "abi_minor")
+    }
+}
+
+pub unsafe fn abi_get_info(_cx: &Cx, info: *mut InfoHandle) -> Result<()> {
+    check_place(info, "info")?;
+    let mut facts = Info::new();
+    let sizes = [
+        ("mpi_aint_size", size_of::<Aint>()),
+        ("mpi_count_size", size_of::<Count>()),
+        ("mpi_offset_size", size_of::<Offset>()),
+    ];
+    for (key, size) in sizes {
+        facts.set(key.as_bytes(), size.to_string().as_bytes())?;
+    }
+    // SAFETY: checked.
+    unsafe { store(info, infos::add(facts)?, "info") }
+}
+
+/// What the program, or its Fortran library, told of the Fortran compiler: set once.
+static FORTRAN: Mutex<Fortran> = Mutex::new(Fortran { info: None, booleans: None });
+
+struct Fortran {
+    info: Option<Info>,
+    booleans: Option<Booleans>,
+}
+
+#[derive(Clone, Copy)]
+struct Booleans {
+    size: usize,
+    yes: [u8; LARGEST_LOGICAL],
+    no: [u8; LARGEST_LOGICAL],
+}
+
+const LARGEST_LOGICAL: usize = 16;
+
+fn fortran() -> std::sync::MutexGuard<'static, Fortran> {
+    FORTRAN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub unsafe fn abi_get_fortran_info(_cx: &Cx, info: *mut InfoHandle) -> Result<()> {
+    check_place(info, "info")?;
+    let known = fortran().info.clone();
+    let handle = match known {
+        Some(known) => infos::add(known)?,
+        None => MPI_INFO_NULL,
+    };
+    // SAFETY: checked.
+    unsafe { store(info, handle, "info") }
+}
+
+pub unsafe fn abi_set_fortran_info(_cx: &Cx, info: InfoHandle) -> Result<()> {
+    if info == MPI_INFO_NULL {
+        bail!(MPI_ERR_INFO, "the info object is MPI_INFO_NULL");
+    }
+    let given = infos::get(info)?;
+    check_fortran(&given)?;
+    let mut fortran = fortran();
+    if fortran.info.is_some() {
+        bail!(MPI_ERR_ABI, "the properties of the Fortran compiler have been set already");
+    }
+    fortran.info = Some(given);
+    Ok(())
+}
+
+/// The predefined datatypes have their sizes from the start; a compiler that disagrees cannot be served, and it is
+/// better to say so than to send wrong data.
+fn check_fortran(info: &Info) -> Result<()> {
+    let sizes = [
+        ("mpi_logical_size", MPI_LOGICAL),
+        ("mpi_integer_size", MPI_INTEGER),
+        ("mpi_real_size", MPI_REAL),
+        ("mpi_double_precision_size", MPI_DOUBLE_PRECISION),
+    ];
+    for (key, datatype) in sizes {
+        let Some(text) = info.text(key) else { continue };
+        let ours = oxmpi_datatype::dense_size(datatype.0).unwrap_or(0);
+        if text.parse() != Ok(ours) {
+            bail!(MPI_ERR_ABI, "{key} is \"{text}\", but this library was built for a compiler where it is {ours}");
+        }
+    }
+    for (key, value) in info.iter() {
+        if key.ends_with(b"_supported") && !matches!(value.trim_ascii(), b"true" | b"false") {
+            let (key, value) = (String::from_utf8_lossy(key), String::from_utf8_lossy(value));
+            bail!(MPI_ERR_INFO_VALUE, "{key} is \"{value}\"; it must be \"true\" or \"false\"");
+        }
+    }
+    Ok(())
+}
+
+pub unsafe fn abi_get_fortran_booleans(
+    _cx: &Cx,
+    logical_size: c_int,
+    logical_true: *mut c_void,
+    logical_false: *mut c_void,
+    is_set: *mut c_int,
+) -> Result<()> {
+    let size = logical_bytes(logical_size)?;
+    check_place(logical_true, "logical_true")?;
+    check_place(logical_false, "logical_false")?;
+    check_place(is_set, "is_set")?;
+    let known = fortran().booleans;
+    // SAFETY: checked; two LOGICALs of the size that the caller says.
+    unsafe {
+        if let Some(known) = known {
+            if known.size != size {
+                bail!(MPI_ERR_ARG, "logical_size is {logical_size}, but a LOGICAL of {} bytes was set", known.size);
+            }
+            logical_true.cast::<u8>().copy_from_nonoverlapping(known.yes.as_ptr(), size);
+            logical_false.cast::<u8>().copy_from_nonoverlapping(known.no.as_ptr(), size);
+        }
+        store(is_set, c_int::from(known.is_some()), "is_set")
+    }
+}
+
+pub unsafe fn abi_set_fortran_booleans(
+    _cx: &Cx,
+    logical_size: c_int,
+    logical_true: *mut c_void,
+    logical_false: *mut c_void,
+) -> Result<()> {
+    let size = logical_bytes(logical_size)?;
+    check_place(logical_true, "logical_true")?;
+    check_place(logical_false, "logical_false")?;
+    let mut given = Booleans { size, yes: [0; LARGEST_LOGICAL], no: [0; LARGEST_LOGICAL] };
+    // SAFETY: checked; two LOGICALs of the size that the caller says, which is at most that of the arrays.
+    unsafe {
+        given.yes.as_mut_ptr().copy_from_nonoverlapping(logical_true.cast(), size);
+        given.no.as_mut_ptr().copy_from_nonoverlapping(logical_false.cast(), size);
+    }
+    if given.yes == given.no {
+        bail!(MPI_ERR_ARG, "logical_true and logical_false are the same");
+    }
+    let mut fortran = fortran();
+    if fortran.booleans.is_some() {
+        bail!(MPI_ERR_ABI, "the values of Fortran's .TRUE. and .FALSE. have been set already");
+    }
+    fortran.booleans = Some(given);
+    Ok(())
+}
+
+fn logical_bytes(size: c_int) -> Result<usize> {
+    match size {
+        1 | 2 | 4 | 8 | 16 => Ok(size as usize),
+        _ => bail!(MPI_ERR_ARG, "logical_size is {size}; a LOGICAL has 1, 2, 4, 8 or 16 bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_forward_in_ticks() {
+        // SAFETY: no arguments.
+        let (first, second, tick) = unsafe { (wtime(), wtime(), wtick()) };
+        assert!(first > 0.0 && second >= first);
+        assert!(tick > 0.0 && tick < 1e-3);
+    }
+
+    #[test]
+    fn alignments() {
+        let with = |value: &str| {
+            let mut info = Info::new();
+            info.set(b"mpi_minimum_memory_alignment", value.as_bytes()).unwrap();
+            minimum_alignment(&info).map_err(|error| error.class())
+        };
+        assert_eq!(minimum_alignment(&Info::new()), Ok(64));
+        assert_eq!([with("1"), with("64"), with(" 4096 ")], [Ok(64), Ok(64), Ok(4096)]);
+        for wrong in ["", "0", "48", "-64", "many"] {
+            assert_eq!(with(wrong), Err(MPI_ERR_INFO_VALUE));
+        }
+    }
+
+    #[test]
+    fn a_fortran_compiler_must_agree_with_the_datatypes() {
+        let with = |key: &str, value: &str| {
+            let mut info = Info::new();
+            info.set(key.as_bytes(), value.as_bytes()).unwrap();
+            check_fortran(&info).map_err(|error| error.class())
+        };
+        assert_eq!(with("mpi_integer_size", "4"), Ok(()));
+        assert_eq!(with("mpi_double_precision_size", "8"), Ok(()));
+        assert_eq!(with("mpi_integer_size", "8"), Err(MPI_ERR_ABI));
+        assert_eq!(with("mpi_real16_supported", "true"), Ok(()));
+        assert_eq!(with("mpi_real16_supported", "yes"), Err(MPI_ERR_INFO_VALUE));
+    }
+}
