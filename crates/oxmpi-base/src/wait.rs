@@ -91,6 +91,12 @@ fn futex_wake(word: &AtomicU32) {
     }
 }
 
+/// Whether more ranks are awake than there are CPUs for them.
+#[inline]
+pub fn is_crowded(job: &JobHeader) -> bool {
+    job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32
+}
+
 /// What a waiting loop does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
@@ -128,8 +134,7 @@ impl Patience {
 
     #[cold]
     fn round(&mut self, job: &JobHeader) -> Step {
-        let cpus = job.cpus.load(Ordering::Relaxed) as i32;
-        let crowded = job.awake.load(Ordering::Relaxed) > cpus;
+        let crowded = is_crowded(job);
         if !crowded && self.looks / LOOKS_A_ROUND < ROUNDS_ALONE {
             return Step::Again;
         }

@@ -38,17 +38,18 @@ pub struct Cx {
 pub fn call(fun: Fun, on: On, body: impl FnOnce(&Cx) -> Result<()>) -> c_int {
     let cx = Cx { fun, on: Cell::new(on) };
     library::note_call(fun as u32 | IN_CALL);
-    let result = body(&cx);
-    library::note_call(fun as u32);
-    match result {
+    let code = match body(&cx) {
         Ok(()) => MPI_SUCCESS,
         Err(error) => raise(fun, cx.on.get(), &error),
-    }
+    };
+    library::note_call(fun as u32);
+    code
 }
 
 /// What a function that is not built yet answers.
 #[cold]
 pub fn unsupported(fun: Fun, on: On) -> c_int {
+    library::note_call(fun as u32 | IN_CALL);
     let text = "not built yet in this version of OxMPI (`oxmpi info --missing` lists what is not)";
     raise(fun, on, &Error::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
 }

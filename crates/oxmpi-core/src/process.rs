@@ -327,9 +327,7 @@ impl Process {
                     PoolId::Comm(comm) if comm == MPI_COMM_WORLD => world.buffer.as_mut(),
                     PoolId::Comm(comm) if comm == MPI_COMM_SELF => own.buffer.as_mut(),
                     PoolId::Comm(comm) => comms.get_mut(comm.0).and_then(|comm| comm.buffer.as_mut()),
-                    PoolId::Session(session) => {
-                        sessions.get_mut(session.0).and_then(|session| session.buffer.as_mut())
-                    }
+                    PoolId::Session(session) => sessions.get_mut(session.0).and_then(|session| session.buffer.as_mut()),
                 };
                 pool.is_none_or(|pool| pool.is_flushed(engine, mark))
             }),

@@ -25,7 +25,12 @@ pub enum Active {
     Recv(OpId),
     /// A send and a receive that complete together, as in `MPI_Isendrecv`; the status is the receive's. The memory
     /// keeps the bytes that a replacing exchange sends.
-    Exchange { send: Option<OpId>, recv: Option<OpId>, sent: Option<Outcome>, kept: Option<Box<[u8]>> },
+    Exchange {
+        send: Option<OpId>,
+        recv: Option<OpId>,
+        sent: Option<Outcome>,
+        kept: Option<Box<[u8]>>,
+    },
     /// Waits until the messages before a mark have left a buffer.
     Flush(PoolId, u64),
     /// Complete from the start.
@@ -43,10 +48,21 @@ pub enum PoolId {
 /// How to start a persistent operation.
 #[derive(Clone)]
 pub enum Start {
-    Send { mode: Mode, route: Route, buf: Buf },
+    Send {
+        mode: Mode,
+        route: Route,
+        buf: Buf,
+    },
     /// Through the buffer that is attached when it starts.
-    Buffered { comm: Comm, route: Route, buf: Buf },
-    Recv { pattern: Pattern, buf: Buf },
+    Buffered {
+        comm: Comm,
+        route: Route,
+        buf: Buf,
+    },
+    Recv {
+        pattern: Pattern,
+        buf: Buf,
+    },
     /// To or from `MPI_PROC_NULL`.
     Nothing(Status),
 }
@@ -104,9 +120,7 @@ impl Active {
     pub fn peek(&self, engine: &Engine) -> Status {
         match self {
             Active::Send(op) | Active::Recv(op) => engine.outcome(*op).map_or_else(Status::empty, |end| end.status),
-            Active::Exchange { recv: Some(op), .. } => {
-                engine.outcome(*op).map_or_else(Status::empty, |end| end.status)
-            }
+            Active::Exchange { recv: Some(op), .. } => engine.outcome(*op).map_or_else(Status::empty, |end| end.status),
             Active::Exchange { recv: None, .. } => Status::proc_null(),
             Active::Flush(..) => Status::empty(),
             Active::Done(outcome) => outcome.status,

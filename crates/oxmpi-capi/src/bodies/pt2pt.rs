@@ -204,8 +204,18 @@ pub unsafe fn ibsend(
     Ok(())
 }
 
-/// Looks at a ring before a receive is entered into the books: most messages are here by then.
-const QUICK_LOOKS: usize = 200;
+/// Looks at a ring before a receive is entered into the books: most messages are here by then. Few where somebody else
+/// may need this CPU or this lock in order to answer.
+#[inline]
+fn quick_looks(guard: &Guard) -> usize {
+    if guard.is_shared() {
+        1
+    } else if oxmpi_base::wait::is_crowded(guard.engine.shm().job()) {
+        4
+    } else {
+        200
+    }
+}
 
 pub unsafe fn recv(
     cx: &Cx,
@@ -226,9 +236,13 @@ pub unsafe fn recv(
     };
     if source >= 0 {
         let peer = guard.comm(comm)?.group.get(source as usize);
-        for _ in 0..if guard.is_shared() { 1 } else { QUICK_LOOKS } {
+        for _ in 0..guard.engine.pauses_before_reply(peer) {
+            std::hint::spin_loop();
+        }
+        for look in 0..quick_looks(&guard) {
             match guard.engine.recv_small(peer, &pattern, &buf) {
                 Small::Received(received) => {
+                    guard.engine.learn_reply(peer, look == 0);
                     // SAFETY: null or a status.
                     unsafe { store_status(status, &received) };
                     return Ok(());

@@ -41,15 +41,7 @@ fn chunk(length: u64) -> u64 {
 
 impl Engine {
     /// Begins to receive the bytes of an offer that was taken.
-    pub(super) fn start_copy(
-        &mut self,
-        op: OpId,
-        peer: usize,
-        ticket: TicketId,
-        send: u64,
-        address: u64,
-        bytes: u64,
-    ) {
+    pub(super) fn start_copy(&mut self, op: OpId, peer: usize, ticket: TicketId, send: u64, address: u64, bytes: u64) {
         let Some(recv) = self.ops.recv_mut(op) else { return };
         let length = bytes.min(recv.buf.len() as u64);
         if length == 0 {

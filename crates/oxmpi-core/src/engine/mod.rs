@@ -65,7 +65,20 @@ pub struct Engine {
     single_copy: bool,
     /// The longest message that is sent without asking its receiver.
     eager_limit: usize,
+    reply: Reply,
 }
+
+/// When a reply may be expected: right after a message has left, looking for the answer would only take the cache line
+/// away from the peer that is about to write it. How long to look away is learnt from whether answers were there then.
+#[derive(Default)]
+struct Reply {
+    /// The peer of the last small message, until something is received from it.
+    from: Option<usize>,
+    pauses: u8,
+}
+
+/// The most pauses before the first look for a reply; one is some ten nanoseconds.
+const MOST_PAUSES: u8 = 10;
 
 /// What is under way between this rank and one peer.
 #[derive(Default)]
@@ -110,6 +123,7 @@ impl Engine {
             streams: Vec::new(),
             single_copy,
             eager_limit,
+            reply: Reply::default(),
         }
     }
 
@@ -233,6 +247,22 @@ impl Engine {
         if press != lane.pressed {
             lane.pressed = press;
             self.shm.set_pressure(peer, press);
+        }
+    }
+
+    /// How many pauses to make before looking for a message from `peer`.
+    #[inline]
+    pub fn pauses_before_reply(&self, peer: usize) -> u8 {
+        if self.reply.from == Some(peer) { self.reply.pauses } else { 0 }
+    }
+
+    /// Whether a message from `peer` was there at the first look.
+    #[inline]
+    pub fn learn_reply(&mut self, peer: usize, there: bool) {
+        if self.reply.from == Some(peer) {
+            self.reply.from = None;
+            let pauses = self.reply.pauses;
+            self.reply.pauses = if there { pauses.saturating_sub(1) } else { (pauses + 1).min(MOST_PAUSES) };
         }
     }
 

@@ -23,8 +23,12 @@ impl Engine {
         }
         let from = self.shm.rank();
         if mode == Mode::Standard && bytes <= OWN_EAGER {
-            let message =
-                Message { from, bytes: bytes as u64, body: Body::Stored(oxmpi_transport::own::pack(&buf)), waits: None };
+            let message = Message {
+                from,
+                bytes: bytes as u64,
+                body: Body::Stored(oxmpi_transport::own::pack(&buf)),
+                waits: None,
+            };
             self.account_stored(from, message.weight(), 0);
             self.unexpected.push(envelope, message);
             return None;

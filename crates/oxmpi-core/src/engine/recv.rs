@@ -101,8 +101,8 @@ impl Engine {
         op
     }
 
-    /// A small message that is at the head of `peer`'s ring and is just the one wanted is received at once, without any
-    /// bookkeeping.
+    /// A message of one packet that is at the head of `peer`'s ring and is just the one wanted is received at once, without
+    /// any bookkeeping.
     #[inline]
     pub fn recv_small(&mut self, peer: usize, pattern: &Pattern, buf: &Buf) -> Small {
         if !self.posted.is_empty() || !self.unexpected.is_empty() {
@@ -115,10 +115,14 @@ impl Engine {
         let head = packet.head();
         let bytes = head.aux as usize;
         let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
-        if head.flags != 0 || bytes > INLINE_BYTES || bytes > buf.len() || !pattern.matches(&envelope) {
+        if head.flags != 0 || bytes > packet.room() || bytes > buf.len() || !pattern.matches(&envelope) {
             return Small::Other;
         }
-        packet.unpack_inline(bytes, buf);
+        if bytes <= INLINE_BYTES {
+            packet.unpack_inline(bytes, buf);
+        } else {
+            packet.unpack(0, bytes, buf, &mut Cursor::new());
+        }
         self.shm.pop(peer, packet);
         Small::Received(Status::new(head.source, head.tag, bytes as u64))
     }

@@ -69,10 +69,13 @@ impl SendOp {
     }
 }
 
-/// The first part of a longer message: enough to be worth the packet, little enough that the receiver starts soon.
-const FIRST_PART: usize = 4096 - 16;
+/// The first part of a longer message: enough to be worth the packet, little enough that the receiver starts soon. Parts
+/// but the last fill their cells, since a receiver takes what a packet has room for.
+const FIRST_PART: usize = INLINE_BYTES + 63 * 64;
 /// The parts after the first.
 const NEXT_PART: usize = 8192;
+/// Up to here a message is not worth splitting.
+const ONE_PART: usize = FIRST_PART + 2048;
 
 enum Pushed {
     All,
@@ -88,6 +91,7 @@ impl Engine {
         if buf.len() > INLINE_BYTES || peer == self.shm.rank() || !self.lanes[peer].queue.is_empty() {
             return false;
         }
+        self.reply.from = Some(peer);
         !self.shm.under_pressure(peer) && self.shm.send_inline(peer, &route.head(EAGER, 0, buf.len() as u32), buf)
     }
 
@@ -101,13 +105,16 @@ impl Engine {
         if !eager {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
         }
-        let mut send = SendOp::new(*route, buf, Phase::Eager);
-        if self.lanes[route.peer].queue.is_empty() {
-            if let Pushed::All = self.push_eager(&mut send) {
-                return None;
+        if !self.lanes[route.peer].queue.is_empty() {
+            return Some(self.send_queued(SendOp::new(*route, buf, Phase::Eager)));
+        }
+        let mut cursor = Cursor::new();
+        match self.push_eager(route, &buf, &mut cursor) {
+            Pushed::All => None,
+            Pushed::Part | Pushed::Nothing => {
+                Some(self.send_queued(SendOp { cursor, ..SendOp::new(*route, buf, Phase::Eager) }))
             }
         }
-        Some(self.send_queued(send))
     }
 
     /// A send whose bytes the engine owns, so that the caller need not wait for it.
@@ -139,7 +146,7 @@ impl Engine {
         let Op::Send(mut send) = self.ops.lift(op) else { unreachable!("a queued message is a send") };
         let (gone, done) = match send.phase {
             Phase::Eager => {
-                let all = matches!(self.push_eager(&mut send), Pushed::All);
+                let all = matches!(self.push_eager(&send.route, &send.buf, &mut send.cursor), Pushed::All);
                 (all, all)
             }
             _ => (self.push_offer(op, &mut send), false),
@@ -151,26 +158,21 @@ impl Engine {
         gone
     }
 
-    fn push_eager(&mut self, send: &mut SendOp) -> Pushed {
-        let (peer, len) = (send.route.peer, send.buf.len());
+    /// Puts as much of a message into the ring as there is room for.
+    fn push_eager(&mut self, route: &Route, buf: &Buf, cursor: &mut Cursor) -> Pushed {
+        let (peer, len) = (route.peer, buf.len());
         let mut pushed = Pushed::Nothing;
-        if send.cursor.position() == 0 {
-            let part = if len <= FIRST_PART + NEXT_PART / 4 { len } else { FIRST_PART }.min(self.shm.max_first());
-            let head = send.route.head(EAGER, 0, len as u32);
-            if !self.shm.send_first(peer, &head, &[], &send.buf, &mut send.cursor, part) {
+        if cursor.position() == 0 {
+            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.shm.max_first());
+            if !self.shm.send_first(peer, &route.head(EAGER, 0, len as u32), &[], buf, cursor, part) {
                 return pushed;
             }
             pushed = Pushed::Part;
         }
-        self.push_rest(send, pushed)
-    }
-
-    fn push_rest(&mut self, send: &mut SendOp, mut pushed: Pushed) -> Pushed {
-        let (peer, len) = (send.route.peer, send.buf.len());
         let most = NEXT_PART.min(self.shm.max_bulk());
-        while send.cursor.position() < len {
-            let part = most.min(len - send.cursor.position());
-            if !self.shm.send_bulk(peer, MORE, 0, &send.buf, &mut send.cursor, part) {
+        while cursor.position() < len {
+            let part = most.min(len - cursor.position());
+            if !self.shm.send_bulk(peer, MORE, 0, buf, cursor, part) {
                 return pushed;
             }
             pushed = Pushed::Part;
