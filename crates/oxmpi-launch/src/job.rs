@@ -79,7 +79,10 @@ struct Job<'a> {
     verdict: Option<Verdict>,
     /// Signals still to be sent.
     plan: VecDeque<(Instant, i32)>,
+    /// All ranks have ended, and those that they started are being seen off.
     clearing: bool,
+    /// A signal to end was sent; how somebody ends from then on says nothing about the program.
+    forced: bool,
     killed_at: Option<Instant>,
     time_limit: Option<Instant>,
     next_tick: Instant,
@@ -118,6 +121,7 @@ impl<'a> Job<'a> {
             verdict: None,
             plan: VecDeque::new(),
             clearing: false,
+            forced: false,
             killed_at: None,
             time_limit: settings.timeout.map(|limit| now + limit),
             next_tick: now + TICK,
@@ -270,7 +274,7 @@ impl<'a> Job<'a> {
     }
 
     fn fail(&mut self, rank: usize, pid: Pid, ending: Ending, core_dumped: bool, now: Instant) {
-        if self.verdict.is_some() || !self.plan.is_empty() {
+        if self.verdict.is_some() || self.forced {
             return;
         }
         let at = Where::of(self.started.segment.rank(rank));
@@ -327,6 +331,7 @@ impl<'a> Job<'a> {
             && at <= now
         {
             self.plan.pop_front();
+            self.forced = true;
             self.signal_ranks(signal);
             if self.clearing {
                 self.signal_strays(signal);
