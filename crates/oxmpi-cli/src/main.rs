@@ -1,1 +1,51 @@
-fn main() {}
+//! `oxmpi`: what this installation is (`info`), and whether this machine lets it work well (`doctor`). It starts no job
+//! and changes nothing.
+
+mod doctor;
+mod info;
+mod peers;
+
+use std::io::{self, Write};
+
+const HELP: &str = "\
+oxmpi tells about OxMPI, an implementation of the Message Passing Interface (MPI).
+
+Usage: oxmpi info             version, place, and how much of MPI is built, by chapter of the standard
+       oxmpi info --missing   the functions that are not built yet, one a line
+       oxmpi doctor           look at this machine and say in plain words what it means for MPI programs
+       oxmpi --version
+       oxmpi --help
+
+To compile a program, use mpicc or mpicxx; to run it, mpirun.
+";
+
+fn main() {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (text, status) = match words[..] {
+        ["info"] => (info::text(), 0),
+        ["info", "--missing"] => (info::missing(), 0),
+        ["doctor"] => doctor::examine(),
+        ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
+        ["--help" | "-h" | "help"] | ["info" | "doctor", "--help" | "-h"] => (HELP.into(), 0),
+        // Not for people: what `doctor` starts to try things out between processes.
+        [peers::HOST] => peers::host(),
+        [peers::VISITOR, pid, address] => peers::visitor(pid, address),
+        [] => {
+            eprint!("{HELP}");
+            std::process::exit(2);
+        }
+        [first, ..] => {
+            let what = match words.last() {
+                Some(last) if matches!(first, "info" | "doctor") => format!("`oxmpi {first}` does not take `{last}`"),
+                _ => format!("there is no command `{first}`; the commands are info and doctor"),
+            };
+            eprintln!("oxmpi: {what} (oxmpi --help tells more)");
+            std::process::exit(2);
+        }
+    };
+    // Somebody may have closed our output already; that is no reason to panic.
+    let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+    std::process::exit(if written.is_ok() { status } else { 1 });
+}

@@ -1,0 +1,290 @@
+//! Looks at the machine as MPI programs will meet it, and says what each finding means to somebody who runs one.
+
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+
+use oxmpi_base::cpus::{self, CpuSet};
+use oxmpi_base::lifeline::{self, Victim};
+use oxmpi_base::segment::Segment;
+use oxmpi_base::wait::{self, Barrier};
+
+use crate::{info, peers};
+
+enum Finding {
+    Good(String),
+    /// Programs run, but less well than they could.
+    Slower(String),
+    /// Programs will fail.
+    Broken(String),
+}
+
+use Finding::{Broken, Good, Slower};
+
+/// The report, and 1 when something would keep programs from running.
+pub fn examine() -> (String, i32) {
+    type Check = fn() -> Finding;
+    let checks: [(&str, Check); 9] = [
+        ("CPUs", processors),
+        ("CPU quota", quota),
+        ("Shared memory", shared_memory),
+        ("Single copy", single_copy),
+        ("Waking", waking),
+        ("Clean-up", clean_up),
+        ("Open files", open_files),
+        ("Memory limits", memory),
+        ("Installation", installation),
+    ];
+    let mut out = String::new();
+    let (mut slower, mut broken) = (0, 0);
+    for (name, check) in checks {
+        let (mark, text) = match check() {
+            Good(text) => ("good  ", text),
+            Slower(text) => {
+                slower += 1;
+                ("slower", text)
+            }
+            Broken(text) => {
+                broken += 1;
+                ("BROKEN", text)
+            }
+        };
+        out += &format!("{mark}  {name}: {}\n", wrap(&text));
+    }
+    out += &match (broken, slower) {
+        (0, 0) => "\nNothing here keeps MPI programs from running well.\n".into(),
+        (0, n) => format!("\nMPI programs run here. {n} of these findings make them slower than they could be.\n"),
+        (n, _) => format!("\n{n} of these findings will make MPI programs fail.\n"),
+    };
+    (out, i32::from(broken > 0))
+}
+
+fn processors() -> Finding {
+    let all = std::fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|list| CpuSet::parse(&list));
+    match CpuSet::affinity() {
+        Ok(mine) => {
+            let n = mine.len();
+            let machine = match all {
+                Some(all) if all.len() > n => {
+                    format!(" of the machine's {}; a job or container keeps us to them", all.len())
+                }
+                _ => String::new(),
+            };
+            Good(format!(
+                "{n} may be used ({mine}){machine}. Up to {} ranks run without taking turns; more may be started.",
+                cpus::available()
+            ))
+        }
+        Err(error) => {
+            Slower(format!("the system does not say which may be used ({error}), so ranks are not bound to any."))
+        }
+    }
+}
+
+fn quota() -> Finding {
+    match cpus::quota() {
+        None => Good("none is set.".into()),
+        Some(cpus) if cpus >= CpuSet::affinity().map_or(1, |set| set.len()) as f64 => {
+            Good(format!("the cgroup allows {cpus:.1} CPUs, which is no restriction."))
+        }
+        Some(cpus) => Slower(format!(
+            "the cgroup allows {cpus:.1} CPUs, fewer than may be used at a time. More ranks than that take turns, and the \
+             system halts all of them now and then."
+        )),
+    }
+}
+
+fn shared_memory() -> Finding {
+    match Segment::create(64, 1) {
+        Ok(_) => {
+            Good("memory for ranks to share can be made (memfd); /dev/shm is not needed, whatever its size.".into())
+        }
+        Err(error) => Broken(format!(
+            "no memory for ranks to share can be made (memfd_create: {error}); mpirun cannot start a job. A sandbox or \
+             seccomp profile that forbids memfd_create must allow it."
+        )),
+    }
+}
+
+fn single_copy() -> Finding {
+    match peers::try_single_copy() {
+        Ok(()) => Good("one rank can read another's memory; large messages are copied once.".into()),
+        Err(error) => {
+            let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+            let cure = match scope.trim() {
+                "2" | "3" => format!("kernel.yama.ptrace_scope is {}; 0 or 1 would allow it", scope.trim()),
+                _ => {
+                    "in a container, the capability SYS_PTRACE or a seccomp profile that allows process_vm_readv helps"
+                        .into()
+                }
+            };
+            Slower(format!(
+                "one rank cannot read another's memory (process_vm_readv: {error}); large messages are copied twice, \
+                 through shared memory. {cure}."
+            ))
+        }
+    }
+}
+
+fn waking() -> Finding {
+    match wait::register() {
+        Barrier::Asymmetric => Good("a waiting rank can sleep at no cost to those who send to it (membarrier).".into()),
+        Barrier::Symmetric => Slower(
+            "the kernel has no membarrier for us, so every small message costs some nanoseconds more to send.".into(),
+        ),
+    }
+}
+
+/// Tries the lifeline on a process that would sleep for an hour.
+fn clean_up() -> Finding {
+    let tried = || -> std::io::Result<bool> {
+        let (near, far) = lifeline::create()?;
+        let fd = near.as_fd().as_raw_fd();
+        let mut command = Command::new("sleep");
+        command.arg("3600").stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
+        // SAFETY: `arm` is made to run between fork and exec, and `near` outlives the call.
+        unsafe {
+            command.pre_exec(move || {
+                let armed = lifeline::arm(BorrowedFd::borrow_raw(fd), Victim::ProcessGroup)?;
+                libc::fcntl(armed.as_raw_fd(), libc::F_SETFD, 0);
+                std::mem::forget(armed);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn()?;
+        drop(far);
+        for _ in 0..100 {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status.signal() == Some(libc::SIGKILL));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        child.kill()?;
+        child.wait()?;
+        Ok(false)
+    };
+    match tried() {
+        Ok(true) => Good("ranks end with mpirun, also when that is killed.".into()),
+        Ok(false) => Slower("when mpirun is killed (kill -9), processes that ranks started may stay behind.".into()),
+        Err(error) => Slower(format!(
+            "when mpirun is killed (kill -9), processes that ranks started may stay behind: {error} (is /proc mounted?)"
+        )),
+    }
+}
+
+fn open_files() -> Finding {
+    let (soft, hard) = limit(libc::RLIMIT_NOFILE);
+    let ranks = hard.saturating_sub(256) / 4;
+    let text = format!("{} may be open, {} at most; mpirun needs some for each rank", number(soft), number(hard));
+    match ranks {
+        0..64 => Slower(format!("{text}, so about {ranks} ranks can be started (`ulimit -n` sets it).")),
+        _ => Good(format!("{text}.")),
+    }
+}
+
+fn memory() -> Finding {
+    let mut tight = Vec::new();
+    let (space, _) = limit(libc::RLIMIT_AS);
+    if space < 64 << 30 {
+        tight.push(format!(
+            "address space is limited to {} (`ulimit -v`), and the memory that ranks share needs room there even where \
+             it is never used",
+            bytes(space)
+        ));
+    }
+    let (file, _) = limit(libc::RLIMIT_FSIZE);
+    if file < 64 << 30 {
+        tight.push(format!("files are limited to {} (`ulimit -f`), which counts for shared memory too", bytes(file)));
+    }
+    let (processes, _) = limit(libc::RLIMIT_NPROC);
+    if processes < 256 {
+        tight.push(format!("only {} processes may run (`ulimit -u`)", number(processes)));
+    }
+    if tight.is_empty() {
+        Good("none that matter.".into())
+    } else {
+        Slower(format!("{}. Large jobs may not start.", tight.join("; ")))
+    }
+}
+
+fn installation() -> Finding {
+    let Some(prefix) = info::prefix() else { return Slower("its place is unknown (is /proc mounted?).".into()) };
+    let parts = ["bin/mpirun", "bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"];
+    let missing: Vec<&str> = parts.into_iter().filter(|part| !prefix.join(part).exists()).collect();
+    if !missing.is_empty() {
+        return Broken(format!("{} is not complete: {} is missing.", prefix.display(), missing.join(", ")));
+    }
+    let first = std::env::var_os("PATH")
+        .and_then(|path| std::env::split_paths(&path).map(|dir| dir.join("mpirun")).find(|file| file.is_file()));
+    let same = |a: &std::path::Path, b: &std::path::Path| a.canonicalize().ok() == b.canonicalize().ok();
+    match first {
+        Some(first) if same(&first, &prefix.join("bin/mpirun")) => Good(format!("{} is complete.", prefix.display())),
+        Some(first) => Slower(format!(
+            "{} is complete, but `mpirun` means {}, which may belong to another MPI; put {}/bin first in PATH.",
+            prefix.display(),
+            first.display(),
+            prefix.display()
+        )),
+        None => {
+            Good(format!("{0} is complete; `export PATH={0}/bin:$PATH` makes its commands known.", prefix.display()))
+        }
+    }
+}
+
+fn limit(which: libc::__rlimit_resource_t) -> (u64, u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid during the call; where that fails, no limit is known.
+    match unsafe { libc::getrlimit(which, &mut limit) } {
+        0 => (limit.rlim_cur, limit.rlim_max),
+        _ => (u64::MAX, u64::MAX),
+    }
+}
+
+fn number(n: u64) -> String {
+    if n == u64::MAX { "any number".into() } else { n.to_string() }
+}
+
+fn bytes(n: u64) -> String {
+    match n {
+        u64::MAX => "nothing".into(),
+        n if n >= 1 << 30 => format!("{:.1} GiB", n as f64 / (1u64 << 30) as f64),
+        n => format!("{:.1} MiB", n as f64 / (1u64 << 20) as f64),
+    }
+}
+
+/// Broken into lines for a terminal, the later ones indented.
+fn wrap(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 24;
+    for word in text.split_whitespace() {
+        if column + 1 + word.chars().count() > 100 {
+            out += "\n        ";
+            column = 8;
+        } else if !out.is_empty() {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += word.chars().count();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_findings_are_wrapped() {
+        let wrapped = wrap(&"word ".repeat(60));
+        assert!(wrapped.lines().count() > 2 && wrapped.lines().all(|line| line.len() <= 100));
+        assert_eq!(wrapped.split_whitespace().count(), 60);
+    }
+
+    #[test]
+    fn this_machine_can_share_memory_and_clean_up() {
+        assert!(matches!(shared_memory(), Good(_)));
+        assert!(matches!(clean_up(), Good(_)));
+    }
+}

@@ -1,0 +1,102 @@
+//! What is installed, where, and how much of the standard is built.
+
+use std::path::PathBuf;
+
+use oxmpi_abi::functions::{ALL, Fun};
+
+/// The chapters of MPI-5.0 that describe functions.
+const CHAPTERS: [(u8, &str); 17] = [
+    (4, "Point-to-point communication"),
+    (5, "Partitioned communication"),
+    (6, "Datatypes"),
+    (7, "Collective communication"),
+    (8, "Groups, communicators, caching"),
+    (9, "Virtual topologies"),
+    (10, "Environmental management"),
+    (11, "Info objects"),
+    (12, "Process initialisation and management"),
+    (13, "One-sided communication"),
+    (14, "External interfaces"),
+    (15, "Files"),
+    (16, "Tool support"),
+    (17, "Deprecated functions"),
+    (18, "Removed functions"),
+    (20, "Language bindings"),
+    (21, "Application binary interface"),
+];
+
+pub fn text() -> String {
+    let mut out =
+        format!("OxMPI {}, the Message Passing Interface MPI-5.0 with its standard ABI\n", env!("CARGO_PKG_VERSION"));
+    match prefix() {
+        Some(prefix) => {
+            out += &format!("Installed in {}\n", prefix.display());
+            for part in ["bin/mpirun", "bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"] {
+                if !prefix.join(part).exists() {
+                    out += &format!("  {part} is missing there\n");
+                }
+            }
+        }
+        None => out += "The place of the installation is unknown (is /proc mounted?)\n",
+    }
+    out += "\nFunctions of MPI that are built, by chapter of the standard:\n";
+    let mut all = Count::default();
+    for (chapter, title) in CHAPTERS {
+        let count = Count::of(ALL.iter().filter(|fun| fun.is_standard() && fun.chapter() == chapter));
+        if count.total > 0 {
+            out += &format!("  {chapter:>2}  {title:<40} {:>4} of {:>3}\n", count.built, count.total);
+            all = Count { built: all.built + count.built, total: all.total + count.total };
+        }
+    }
+    out += &format!("      {:<40} {:>4} of {:>3}\n", "All", all.built, all.total);
+    let extra = Count::of(ALL.iter().filter(|fun| !fun.is_standard()));
+    out += &format!("      {:<40} {:>4} of {:>3}\n", "Beside the ABI, for older programs", extra.built, extra.total);
+    out += "\nA function that is not built yet answers MPI_ERR_UNSUPPORTED_OPERATION; `oxmpi info --missing` lists them.\n";
+    out
+}
+
+pub fn missing() -> String {
+    let mut names: Vec<&str> = ALL.iter().filter(|fun| !fun.is_built()).map(|fun| fun.name()).collect();
+    names.sort_unstable();
+    names.iter().map(|name| format!("{name}\n")).collect()
+}
+
+/// The folder above the `bin` that this program is in.
+pub fn prefix() -> Option<PathBuf> {
+    Some(std::env::current_exe().ok()?.parent()?.parent()?.to_path_buf())
+}
+
+#[derive(Default)]
+struct Count {
+    built: usize,
+    total: usize,
+}
+
+impl Count {
+    fn of<'a>(funs: impl Iterator<Item = &'a Fun>) -> Count {
+        funs.fold(Count::default(), |count, fun| Count {
+            built: count.built + usize::from(fun.is_built()),
+            total: count.total + 1,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chapter_with_functions_is_told() {
+        for fun in ALL {
+            assert!(CHAPTERS.iter().any(|&(chapter, _)| chapter == fun.chapter()), "{}: {}", fun.name(), fun.chapter());
+        }
+        assert!(text().contains("of 664"));
+    }
+
+    #[test]
+    fn missing_are_those_that_are_not_built() {
+        let missing = missing();
+        assert_eq!(missing.lines().count(), ALL.iter().filter(|fun| !fun.is_built()).count());
+        assert!(missing.lines().all(|line| line.starts_with("MPI")));
+    }
+}
