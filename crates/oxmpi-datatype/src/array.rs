@@ -6,12 +6,13 @@ use std::sync::Arc;
 use oxmpi_abi::{Result, bail};
 
 use crate::construct::{bounded, moved, vector};
-use crate::consts::{
-    DISTRIBUTE_BLOCK, DISTRIBUTE_CYCLIC, DISTRIBUTE_DFLT_DARG, DISTRIBUTE_NONE, ERR_ARG, ORDER_C, ORDER_FORTRAN,
-};
 use crate::contents::{DarrayArgs, Origin, SubarrayArgs};
 use crate::datatype::{Datatype, Wide};
 use crate::facts::{add, mul};
+use oxmpi_abi::constants::{
+    MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_NONE, MPI_ERR_ARG,
+    MPI_ORDER_C, MPI_ORDER_FORTRAN,
+};
 
 impl Datatype {
     /// Part of an array of any number of dimensions; the three lists have one entry for each.
@@ -23,18 +24,18 @@ impl Datatype {
         old: &Arc<Datatype>,
     ) -> Result<Arc<Datatype>> {
         if sizes.is_empty() {
-            bail!(ERR_ARG, "ndims is 0; an array has at least one dimension");
+            bail!(MPI_ERR_ARG, "ndims is 0; an array has at least one dimension");
         }
         for (i, ((&size, &sub), &start)) in sizes.iter().zip(&subsizes).zip(&starts).enumerate() {
             if size < 1 {
-                bail!(ERR_ARG, "array_of_sizes[{i}] is {size}; it must be positive");
+                bail!(MPI_ERR_ARG, "array_of_sizes[{i}] is {size}; it must be positive");
             }
             if sub < 1 || sub > size {
-                bail!(ERR_ARG, "array_of_subsizes[{i}] is {sub}; it must be between 1 and the size {size}");
+                bail!(MPI_ERR_ARG, "array_of_subsizes[{i}] is {sub}; it must be between 1 and the size {size}");
             }
             if start < 0 || start > size - sub {
                 bail!(
-                    ERR_ARG,
+                    MPI_ERR_ARG,
                     "array_of_starts[{i}] is {start}; with {sub} of {size} elements it must be between 0 and {}",
                     size - sub
                 );
@@ -75,7 +76,7 @@ impl Datatype {
         let mut part = old.clone();
         for i in fastest_first(order, gsizes.len())? {
             let block = block_size(i, gsizes[i], distribs[i], dargs[i], psizes[i])?;
-            let parts = if distribs[i] == DISTRIBUTE_NONE { (1, 0) } else { (i64::from(psizes[i]), coords[i]) };
+            let parts = if distribs[i] == MPI_DISTRIBUTE_NONE { (1, 0) } else { (i64::from(psizes[i]), coords[i]) };
             part = cyclic(block, gsizes[i], parts.1, parts.0, &part)?;
         }
         let (lb, ub) = (part.lb(), part.ub());
@@ -86,23 +87,23 @@ impl Datatype {
 
 fn check_grid(size: i32, rank: i32, gsizes: &[i64], psizes: &[i32]) -> Result<()> {
     if size < 1 {
-        bail!(ERR_ARG, "size is {size}; a group has at least one process");
+        bail!(MPI_ERR_ARG, "size is {size}; a group has at least one process");
     }
     if rank < 0 || rank >= size {
-        bail!(ERR_ARG, "rank is {rank}; in a group of {size} it must be between 0 and {}", size - 1);
+        bail!(MPI_ERR_ARG, "rank is {rank}; in a group of {size} it must be between 0 and {}", size - 1);
     }
     if gsizes.is_empty() {
-        bail!(ERR_ARG, "ndims is 0; an array has at least one dimension");
+        bail!(MPI_ERR_ARG, "ndims is 0; an array has at least one dimension");
     }
     if let Some(i) = gsizes.iter().position(|g| *g < 1) {
-        bail!(ERR_ARG, "array_of_gsizes[{i}] is {}; it must be positive", gsizes[i]);
+        bail!(MPI_ERR_ARG, "array_of_gsizes[{i}] is {}; it must be positive", gsizes[i]);
     }
     if let Some(i) = psizes.iter().position(|p| *p < 1) {
-        bail!(ERR_ARG, "array_of_psizes[{i}] is {}; it must be positive", psizes[i]);
+        bail!(MPI_ERR_ARG, "array_of_psizes[{i}] is {}; it must be positive", psizes[i]);
     }
     let grid = psizes.iter().try_fold(1i32, |product, p| product.checked_mul(*p));
     if grid != Some(size) {
-        bail!(ERR_ARG, "the product of array_of_psizes {psizes:?} is not the size of the group, {size}");
+        bail!(MPI_ERR_ARG, "the product of array_of_psizes {psizes:?} is not the size of the group, {size}");
     }
     Ok(())
 }
@@ -117,23 +118,28 @@ fn coordinates(rank: i32, psizes: &[i32]) -> Vec<i64> {
 
 /// Every distribution is a cyclic one of blocks of some size.
 fn block_size(i: usize, gsize: i64, distrib: i32, darg: i32, psize: i32) -> Result<i64> {
-    let default = darg == DISTRIBUTE_DFLT_DARG;
+    let default = darg == MPI_DISTRIBUTE_DFLT_DARG;
     let psize = i64::from(psize);
     match distrib {
-        DISTRIBUTE_NONE if psize != 1 => {
-            bail!(ERR_ARG, "array_of_psizes[{i}] is {psize}; a dimension that is not distributed needs 1")
+        MPI_DISTRIBUTE_NONE if psize != 1 => {
+            bail!(MPI_ERR_ARG, "array_of_psizes[{i}] is {psize}; a dimension that is not distributed needs 1")
         }
-        DISTRIBUTE_NONE => Ok(gsize),
-        DISTRIBUTE_BLOCK | DISTRIBUTE_CYCLIC if !default && darg < 1 => {
-            bail!(ERR_ARG, "array_of_dargs[{i}] is {darg}; it must be positive or MPI_DISTRIBUTE_DFLT_DARG")
+        MPI_DISTRIBUTE_NONE => Ok(gsize),
+        MPI_DISTRIBUTE_BLOCK | MPI_DISTRIBUTE_CYCLIC if !default && darg < 1 => {
+            bail!(MPI_ERR_ARG, "array_of_dargs[{i}] is {darg}; it must be positive or MPI_DISTRIBUTE_DFLT_DARG")
         }
-        DISTRIBUTE_BLOCK if default => Ok(ceil(gsize, psize)),
-        DISTRIBUTE_BLOCK if i64::from(darg) * psize < gsize => {
-            bail!(ERR_ARG, "array_of_dargs[{i}] is {darg}: {psize} blocks of that size do not cover {gsize} elements")
+        MPI_DISTRIBUTE_BLOCK if default => Ok(ceil(gsize, psize)),
+        MPI_DISTRIBUTE_BLOCK if i64::from(darg) * psize < gsize => {
+            bail!(
+                MPI_ERR_ARG,
+                "array_of_dargs[{i}] is {darg}: {psize} blocks of that size do not cover {gsize} elements"
+            )
         }
-        DISTRIBUTE_CYCLIC if default => Ok(1),
-        DISTRIBUTE_BLOCK | DISTRIBUTE_CYCLIC => Ok(darg.into()),
-        _ => bail!(ERR_ARG, "array_of_distribs[{i}] is {distrib}; it must be MPI_DISTRIBUTE_BLOCK, _CYCLIC or _NONE"),
+        MPI_DISTRIBUTE_CYCLIC if default => Ok(1),
+        MPI_DISTRIBUTE_BLOCK | MPI_DISTRIBUTE_CYCLIC => Ok(darg.into()),
+        _ => {
+            bail!(MPI_ERR_ARG, "array_of_distribs[{i}] is {distrib}; it must be MPI_DISTRIBUTE_BLOCK, _CYCLIC or _NONE")
+        }
     }
 }
 
@@ -173,8 +179,8 @@ fn ceil(a: i64, b: i64) -> i64 {
 /// The dimensions, the one whose elements are neighbours first.
 fn fastest_first(order: i32, ndims: usize) -> Result<Box<dyn Iterator<Item = usize>>> {
     match order {
-        ORDER_FORTRAN => Ok(Box::new(0..ndims)),
-        ORDER_C => Ok(Box::new((0..ndims).rev())),
-        _ => bail!(ERR_ARG, "order is {order}; it must be MPI_ORDER_C or MPI_ORDER_FORTRAN"),
+        MPI_ORDER_FORTRAN => Ok(Box::new(0..ndims)),
+        MPI_ORDER_C => Ok(Box::new((0..ndims).rev())),
+        _ => bail!(MPI_ERR_ARG, "order is {order}; it must be MPI_ORDER_C or MPI_ORDER_FORTRAN"),
     }
 }

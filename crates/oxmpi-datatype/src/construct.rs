@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use oxmpi_abi::{Result, bail};
 
-use crate::consts::{ERR_ARG, ERR_COUNT};
 use crate::contents::Origin;
 use crate::datatype::{Datatype, Lens, Shape, Wide};
 use crate::facts::{Facts, Map, add, mul};
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_COUNT};
 
 impl Datatype {
     pub fn contiguous(count: i64, old: &Arc<Datatype>) -> Result<Arc<Datatype>> {
@@ -136,21 +136,21 @@ pub(crate) fn moved(child: Arc<Datatype>, by: Wide) -> Result<Arc<Datatype>> {
 
 fn not_negative(name: &str, count: i64) -> Result<()> {
     if count < 0 {
-        bail!(ERR_COUNT, "{name} is {count}; it must not be negative");
+        bail!(MPI_ERR_COUNT, "{name} is {count}; it must not be negative");
     }
     Ok(())
 }
 
 fn not_negative_arg(name: &str, value: i64) -> Result<()> {
     if value < 0 {
-        bail!(ERR_ARG, "{name} is {value}; it must not be negative");
+        bail!(MPI_ERR_ARG, "{name} is {value}; it must not be negative");
     }
     Ok(())
 }
 
 fn not_negative_each(name: &str, values: &[i64]) -> Result<()> {
     match values.iter().position(|v| *v < 0) {
-        Some(i) => bail!(ERR_ARG, "{name}[{i}] is {}; it must not be negative", values[i]),
+        Some(i) => bail!(MPI_ERR_ARG, "{name}[{i}] is {}; it must not be negative", values[i]),
         None => Ok(()),
     }
 }

@@ -11,12 +11,12 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use oxmpi_abi::{Result, bail};
 
-use crate::consts::ERR_TYPE;
 use crate::contents::Origin;
 use crate::facts::Facts;
 use crate::layout::Layout;
 use crate::lower;
 use crate::named::{LB, NAMED, NULL, Named, UB};
+use oxmpi_abi::constants::MPI_ERR_TYPE;
 
 /// Bytes, as displacement or length, of a type that need not fit into an address space.
 pub type Wide = i128;
@@ -142,6 +142,15 @@ impl Datatype {
         }
     }
 
+    /// The handle of a predefined type that has one in the ABI, or of a marker.
+    pub fn predefined_handle(&self) -> Option<usize> {
+        match self.shape {
+            Shape::LowerMarker => Some(LB),
+            Shape::UpperMarker => Some(UB),
+            _ => self.named().map(|named| named.handle.into()),
+        }
+    }
+
     /// Predefined, with or without a name: needs no commit and cannot be freed.
     pub fn is_predefined(&self) -> bool {
         matches!(
@@ -168,7 +177,7 @@ impl Datatype {
         let fits = |w: Wide| isize::try_from(w).is_ok();
         if ![f.size, f.lb, f.ub, f.extent(), f.true_lb, f.true_ub, f.true_ub - f.true_lb].into_iter().all(fits) {
             bail!(
-                ERR_TYPE,
+                MPI_ERR_TYPE,
                 "the type cannot be committed: its {} bytes of data between {} and {} do not fit into an address space",
                 f.size,
                 f.true_lb,

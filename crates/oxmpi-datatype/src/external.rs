@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use oxmpi_abi::{Result, bail};
 
-use crate::consts::ERR_TRUNCATE;
 use crate::datatype::{Datatype, Wide};
 use crate::named::{Named, Scalar};
+use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 
 impl Datatype {
     /// Bytes of one element in `external32`.
@@ -65,7 +65,7 @@ fn room_for(count: u64, ty: &Datatype, room: usize, needs: &str, has: &str) -> R
     let need = ty.external_size().checked_mul(count.into());
     match need.and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= room) {
         Some(need) => Ok(need),
-        None => bail!(ERR_TRUNCATE, "{needs} {} bytes in external32; {has} {room} left", need.unwrap_or(Wide::MAX)),
+        None => bail!(MPI_ERR_TRUNCATE, "{needs} {} bytes in external32; {has} {room} left", need.unwrap_or(Wide::MAX)),
     }
 }
 
@@ -288,6 +288,6 @@ mod tests {
         let mut out = [0u8; 7];
         // SAFETY: one double in, and the room is said truly.
         let err = unsafe { pack_external([0u8; 8].as_ptr(), 1, of("MPI_DOUBLE"), out.as_mut_ptr(), 7) }.unwrap_err();
-        assert_eq!(err.class(), ERR_TRUNCATE);
+        assert_eq!(err.class(), MPI_ERR_TRUNCATE);
     }
 }

@@ -3,9 +3,9 @@
 
 use oxmpi_abi::{Error, Result};
 
-use crate::consts::ERR_COUNT;
 use crate::datatype::Wide;
 use crate::named::Named;
+use oxmpi_abi::constants::MPI_ERR_COUNT;
 
 /// The facts about a finished type.
 #[derive(Clone, Copy, Debug)]
@@ -243,5 +243,5 @@ pub(crate) fn mul(a: Wide, b: Wide) -> Result<Wide> {
 
 #[cold]
 fn too_large() -> Error {
-    Error::new(ERR_COUNT, "the type would span more than 2^125 bytes")
+    Error::new(MPI_ERR_COUNT, "the type would span more than 2^125 bytes")
 }

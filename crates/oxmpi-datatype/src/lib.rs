@@ -7,7 +7,6 @@
 mod array;
 mod buf;
 mod construct;
-mod consts;
 mod contents;
 mod datatype;
 mod elements;

@@ -7,15 +7,15 @@
 
 use oxmpi_abi::{Result, bail};
 
-use crate::consts::ERR_TYPE;
+use oxmpi_abi::constants::{MPI_DATATYPE_NULL, MPI_ERR_TYPE, MPI_LB, MPI_UB};
 
 /// The handle of `MPI_DATATYPE_NULL`; the predefined datatypes are the 255 values after it.
-pub const NULL: usize = 0x200;
+pub const NULL: usize = MPI_DATATYPE_NULL.0;
 
-/// `MPI_LB` and `MPI_UB`, the markers that MPI removed after MPI-2: values of our own, in the range that the ABI
-/// reserves for predefined datatypes and does not use. They are valid only among the types of a struct.
-pub const LB: usize = 0x2f0;
-pub const UB: usize = 0x2f1;
+/// `MPI_LB` and `MPI_UB`, the markers that MPI removed after MPI-2: values of our own, outside those of the ABI. They are
+/// valid only among the types of a struct.
+pub const LB: usize = MPI_LB.0;
+pub const UB: usize = MPI_UB.0;
 
 /// The machine representation of one element: what a reduction or a conversion computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -268,18 +268,20 @@ pub fn named(handle: usize) -> Option<&'static Named> {
 
 /// What `MPI_Type_match_size` finds: the size-specific type of a class.
 pub fn match_size(class: i32, size: i32) -> Result<&'static Named> {
-    use crate::consts::{ERR_ARG, TYPECLASS_COMPLEX, TYPECLASS_INTEGER, TYPECLASS_LOGICAL, TYPECLASS_REAL};
+    use oxmpi_abi::constants::{
+        MPI_ERR_ARG, MPI_TYPECLASS_COMPLEX, MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPIX_TYPECLASS_LOGICAL,
+    };
     let (word, prefix) = match class {
-        TYPECLASS_REAL => ("real", "MPI_REAL"),
-        TYPECLASS_INTEGER => ("integer", "MPI_INTEGER"),
-        TYPECLASS_COMPLEX => ("complex", "MPI_COMPLEX"),
-        TYPECLASS_LOGICAL => ("logical", "MPI_LOGICAL"),
-        _ => bail!(ERR_ARG, "typeclass {class} is not one of MPI_TYPECLASS_REAL, _INTEGER and _COMPLEX"),
+        MPI_TYPECLASS_REAL => ("real", "MPI_REAL"),
+        MPI_TYPECLASS_INTEGER => ("integer", "MPI_INTEGER"),
+        MPI_TYPECLASS_COMPLEX => ("complex", "MPI_COMPLEX"),
+        MPIX_TYPECLASS_LOGICAL => ("logical", "MPI_LOGICAL"),
+        _ => bail!(MPI_ERR_ARG, "typeclass {class} is not one of MPI_TYPECLASS_REAL, _INTEGER and _COMPLEX"),
     };
     let name = format!("{prefix}{size}");
     match NAMED.iter().find(|n| n.name == name) {
         Some(found) => Ok(found),
-        None => bail!(ERR_ARG, "there is no {word} type of {size} bytes"),
+        None => bail!(MPI_ERR_ARG, "there is no {word} type of {size} bytes"),
     }
 }
 
@@ -290,7 +292,7 @@ pub fn bad_handle(handle: usize) -> oxmpi_abi::Error {
         LB | UB => "MPI_LB and MPI_UB are markers: they may stand only among the types of a struct".to_owned(),
         _ => format!("{handle:#x} is not a datatype"),
     };
-    oxmpi_abi::Error::new(ERR_TYPE, text)
+    oxmpi_abi::Error::new(MPI_ERR_TYPE, text)
 }
 
 #[cfg(test)]
@@ -311,6 +313,20 @@ mod tests {
         assert_eq!(shape("MPI_C_LONG_DOUBLE_COMPLEX"), (32, 32));
         assert_eq!(shape("MPI_LONG"), (size_of::<libc::c_long>(), size_of::<libc::c_long>()));
         assert_eq!(shape("MPI_WCHAR").0, size_of::<libc::wchar_t>());
+    }
+
+    #[test]
+    fn the_table_has_every_type_of_the_abi() {
+        use oxmpi_abi::constants::DATATYPE_NAMES;
+        for (handle, name) in DATATYPE_NAMES {
+            match handle.0 {
+                NULL | LB | UB => assert!(named(handle.0).is_none()),
+                raw => assert!(named(raw).is_some(), "{name}"),
+            }
+        }
+        for entry in NAMED {
+            assert!(DATATYPE_NAMES.iter().any(|(h, name)| h.0 == entry.handle as usize && *name == entry.name));
+        }
     }
 
     #[test]

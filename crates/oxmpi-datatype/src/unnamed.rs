@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use oxmpi_abi::{Result, bail};
 
-use crate::consts::{ERR_ARG, UNDEFINED};
 use crate::contents::Origin;
 use crate::datatype::{Datatype, basic, predefined};
 use crate::named::{Group, NAMED, Named, Scalar};
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
 
 /// What was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,13 +38,13 @@ impl Datatype {
     /// The type of `INTEGER(selected_int_kind(r))`.
     pub fn f90_integer(r: i32) -> Result<Arc<Datatype>> {
         let name = match r {
-            UNDEFINED => bail!(ERR_ARG, "r is MPI_UNDEFINED; an integer type needs a range"),
+            MPI_UNDEFINED => bail!(MPI_ERR_ARG, "r is MPI_UNDEFINED; an integer type needs a range"),
             ..=2 => "MPI_INTEGER1",
             3..=4 => "MPI_INTEGER2",
             5..=9 => "MPI_INTEGER4",
             10..=18 => "MPI_INTEGER8",
             19..=38 => "MPI_INTEGER16",
-            _ => bail!(ERR_ARG, "r is {r}; no integer type has more than 38 decimal digits"),
+            _ => bail!(MPI_ERR_ARG, "r is {r}; no integer type has more than 38 decimal digits"),
         };
         Ok(keep(Key::Integer(r), || basic(by_name(name), Origin::F90Integer(r))))
     }
@@ -79,8 +79,8 @@ impl Datatype {
 
 /// The real and the complex type with at least that precision and range, as compilers choose them.
 fn real_kind(p: i32, r: i32) -> Result<(&'static str, &'static str)> {
-    if p == UNDEFINED && r == UNDEFINED {
-        bail!(ERR_ARG, "p and r are both MPI_UNDEFINED; one of them has to be given");
+    if p == MPI_UNDEFINED && r == MPI_UNDEFINED {
+        bail!(MPI_ERR_ARG, "p and r are both MPI_UNDEFINED; one of them has to be given");
     }
     // MPI_UNDEFINED is below every limit.
     match (p, r) {
@@ -89,7 +89,7 @@ fn real_kind(p: i32, r: i32) -> Result<(&'static str, &'static str)> {
         // Fortran compilers for x86-64 have the x87 format between double and quadruple precision.
         (..=18, ..=4931) if cfg!(target_arch = "x86_64") => Ok(("MPI_LONG_DOUBLE", "MPI_C_LONG_DOUBLE_COMPLEX")),
         (..=33, ..=4931) => Ok(("MPI_REAL16", "MPI_COMPLEX32")),
-        _ => bail!(ERR_ARG, "p is {p} and r is {r}; no real type has more than 33 digits or a range beyond 4931"),
+        _ => bail!(MPI_ERR_ARG, "p is {p} and r is {r}; no real type has more than 33 digits or a range beyond 4931"),
     }
 }
 
