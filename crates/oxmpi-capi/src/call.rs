@@ -4,7 +4,7 @@ use crate::library::{self, Guard, World};
 use crate::raise::raise;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use oxmpi_abi::functions::Fun;
-use oxmpi_abi::handle::{Comm, File, Session, Win};
+use oxmpi_abi::handle::{Comm, Errhandler, File, Session, Win};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::segment::IN_CALL;
 use oxmpi_base::wait::{self, Patience, Step};
@@ -21,6 +21,8 @@ pub enum On {
     Win(Win),
     File(File),
     Session(Session),
+    /// The handler itself: of a session that is about to be.
+    Handler(Errhandler),
     /// No object: the standard names `MPI_COMM_SELF`.
     World,
     /// The tool interface: the code is returned, no handler hears of it.
@@ -59,9 +61,14 @@ impl Cx {
     #[inline(always)]
     pub fn process(&self) -> Result<Guard> {
         match Guard::enter() {
-            Some(guard) if library::world() == World::Active => Ok(guard),
-            _ => Err(not_active()),
+            Some(guard) => Ok(guard),
+            None => Err(not_active()),
         }
+    }
+
+    /// As [`Cx::process`], for what exists in the world model only.
+    pub fn world(&self) -> Result<Guard> {
+        self.process().and_then(|guard| if guard.has_world { Ok(guard) } else { Err(not_active()) })
     }
 
     /// An error of this call concerns another object than its arguments say.
@@ -118,7 +125,8 @@ const SLEEP: Duration = Duration::from_millis(500);
 fn not_active() -> Error {
     let text = match library::world() {
         World::NotYet => "called before MPI_Init or MPI_Init_thread",
-        _ => "called after MPI_Finalize",
+        World::Active => "called while nothing is initialised",
+        World::Finalized => "called after MPI_Finalize",
     };
     Error::new(MPI_ERR_OTHER, text)
 }

@@ -17,5 +17,7 @@ mod bodies;
 mod call;
 mod generated;
 mod infos;
+mod keyvals;
 mod library;
 mod raise;
+mod types;

@@ -1,9 +1,13 @@
 //! The one instance of the library in a process: its state, its lock, and what exists before and after the world does.
 
 use oxmpi_abi::Result;
-use oxmpi_abi::constants::MPI_ERR_LASTCODE;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{self, Errhandler};
+use oxmpi_base::slots::{Kind, SlotTable};
+use oxmpi_core::errhandler::Errhandlers;
 use oxmpi_core::errors::ErrorRegistry;
-use oxmpi_core::process::Process;
+use oxmpi_core::info::Info;
+use oxmpi_core::process::{Process, bad_handle};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -32,8 +36,64 @@ pub const MEMORY_ALLOC_KINDS: &str = "OXMPI_MEMORY_ALLOC_KINDS";
 /// The number of processes that this program was started with: its `-n`.
 pub const MAXPROCS: &str = "OXMPI_MAXPROCS";
 
-/// The process's MPI state while there is one. Made once, kept until the process ends.
+/// Error handlers that the program made, which may be made and freed at any time.
+static ERRHANDLERS: Mutex<Errhandlers> = Mutex::new(Errhandlers::new());
+
+pub fn errhandlers() -> MutexGuard<'static, Errhandlers> {
+    ERRHANDLERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The handler for errors that belong to no object while there is no `MPI_COMM_SELF`: what the launch asked for.
+pub fn initial_errhandler() -> Errhandler {
+    static INITIAL: LazyLock<Errhandler> = LazyLock::new(|| {
+        let name = std::env::var(INITIAL_ERRHANDLER).unwrap_or_default().to_ascii_lowercase();
+        match name.as_str() {
+            "mpi_errors_return" => MPI_ERRORS_RETURN,
+            "mpi_errors_abort" => MPI_ERRORS_ABORT,
+            _ => MPI_ERRORS_ARE_FATAL,
+        }
+    });
+    *INITIAL
+}
+
+/// Sessions, which may be opened from any thread.
+static SESSIONS: Mutex<SlotTable<Session>> = Mutex::new(SlotTable::new(Kind::Session));
+
+pub struct Session {
+    pub errhandler: Errhandler,
+    /// The hints that it was opened with and that mean something here.
+    pub hints: Info,
+}
+
+pub fn sessions() -> MutexGuard<'static, SlotTable<Session>> {
+    SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads or changes a session.
+pub fn session<R>(handle: handle::Session, with: impl FnOnce(&mut Session) -> R) -> Result<R> {
+    let mut sessions = sessions();
+    match sessions.get_mut(handle.0) {
+        Some(session) => Ok(with(session)),
+        None => {
+            let (null, name) = (MPI_SESSION_NULL.0, "MPI_SESSION_NULL");
+            Err(bad_handle(&sessions, MPI_ERR_SESSION, handle.0, "session", null, name))
+        }
+    }
+}
+
+/// The error handler of files that are not open: what a new file gets, and what hears of a failed opening.
+static FILE_ERRHANDLER: Mutex<Errhandler> = Mutex::new(MPI_ERRORS_RETURN);
+
+pub fn file_errhandler() -> MutexGuard<'static, Errhandler> {
+    FILE_ERRHANDLER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The process's MPI state while the world or a session is active, null otherwise.
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+/// The same from the first time on: it is made once and kept until the process ends, with what outlives a session.
+static KEPT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+/// How many use it: the world and each session.
+static USERS: Mutex<usize> = Mutex::new(0);
 /// Taken around every use of the state once the program asked for `MPI_THREAD_MULTIPLE`.
 static LOCK: Mutex<()> = Mutex::new(());
 static THREADED: AtomicBool = AtomicBool::new(false);
@@ -67,14 +127,55 @@ pub fn set_world(state: World) {
     WORLD.store(state as u8, Ordering::Release);
 }
 
-/// Makes a process's state the library's. It lives from now on.
-pub fn install(process: Process, thread_level: i32, threaded: bool) {
-    let process = Box::leak(Box::new(process));
-    CALL.store((&raw const process.engine.shm().block().call).cast_mut(), Ordering::Relaxed);
+/// Takes part in the job from now on, for the world or for a session. Safe from any thread.
+///
+/// Two users may each call from a thread of their own, so with the second the lock is needed at any level but
+/// `MPI_THREAD_SINGLE`. A call that is under way in another thread meanwhile still ends without the lock.
+pub fn join(thread_level: i32) -> Result<()> {
+    let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let threaded = thread_level == MPI_THREAD_MULTIPLE || *users > 0 && thread_level != MPI_THREAD_SINGLE;
+    if *users == 0 {
+        let mut process = KEPT.load(Ordering::Acquire);
+        if process.is_null() {
+            process = Box::into_raw(Box::new(Process::start()?));
+            // SAFETY: just made, and never freed.
+            let call = unsafe { &raw const (*process).engine.shm().block().call };
+            CALL.store(call.cast_mut(), Ordering::Relaxed);
+            KEPT.store(process, Ordering::Release);
+        } else {
+            // SAFETY: never freed; nobody uses it while there are no users.
+            unsafe { (*process).engine.shm().rejoin() };
+        }
+        THREADED.store(threaded, Ordering::Relaxed);
+        PROCESS.store(process, Ordering::Release);
+    } else if threaded {
+        THREADED.store(true, Ordering::Relaxed);
+    }
+    *users += 1;
+    Ok(())
+}
+
+/// Whether the next [`leave`] is the last.
+pub fn is_last_user() -> bool {
+    *USERS.lock().unwrap_or_else(PoisonError::into_inner) == 1
+}
+
+/// The world or a session has ended.
+pub fn leave() {
+    let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+    *users -= 1;
+    if *users == 0 {
+        let process = PROCESS.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: there was a user, so it is there; only atomics of the segment are used.
+        unsafe { (*process).engine.shm().leave() };
+    }
+}
+
+/// The world has begun; the calling thread is its main thread.
+pub fn begin_world(thread_level: i32) {
     THREAD_LEVEL.store(thread_level, Ordering::Relaxed);
     *MAIN_THREAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
-    THREADED.store(threaded, Ordering::Relaxed);
-    PROCESS.store(process, Ordering::Release);
+    set_world(World::Active);
 }
 
 pub fn thread_level() -> i32 {
@@ -87,7 +188,7 @@ pub fn is_main_thread() -> bool {
 
 #[inline(always)]
 pub fn note_call(number: u32) {
-    // SAFETY: points to NOWHERE or into the segment of the leaked process; both live to the end.
+    // SAFETY: points to NOWHERE or into the segment of the kept process; both live to the end.
     unsafe { (*CALL.load(Ordering::Relaxed)).store(number, Ordering::Relaxed) }
 }
 
@@ -98,10 +199,19 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// `None` while there is no state.
+    /// `None` while neither the world nor a session is active.
     #[inline(always)]
     pub fn enter() -> Option<Guard> {
-        let process = PROCESS.load(Ordering::Acquire);
+        Guard::over(PROCESS.load(Ordering::Acquire))
+    }
+
+    /// As [`Guard::enter`], but also after all has ended: for the last words.
+    pub fn enter_late() -> Option<Guard> {
+        Guard::over(KEPT.load(Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    fn over(process: *mut Process) -> Option<Guard> {
         if process.is_null() {
             return None;
         }
@@ -136,7 +246,7 @@ impl std::ops::Deref for Guard {
 
     #[inline(always)]
     fn deref(&self) -> &Process {
-        // SAFETY: set and leaked by `install`; exclusive by the lock, or by the thread level that the user promised.
+        // SAFETY: made by `join` and never freed; exclusive by the lock, or by the thread level that the user promised.
         unsafe { &*self.process }
     }
 }

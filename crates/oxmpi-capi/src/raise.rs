@@ -1,86 +1,104 @@
 //! What happens to an error at the C boundary: it becomes a code, and the error handler of the object concerned decides.
 
 use crate::call::On;
-use crate::library::{self, Guard, World};
+use crate::library::{self, Guard};
+use oxmpi_abi::Error;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Errhandler};
-use oxmpi_abi::Error;
 use oxmpi_base::segment::STATE_ABORTED;
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
 type Handler = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
 
+thread_local! {
+    /// The code in the status that made this thread's call fail with `MPI_ERR_IN_STATUS`.
+    static IN_STATUS: Cell<c_int> = const { Cell::new(MPI_ERR_IN_STATUS) };
+}
+
+/// A call that completes several requests stored this code in a status, and will fail with `MPI_ERR_IN_STATUS`: the
+/// handler is to be given the code of the first.
+#[cold]
+pub fn note_status_code(code: c_int) {
+    if IN_STATUS.get() == MPI_ERR_IN_STATUS {
+        IN_STATUS.set(code);
+    }
+}
+
 /// Hands an error to its handler; returns the code that the call returns, if it does.
 #[cold]
 pub fn raise(fun: Fun, on: On, error: &Error) -> c_int {
     let code = library::errors().code_for(error, fun.name());
-    dispatch(fun.name(), on, code, &format!("{}: {}", fun.name(), error.text()))
+    let in_status = IN_STATUS.replace(MPI_ERR_IN_STATUS);
+    call_handler(fun, on, if code == MPI_ERR_IN_STATUS { in_status } else { code }, error.text());
+    code
 }
 
-/// Calls the handler for a code, as `MPI_Comm_call_errhandler` and its like do.
+/// Calls the handler of an object with a code; returns if the handler does.
 #[cold]
-pub fn dispatch(call: &str, on: On, code: c_int, text: &str) -> c_int {
+pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) {
     if let On::Tool = on {
-        return code;
+        return;
     }
-    let (handler, object) = match target(on) {
-        Some(found) => found,
-        None => fatal(call, code, text, None),
-    };
+    let (handler, mut object) = target(on);
     match handler {
-        MPI_ERRORS_RETURN => code,
-        MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(call, code, text, Some(on)),
-        user => {
-            // The lock is not held while the user's function runs.
-            let function = Guard::enter()
-                .and_then(|guard| guard.errhandlers.get(user.0).map(|handler| handler.function))
-                .unwrap_or(0);
-            if function == 0 {
-                fatal(call, code, text, Some(on));
-            }
-            let (mut object, mut given) = (object, code);
+        MPI_ERRORS_RETURN => {}
+        MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(fun, code, text, on),
+        users => {
+            // Asked for here and not used under the lock: the function may call MPI.
+            let Some(function) = library::errhandlers().function(users) else { fatal(fun, code, text, on) };
+            let mut code = code;
             // SAFETY: the user registered this function as an error handler for objects of this kind.
             unsafe {
-                let function: Handler = std::mem::transmute::<usize, Handler>(function);
-                function(&mut object, &mut given);
+                let function = std::mem::transmute::<usize, Handler>(function);
+                function(&mut object, &mut code);
             }
-            code
         }
     }
 }
 
-/// The handler for an object, and the object's handle; `None` when there is no world to ask.
-fn target(on: On) -> Option<(Errhandler, usize)> {
-    let guard = Guard::enter().filter(|_| library::world() == World::Active)?;
-    let of_comm = |comm: Comm| guard.comm(comm).ok().map(|found| (found.errhandler, comm.0));
+/// The handler for an error on an object, and the object's handle for it.
+fn target(on: On) -> (Errhandler, usize) {
+    let of_comm = |comm: Comm| {
+        let guard = Guard::enter()?;
+        guard.comm(comm).ok().map(|found| (found.errhandler, comm.0))
+    };
     let found = match on {
         On::Comm(comm) => of_comm(comm),
-        On::Session(session) => guard.sessions.get(session.0).map(|found| (found.errhandler, session.0)),
-        On::Win(_) | On::File(_) | On::World | On::Tool => None,
+        On::Session(session) => {
+            library::session(session, |found| found.errhandler).ok().map(|handler| (handler, session.0))
+        }
+        On::File(_) if Guard::enter().is_some() => Some((*library::file_errhandler(), MPI_FILE_NULL.0)),
+        On::Handler(handler) => Some((handler, MPI_SESSION_NULL.0)),
+        On::File(_) | On::Win(_) | On::World | On::Tool => None,
     };
-    found.or_else(|| of_comm(MPI_COMM_SELF))
+    found.or_else(|| of_comm(MPI_COMM_SELF)).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
 }
 
 /// The end: one message, then the job stops.
 #[cold]
-fn fatal(call: &str, code: c_int, text: &str, on: Option<On>) -> ! {
+fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
     let class = library::errors().class_of(code).unwrap_or(MPI_ERR_UNKNOWN);
-    let name = oxmpi_abi::constants::error_class_name(class).unwrap_or("an error class of the program's");
-    let (mut who, mut place) = (String::from("OxMPI"), String::new());
-    if let Some(guard) = Guard::enter() {
-        who = format!("OxMPI: rank {} of {}", guard.world.rank, guard.world.size());
-        if let Some(On::Comm(comm)) = on {
-            if let Ok(comm) = guard.comm(comm) {
-                place = format!(", on {}", comm.describe());
-            }
+    let name = error_class_name(class).unwrap_or("an error class of the program's");
+    let mut place = String::new();
+    if let (On::Comm(comm), Some(guard)) = (on, Guard::enter()) {
+        if let Ok(comm) = guard.comm(comm) {
+            place = format!(", on {}", comm.describe());
         }
     }
-    let text = if text.starts_with(call) { text.to_string() } else { format!("{call}: {text}") };
-    say(&format!("{who}: {text} ({name}{place})\n"));
+    say(&format!("{}: {}: {text} ({name}{place})\n", who(), fun.name()));
     abort(if (1..=125).contains(&class) { class } else { 1 })
+}
+
+/// How messages call this process.
+pub fn who() -> String {
+    match Guard::enter_late() {
+        Some(guard) => format!("OxMPI: rank {} of {}", guard.world.rank, guard.world.size()),
+        None => String::from("OxMPI"),
+    }
 }
 
 pub fn say(text: &str) {
@@ -90,7 +108,7 @@ pub fn say(text: &str) {
 
 /// Ends this process and with it the job.
 pub fn abort(code: c_int) -> ! {
-    if let Some(guard) = Guard::enter() {
+    if let Some(guard) = Guard::enter_late() {
         let block = guard.engine.shm().block();
         block.abort_code.store(code, Ordering::Relaxed);
         // Release: mpirun reads the code once it sees the state.

@@ -1,8 +1,8 @@
 //! What MPI's objects are and how messages find each other, above any transport and below the C interface.
 //!
 //! ```text
-//! process.rs   every object that a handle names       comm.rs  request.rs  buffer.rs  errors.rs  info.rs  attributes.rs
-//!    |
+//! process.rs   every object that a handle names       comm.rs  request.rs  buffer.rs  errors.rs  errhandler.rs
+//!    |                                                 info.rs  attributes.rs
 //! engine/      sends, receives, progress
 //!    |
 //! matching/    posted receives and unexpected messages
@@ -18,6 +18,7 @@ pub mod process;
 pub mod request;
 
 pub mod attributes;
+pub mod errhandler;
 pub mod errors;
 pub mod info;
 pub mod matching;

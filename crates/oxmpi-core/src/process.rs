@@ -16,6 +16,7 @@ use oxmpi_base::slots::{Kind, Lookup, SlotTable};
 use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
 use oxmpi_transport::Shm;
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -24,39 +25,20 @@ pub const TAG_UB: i32 = i32::MAX;
 
 pub struct Process {
     pub engine: Engine,
+    /// The world model is active: there are `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
+    pub has_world: bool,
     pub world: Comm,
     pub own: Comm,
     pub comms: SlotTable<Comm>,
     pub requests: SlotTable<Request>,
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
-    pub errhandlers: SlotTable<Errhandler>,
-    pub sessions: SlotTable<Session>,
     pub types: SlotTable<Arc<Datatype>>,
     pub buffer: Option<BufferPool>,
+    /// The buffers of sessions that have or had one.
+    pub session_buffers: BTreeMap<handle::Session, Option<BufferPool>>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
     _lifeline: Option<OwnedFd>,
-}
-
-/// An error handler that the user made: a function of the C boundary's, by its address.
-pub struct Errhandler {
-    pub function: usize,
-    pub on: ErrhandlerKind,
-    /// Handles that the user holds, and objects that the handler is attached to.
-    pub references: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ErrhandlerKind {
-    Comm,
-    Win,
-    File,
-    Session,
-}
-
-pub struct Session {
-    pub errhandler: handle::Errhandler,
-    pub buffer: Option<BufferPool>,
 }
 
 impl Process {
@@ -79,15 +61,15 @@ impl Process {
         let single_copy = std::env::var_os("OXMPI_SINGLE_COPY").is_none_or(|value| value != "0");
         Ok(Process {
             engine: Engine::new(Shm::attach(segment, rank), single_copy),
+            has_world: false,
             world: Comm::world(rank, size),
             own: Comm::own(rank),
             comms: SlotTable::new(Kind::Comm),
             requests: SlotTable::new(Kind::Request),
             messages: SlotTable::new(Kind::Message),
-            errhandlers: SlotTable::new(Kind::Errhandler),
-            sessions: SlotTable::new(Kind::Session),
             types: SlotTable::new(Kind::Datatype),
             buffer: None,
+            session_buffers: BTreeMap::new(),
             appnum,
             universe_size: universe,
             _lifeline: lifeline,
@@ -98,20 +80,22 @@ impl Process {
 
     #[inline]
     pub fn comm(&self, handle: handle::Comm) -> Result<&Comm> {
-        if handle == MPI_COMM_WORLD {
-            return Ok(&self.world);
-        }
-        if handle == MPI_COMM_SELF {
-            return Ok(&self.own);
+        if self.has_world {
+            if handle == MPI_COMM_WORLD {
+                return Ok(&self.world);
+            }
+            if handle == MPI_COMM_SELF {
+                return Ok(&self.own);
+            }
         }
         self.comms.get(handle.0).ok_or_else(|| self.bad_comm(handle))
     }
 
     pub fn comm_mut(&mut self, handle: handle::Comm) -> Result<&mut Comm> {
-        if handle == MPI_COMM_WORLD {
+        if self.has_world && handle == MPI_COMM_WORLD {
             return Ok(&mut self.world);
         }
-        if handle == MPI_COMM_SELF {
+        if self.has_world && handle == MPI_COMM_SELF {
             return Ok(&mut self.own);
         }
         match self.comms.get(handle.0) {
@@ -122,6 +106,10 @@ impl Process {
 
     #[cold]
     fn bad_comm(&self, handle: handle::Comm) -> Error {
+        if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
+            let name = if handle == MPI_COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
+            return Error::new(MPI_ERR_COMM, format!("{name} exists between MPI_Init and MPI_Finalize only"));
+        }
         bad_handle(&self.comms, MPI_ERR_COMM, handle.0, "communicator", MPI_COMM_NULL.0, "MPI_COMM_NULL")
     }
 
@@ -132,23 +120,6 @@ impl Process {
     #[cold]
     pub fn bad_request(&self, handle: handle::Request) -> Error {
         bad_handle(&self.requests, MPI_ERR_REQUEST, handle.0, "request", MPI_REQUEST_NULL.0, "MPI_REQUEST_NULL")
-    }
-
-    pub fn session_mut(&mut self, handle: handle::Session) -> Result<&mut Session> {
-        if self.sessions.get(handle.0).is_none() {
-            let (null, name) = (MPI_SESSION_NULL.0, "MPI_SESSION_NULL");
-            return Err(bad_handle(&self.sessions, MPI_ERR_SESSION, handle.0, "session", null, name));
-        }
-        self.sessions.get_mut(handle.0).ok_or_else(|| unreachable!("just found"))
-    }
-
-    pub fn errhandler(&mut self, handle: handle::Errhandler) -> Result<&mut Errhandler> {
-        if self.errhandlers.get(handle.0).is_none() {
-            let (null, name) = (MPI_ERRHANDLER_NULL.0, "MPI_ERRHANDLER_NULL");
-            let class = if handle == MPI_ERRHANDLER_NULL { MPI_ERR_ERRHANDLER } else { MPI_ERR_ERRHANDLER };
-            return Err(bad_handle(&self.errhandlers, class, handle.0, "error handler", null, name));
-        }
-        self.errhandlers.get_mut(handle.0).ok_or_else(|| unreachable!("just found"))
     }
 
     /// A type, predefined or made by the user.
@@ -247,9 +218,7 @@ impl Process {
             PoolId::Comm(handle) => {
                 self.comm_mut(handle)?;
             }
-            PoolId::Session(handle) => {
-                self.session_mut(handle)?;
-            }
+            PoolId::Session(_) => {}
         }
         let engine = &mut self.engine;
         let slot = match id {
@@ -259,10 +228,7 @@ impl Process {
                 Some(comm) => &mut comm.buffer,
                 None => unreachable!("checked above"),
             },
-            PoolId::Session(handle) => match self.sessions.get_mut(handle.0) {
-                Some(session) => &mut session.buffer,
-                None => unreachable!("checked above"),
-            },
+            PoolId::Session(handle) => self.session_buffers.entry(handle).or_default(),
             PoolId::Process => unreachable!("returned above"),
         };
         Ok((slot, engine))
@@ -316,7 +282,7 @@ impl Process {
     /// Whether an active request is done; an inactive one counts as done.
     #[inline]
     pub fn is_request_done(&mut self, handle: handle::Request) -> Result<bool> {
-        let Process { requests, engine, buffer, comms, sessions, world, own, .. } = self;
+        let Process { requests, engine, buffer, comms, session_buffers, world, own, .. } = self;
         let Some(request) = requests.get_mut(handle.0) else { return Err(self.bad_request(handle)) };
         Ok(match &mut request.body {
             Body::Generalized(generalized) => generalized.complete,
@@ -327,7 +293,7 @@ impl Process {
                     PoolId::Comm(comm) if comm == MPI_COMM_WORLD => world.buffer.as_mut(),
                     PoolId::Comm(comm) if comm == MPI_COMM_SELF => own.buffer.as_mut(),
                     PoolId::Comm(comm) => comms.get_mut(comm.0).and_then(|comm| comm.buffer.as_mut()),
-                    PoolId::Session(session) => sessions.get_mut(session.0).and_then(|session| session.buffer.as_mut()),
+                    PoolId::Session(session) => session_buffers.get_mut(&session).and_then(Option::as_mut),
                 };
                 pool.is_none_or(|pool| pool.is_flushed(engine, mark))
             }),

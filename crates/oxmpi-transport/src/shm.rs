@@ -70,10 +70,7 @@ impl Shm {
         let ranks = segment.ranks();
         let block = segment.rank(me);
         block.pid.store(std::process::id(), Relaxed);
-        segment.header().awake.fetch_add(1, Relaxed);
-        // Release: whoever sees the rank running also sees its process id.
-        block.state.store(STATE_RUNNING, Release);
-        Shm {
+        let shm = Shm {
             me,
             barrier,
             peers: (0..ranks).map(|_| Peer::default()).collect(),
@@ -81,7 +78,9 @@ impl Shm {
             doorbell_seen: vec![0; ranks.div_ceil(64)],
             book: TicketBook::new(&segment, me),
             segment,
-        }
+        };
+        shm.rejoin();
+        shm
     }
 
     pub fn rank(&self) -> usize {
@@ -104,7 +103,14 @@ impl Shm {
         self.barrier
     }
 
-    /// Says that this rank takes part in nothing any more.
+    /// Says that this rank takes part, as it did before it [left](Shm::leave).
+    pub fn rejoin(&self) {
+        self.job().awake.fetch_add(1, Relaxed);
+        // Release: whoever sees the rank running also sees its process id.
+        self.block().state.store(STATE_RUNNING, Release);
+    }
+
+    /// Says that this rank takes part in nothing, for now or for good.
     pub fn leave(&self) {
         self.block().state.store(STATE_FINALIZED, Release);
         self.job().awake.fetch_sub(1, Relaxed);

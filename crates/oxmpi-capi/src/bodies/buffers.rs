@@ -3,6 +3,7 @@
 use super::{check_place, store};
 use crate::args::OutInt;
 use crate::call::Cx;
+use crate::library;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
@@ -10,8 +11,14 @@ use oxmpi_core::buffer::BufferPool;
 use oxmpi_core::request::{Active, PoolId};
 use std::ffi::c_void;
 
+/// A session's handle is checked here, where sessions are known.
+fn check(id: PoolId) -> Result<()> {
+    if let PoolId::Session(session) = id { library::session(session, |_| ()) } else { Ok(()) }
+}
+
 fn attach(cx: &Cx, id: PoolId, buffer: *mut c_void, size: i64) -> Result<()> {
     let mut guard = cx.process()?;
+    check(id)?;
     let (slot, _) = guard.pool_slot(id)?;
     if slot.is_some() {
         bail!(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
@@ -54,6 +61,7 @@ unsafe fn detach(cx: &Cx, id: PoolId, address: *mut c_void, size: OutInt) -> Res
 /// Waits until every buffered message so far has left. Without a buffer that is an error where one `must` be there.
 fn flush(cx: &Cx, id: PoolId, must: bool) -> Result<()> {
     let mut guard = cx.process()?;
+    check(id)?;
     let mark = match guard.pool_slot(id)?.0 {
         Some(pool) => pool.mark(),
         None if must => bail!(MPI_ERR_BUFFER, "no buffer is attached"),
@@ -70,6 +78,7 @@ fn flush(cx: &Cx, id: PoolId, must: bool) -> Result<()> {
 /// `request` is null or may be written.
 unsafe fn iflush(cx: &Cx, id: PoolId, request: *mut Request) -> Result<()> {
     let mut guard = cx.process()?;
+    check(id)?;
     check_place(request, "request")?;
     let mark = guard.pool_slot(id)?.0.as_ref().map_or(0, |pool| pool.mark());
     let comm = if let PoolId::Comm(comm) = id { comm } else { MPI_COMM_SELF };
@@ -118,12 +127,7 @@ pub unsafe fn session_attach_buffer(cx: &Cx, session: Session, buffer: *mut c_vo
     attach(cx, PoolId::Session(session), buffer, size)
 }
 
-pub unsafe fn session_detach_buffer(
-    cx: &Cx,
-    session: Session,
-    buffer_addr: *mut c_void,
-    size: OutInt,
-) -> Result<()> {
+pub unsafe fn session_detach_buffer(cx: &Cx, session: Session, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
     // SAFETY: passed on.
     unsafe { detach(cx, PoolId::Session(session), buffer_addr, size) }
 }

@@ -4,6 +4,7 @@ use super::{check_place, slice_mut, store, store_status};
 use crate::call::{Cx, On};
 use crate::generated::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
 use crate::library::{self, Guard};
+use crate::raise;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status, bail};
@@ -162,6 +163,7 @@ impl Several<'_> {
         let mut code = MPI_SUCCESS;
         if let Some(error) = &outcome.error {
             code = library::errors().code_for(error, self.cx.fun.name());
+            raise::note_status_code(code);
             self.failed.get_or_insert_with(|| format!("request {index}: {}", error.text()));
         }
         if !status.is_null() {
@@ -436,9 +438,7 @@ pub unsafe fn cancel(cx: &Cx, request: *mut Request) -> Result<()> {
             return Ok(());
         }
         Some(Body::Persistent(_, None)) => bail!(MPI_ERR_REQUEST, "the persistent request is not active"),
-        Some(Body::Generalized(generalized)) => {
-            (generalized.cancel, generalized.extra_state, generalized.complete)
-        }
+        Some(Body::Generalized(generalized)) => (generalized.cancel, generalized.extra_state, generalized.complete),
         None => return Ok(()),
     };
     drop(guard);

@@ -6,12 +6,18 @@
 pub mod barrier;
 pub mod buffers;
 pub mod completion;
+pub mod datatype;
 pub mod environment;
+pub mod errhandlers;
 pub mod errors;
+pub mod pack;
 pub mod persistent;
 pub mod probe;
 pub mod pt2pt;
+pub mod sessions;
 pub mod status;
+pub mod type_contents;
+pub mod type_removed;
 pub mod world;
 
 use oxmpi_abi::constants::MPI_ERR_ARG;

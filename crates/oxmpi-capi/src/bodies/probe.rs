@@ -147,9 +147,8 @@ unsafe fn start(
     };
     cx.raise_on(On::Comm(comm));
     let buf = guard.buffer(buf.cast(), count, datatype)?;
-    let op = guard.messages.remove(handle.0).map(|(envelope, found, _)| {
-        guard.engine.recv_message(&envelope, found, buf)
-    });
+    let op =
+        guard.messages.remove(handle.0).map(|(envelope, found, _)| guard.engine.recv_message(&envelope, found, buf));
     // SAFETY: checked.
     unsafe { message.write(MPI_MESSAGE_NULL) };
     Ok((op, comm))

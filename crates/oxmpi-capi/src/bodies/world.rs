@@ -7,7 +7,6 @@ use crate::raise;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::process::Process;
 use std::ffi::{c_char, c_int};
 
 pub unsafe fn init(cx: &Cx, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
@@ -23,7 +22,10 @@ pub unsafe fn init_thread(
 ) -> Result<()> {
     let levels = [MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE];
     if !levels.contains(&required) {
-        bail!(MPI_ERR_ARG, "the required thread level {required} is not one of MPI_THREAD_SINGLE … MPI_THREAD_MULTIPLE");
+        bail!(
+            MPI_ERR_ARG,
+            "the required thread level {required} is not one of MPI_THREAD_SINGLE … MPI_THREAD_MULTIPLE"
+        );
     }
     start(cx, required)?;
     // SAFETY: null or may be written.
@@ -36,17 +38,27 @@ fn start(_cx: &Cx, level: c_int) -> Result<()> {
         World::Active => bail!(MPI_ERR_OTHER, "MPI is initialised already"),
         World::Finalized => bail!(MPI_ERR_OTHER, "MPI has been finalised, and the world cannot be initialised again"),
     }
-    library::install(Process::start()?, level, level == MPI_THREAD_MULTIPLE);
-    library::set_world(World::Active);
+    library::join(level)?;
+    if let Some(mut guard) = Guard::enter() {
+        guard.has_world = true;
+        guard.world.errhandler = library::initial_errhandler();
+        guard.own.errhandler = library::initial_errhandler();
+    }
+    library::begin_world(level);
     Ok(())
 }
 
 pub unsafe fn finalize(cx: &Cx) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.world()?;
     // What was sent must arrive, also what nobody waited for.
     cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+    guard.has_world = false;
+    for handler in [guard.world.errhandler, guard.own.errhandler] {
+        library::errhandlers().detach(handler);
+    }
     library::set_world(World::Finalized);
-    guard.engine.shm().leave();
+    drop(guard);
+    library::leave();
     Ok(())
 }
 
@@ -61,26 +73,23 @@ pub unsafe fn finalized(_cx: &Cx, flag: *mut c_int) -> Result<()> {
 }
 
 pub unsafe fn is_thread_main(cx: &Cx, flag: *mut c_int) -> Result<()> {
-    cx.process()?;
+    cx.world()?;
     // SAFETY: null or may be written.
     unsafe { store(flag, c_int::from(library::is_main_thread()), "flag") }
 }
 
 pub unsafe fn query_thread(cx: &Cx, provided: *mut c_int) -> Result<()> {
-    cx.process()?;
+    cx.world()?;
     // SAFETY: null or may be written.
     unsafe { store(provided, library::thread_level(), "provided") }
 }
 
 pub unsafe fn abort(_cx: &Cx, comm: Comm, errorcode: c_int) -> Result<()> {
-    let (mut who, mut of) = (String::from("OxMPI"), String::from("the program"));
-    if let Some(guard) = Guard::enter() {
-        who = format!("OxMPI: rank {} of {}", guard.world.rank, guard.world.size());
-        if let Ok(comm) = guard.comm(comm) {
-            of = comm.describe();
-        }
+    let mut of = String::from("the program");
+    if let Some(Ok(comm)) = Guard::enter().as_ref().map(|guard| guard.comm(comm)) {
+        of = comm.describe();
     }
-    raise::say(&format!("{who}: MPI_Abort({of}, {errorcode})\n"));
+    raise::say(&format!("{}: MPI_Abort({of}, {errorcode})\n", raise::who()));
     raise::abort(errorcode)
 }
 

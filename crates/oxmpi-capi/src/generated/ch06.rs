@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::{datatype, pack, type_contents};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,74 +16,88 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Aint_add`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Aint_add(base: Aint, disp: Aint) -> Aint {
-    unsupported(Fun::AintAdd, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { datatype::aint_add(base, disp) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Aint_add`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Aint_add(base: Aint, disp: Aint) -> Aint {
-    unsupported(Fun::AintAdd, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { datatype::aint_add(base, disp) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Aint_diff`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Aint_diff(addr1: Aint, addr2: Aint) -> Aint {
-    unsupported(Fun::AintDiff, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { datatype::aint_diff(addr1, addr2) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Aint_diff`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Aint_diff(addr1: Aint, addr2: Aint) -> Aint {
-    unsupported(Fun::AintDiff, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { datatype::aint_diff(addr1, addr2) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_address`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_address(location: *const c_void, address: *mut Aint) -> c_int {
-    unsupported(Fun::GetAddress, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetAddress, On::World, |cx| datatype::get_address(cx, location, address)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_address`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_address(location: *const c_void, address: *mut Aint) -> c_int {
-    unsupported(Fun::GetAddress, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetAddress, On::World, |cx| datatype::get_address(cx, location, address)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_elements`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_elements(status: *const Status, datatype: Datatype, count: *mut c_int) -> c_int {
-    unsupported(Fun::GetElements, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetElements, On::World, |cx| datatype::get_elements(cx, status, datatype, OutInt::narrow(count)))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_elements`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_elements(status: *const Status, datatype: Datatype, count: *mut c_int) -> c_int {
-    unsupported(Fun::GetElements, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetElements, On::World, |cx| datatype::get_elements(cx, status, datatype, OutInt::narrow(count)))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_elements_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_elements_c(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int {
-    unsupported(Fun::GetElementsC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetElementsC, On::World, |cx| datatype::get_elements(cx, status, datatype, OutInt::wide(count)))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_elements_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_elements_c(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int {
-    unsupported(Fun::GetElementsC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetElementsC, On::World, |cx| datatype::get_elements(cx, status, datatype, OutInt::wide(count)))
+    }
 }
 
 /// # Safety
@@ -97,7 +112,21 @@ pub unsafe extern "C" fn MPI_Pack(
     position: *mut c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Pack, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Pack, On::Comm(comm), |cx| {
+            pack::pack(
+                cx,
+                inbuf,
+                i64::from(incount),
+                datatype,
+                outbuf,
+                i64::from(outsize),
+                OutInt::narrow(position),
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -112,7 +141,21 @@ pub unsafe extern "C" fn PMPI_Pack(
     position: *mut c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Pack, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Pack, On::Comm(comm), |cx| {
+            pack::pack(
+                cx,
+                inbuf,
+                i64::from(incount),
+                datatype,
+                outbuf,
+                i64::from(outsize),
+                OutInt::narrow(position),
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -127,7 +170,12 @@ pub unsafe extern "C" fn MPI_Pack_c(
     position: *mut Count,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::PackC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackC, On::Comm(comm), |cx| {
+            pack::pack(cx, inbuf, incount, datatype, outbuf, outsize, OutInt::wide(position), comm)
+        })
+    }
 }
 
 /// # Safety
@@ -142,7 +190,12 @@ pub unsafe extern "C" fn PMPI_Pack_c(
     position: *mut Count,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::PackC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackC, On::Comm(comm), |cx| {
+            pack::pack(cx, inbuf, incount, datatype, outbuf, outsize, OutInt::wide(position), comm)
+        })
+    }
 }
 
 /// # Safety
@@ -157,7 +210,21 @@ pub unsafe extern "C" fn MPI_Pack_external(
     outsize: Aint,
     position: *mut Aint,
 ) -> c_int {
-    unsupported(Fun::PackExternal, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternal, On::World, |cx| {
+            pack::pack_external(
+                cx,
+                datarep,
+                inbuf,
+                i64::from(incount),
+                datatype,
+                outbuf,
+                outsize,
+                OutInt::wide(position),
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -172,7 +239,21 @@ pub unsafe extern "C" fn PMPI_Pack_external(
     outsize: Aint,
     position: *mut Aint,
 ) -> c_int {
-    unsupported(Fun::PackExternal, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternal, On::World, |cx| {
+            pack::pack_external(
+                cx,
+                datarep,
+                inbuf,
+                i64::from(incount),
+                datatype,
+                outbuf,
+                outsize,
+                OutInt::wide(position),
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -187,7 +268,12 @@ pub unsafe extern "C" fn MPI_Pack_external_c(
     outsize: Count,
     position: *mut Count,
 ) -> c_int {
-    unsupported(Fun::PackExternalC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternalC, On::World, |cx| {
+            pack::pack_external(cx, datarep, inbuf, incount, datatype, outbuf, outsize, OutInt::wide(position))
+        })
+    }
 }
 
 /// # Safety
@@ -202,7 +288,12 @@ pub unsafe extern "C" fn PMPI_Pack_external_c(
     outsize: Count,
     position: *mut Count,
 ) -> c_int {
-    unsupported(Fun::PackExternalC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternalC, On::World, |cx| {
+            pack::pack_external(cx, datarep, inbuf, incount, datatype, outbuf, outsize, OutInt::wide(position))
+        })
+    }
 }
 
 /// # Safety
@@ -214,7 +305,12 @@ pub unsafe extern "C" fn MPI_Pack_external_size(
     datatype: Datatype,
     size: *mut Aint,
 ) -> c_int {
-    unsupported(Fun::PackExternalSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternalSize, On::World, |cx| {
+            pack::pack_external_size(cx, datarep, i64::from(incount), datatype, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
@@ -226,7 +322,12 @@ pub unsafe extern "C" fn PMPI_Pack_external_size(
     datatype: Datatype,
     size: *mut Aint,
 ) -> c_int {
-    unsupported(Fun::PackExternalSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternalSize, On::World, |cx| {
+            pack::pack_external_size(cx, datarep, i64::from(incount), datatype, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
@@ -238,7 +339,12 @@ pub unsafe extern "C" fn MPI_Pack_external_size_c(
     datatype: Datatype,
     size: *mut Count,
 ) -> c_int {
-    unsupported(Fun::PackExternalSizeC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternalSizeC, On::World, |cx| {
+            pack::pack_external_size(cx, datarep, incount, datatype, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
@@ -250,77 +356,108 @@ pub unsafe extern "C" fn PMPI_Pack_external_size_c(
     datatype: Datatype,
     size: *mut Count,
 ) -> c_int {
-    unsupported(Fun::PackExternalSizeC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackExternalSizeC, On::World, |cx| {
+            pack::pack_external_size(cx, datarep, incount, datatype, OutInt::wide(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pack_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Pack_size(incount: c_int, datatype: Datatype, comm: Comm, size: *mut c_int) -> c_int {
-    unsupported(Fun::PackSize, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackSize, On::Comm(comm), |cx| {
+            pack::pack_size(cx, i64::from(incount), datatype, comm, OutInt::narrow(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pack_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack_size(incount: c_int, datatype: Datatype, comm: Comm, size: *mut c_int) -> c_int {
-    unsupported(Fun::PackSize, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackSize, On::Comm(comm), |cx| {
+            pack::pack_size(cx, i64::from(incount), datatype, comm, OutInt::narrow(size))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pack_size_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Pack_size_c(incount: Count, datatype: Datatype, comm: Comm, size: *mut Count) -> c_int {
-    unsupported(Fun::PackSizeC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackSizeC, On::Comm(comm), |cx| pack::pack_size(cx, incount, datatype, comm, OutInt::wide(size)))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pack_size_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack_size_c(incount: Count, datatype: Datatype, comm: Comm, size: *mut Count) -> c_int {
-    unsupported(Fun::PackSizeC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PackSizeC, On::Comm(comm), |cx| pack::pack_size(cx, incount, datatype, comm, OutInt::wide(size)))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_commit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_commit(datatype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCommit, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCommit, On::World, |cx| datatype::type_commit(cx, datatype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_commit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCommit, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCommit, On::World, |cx| datatype::type_commit(cx, datatype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_contiguous`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_contiguous(count: c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeContiguous, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeContiguous, On::World, |cx| datatype::type_contiguous(cx, i64::from(count), oldtype, newtype))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_contiguous`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeContiguous, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeContiguous, On::World, |cx| datatype::type_contiguous(cx, i64::from(count), oldtype, newtype))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_contiguous_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_contiguous_c(count: Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeContiguousC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeContiguousC, On::World, |cx| datatype::type_contiguous(cx, count, oldtype, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_contiguous_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_contiguous_c(count: Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeContiguousC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeContiguousC, On::World, |cx| datatype::type_contiguous(cx, count, oldtype, newtype)) }
 }
 
 /// # Safety
@@ -338,7 +475,24 @@ pub unsafe extern "C" fn MPI_Type_create_darray(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateDarray, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateDarray, On::World, |cx| {
+            datatype::type_create_darray(
+                cx,
+                size,
+                rank,
+                ndims,
+                Ints::narrow(array_of_gsizes),
+                array_of_distribs,
+                array_of_dargs,
+                array_of_psizes,
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -356,7 +510,24 @@ pub unsafe extern "C" fn PMPI_Type_create_darray(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateDarray, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateDarray, On::World, |cx| {
+            datatype::type_create_darray(
+                cx,
+                size,
+                rank,
+                ndims,
+                Ints::narrow(array_of_gsizes),
+                array_of_distribs,
+                array_of_dargs,
+                array_of_psizes,
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -374,7 +545,24 @@ pub unsafe extern "C" fn MPI_Type_create_darray_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateDarrayC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateDarrayC, On::World, |cx| {
+            datatype::type_create_darray(
+                cx,
+                size,
+                rank,
+                ndims,
+                Ints::wide(array_of_gsizes),
+                array_of_distribs,
+                array_of_dargs,
+                array_of_psizes,
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -392,7 +580,24 @@ pub unsafe extern "C" fn PMPI_Type_create_darray_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateDarrayC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateDarrayC, On::World, |cx| {
+            datatype::type_create_darray(
+                cx,
+                size,
+                rank,
+                ndims,
+                Ints::wide(array_of_gsizes),
+                array_of_distribs,
+                array_of_dargs,
+                array_of_psizes,
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -405,7 +610,19 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexed, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexed, On::World, |cx| {
+            datatype::type_create_hindexed(
+                cx,
+                i64::from(count),
+                Ints::narrow(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -418,7 +635,19 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexed, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexed, On::World, |cx| {
+            datatype::type_create_hindexed(
+                cx,
+                i64::from(count),
+                Ints::narrow(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -431,7 +660,19 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexedC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexedC, On::World, |cx| {
+            datatype::type_create_hindexed(
+                cx,
+                count,
+                Ints::wide(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -444,7 +685,19 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexedC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexedC, On::World, |cx| {
+            datatype::type_create_hindexed(
+                cx,
+                count,
+                Ints::wide(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -457,7 +710,19 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed_block(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexedBlock, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexedBlock, On::World, |cx| {
+            datatype::type_create_hindexed_block(
+                cx,
+                i64::from(count),
+                i64::from(blocklength),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -470,7 +735,19 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexedBlock, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexedBlock, On::World, |cx| {
+            datatype::type_create_hindexed_block(
+                cx,
+                i64::from(count),
+                i64::from(blocklength),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -483,7 +760,19 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed_block_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexedBlockC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexedBlockC, On::World, |cx| {
+            datatype::type_create_hindexed_block(
+                cx,
+                count,
+                blocklength,
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -496,7 +785,19 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHindexedBlockC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHindexedBlockC, On::World, |cx| {
+            datatype::type_create_hindexed_block(
+                cx,
+                count,
+                blocklength,
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -509,7 +810,12 @@ pub unsafe extern "C" fn MPI_Type_create_hvector(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHvector, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHvector, On::World, |cx| {
+            datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -522,7 +828,12 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHvector, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHvector, On::World, |cx| {
+            datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -535,7 +846,12 @@ pub unsafe extern "C" fn MPI_Type_create_hvector_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHvectorC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHvectorC, On::World, |cx| {
+            datatype::type_create_hvector(cx, count, blocklength, stride, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -548,7 +864,12 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateHvectorC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateHvectorC, On::World, |cx| {
+            datatype::type_create_hvector(cx, count, blocklength, stride, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -561,7 +882,19 @@ pub unsafe extern "C" fn MPI_Type_create_indexed_block(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateIndexedBlock, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateIndexedBlock, On::World, |cx| {
+            datatype::type_create_indexed_block(
+                cx,
+                i64::from(count),
+                i64::from(blocklength),
+                Ints::narrow(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -574,7 +907,19 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateIndexedBlock, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateIndexedBlock, On::World, |cx| {
+            datatype::type_create_indexed_block(
+                cx,
+                i64::from(count),
+                i64::from(blocklength),
+                Ints::narrow(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -587,7 +932,19 @@ pub unsafe extern "C" fn MPI_Type_create_indexed_block_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateIndexedBlockC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateIndexedBlockC, On::World, |cx| {
+            datatype::type_create_indexed_block(
+                cx,
+                count,
+                blocklength,
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -600,7 +957,19 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateIndexedBlockC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateIndexedBlockC, On::World, |cx| {
+            datatype::type_create_indexed_block(
+                cx,
+                count,
+                blocklength,
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -612,7 +981,10 @@ pub unsafe extern "C" fn MPI_Type_create_resized(
     extent: Aint,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateResized, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateResized, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+    }
 }
 
 /// # Safety
@@ -624,7 +996,10 @@ pub unsafe extern "C" fn PMPI_Type_create_resized(
     extent: Aint,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateResized, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateResized, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+    }
 }
 
 /// # Safety
@@ -636,7 +1011,10 @@ pub unsafe extern "C" fn MPI_Type_create_resized_c(
     extent: Count,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateResizedC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateResizedC, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+    }
 }
 
 /// # Safety
@@ -648,7 +1026,10 @@ pub unsafe extern "C" fn PMPI_Type_create_resized_c(
     extent: Count,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateResizedC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateResizedC, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+    }
 }
 
 /// # Safety
@@ -661,7 +1042,19 @@ pub unsafe extern "C" fn MPI_Type_create_struct(
     array_of_types: *const Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateStruct, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateStruct, On::World, |cx| {
+            datatype::type_create_struct(
+                cx,
+                i64::from(count),
+                Ints::narrow(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                array_of_types,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -674,7 +1067,19 @@ pub unsafe extern "C" fn PMPI_Type_create_struct(
     array_of_types: *const Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateStruct, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateStruct, On::World, |cx| {
+            datatype::type_create_struct(
+                cx,
+                i64::from(count),
+                Ints::narrow(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                array_of_types,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -687,7 +1092,19 @@ pub unsafe extern "C" fn MPI_Type_create_struct_c(
     array_of_types: *const Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateStructC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateStructC, On::World, |cx| {
+            datatype::type_create_struct(
+                cx,
+                count,
+                Ints::wide(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                array_of_types,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -700,7 +1117,19 @@ pub unsafe extern "C" fn PMPI_Type_create_struct_c(
     array_of_types: *const Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateStructC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateStructC, On::World, |cx| {
+            datatype::type_create_struct(
+                cx,
+                count,
+                Ints::wide(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                array_of_types,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -715,7 +1144,21 @@ pub unsafe extern "C" fn MPI_Type_create_subarray(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateSubarray, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateSubarray, On::World, |cx| {
+            datatype::type_create_subarray(
+                cx,
+                ndims,
+                Ints::narrow(array_of_sizes),
+                Ints::narrow(array_of_subsizes),
+                Ints::narrow(array_of_starts),
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -730,7 +1173,21 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateSubarray, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateSubarray, On::World, |cx| {
+            datatype::type_create_subarray(
+                cx,
+                ndims,
+                Ints::narrow(array_of_sizes),
+                Ints::narrow(array_of_subsizes),
+                Ints::narrow(array_of_starts),
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -745,7 +1202,21 @@ pub unsafe extern "C" fn MPI_Type_create_subarray_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateSubarrayC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateSubarrayC, On::World, |cx| {
+            datatype::type_create_subarray(
+                cx,
+                ndims,
+                Ints::wide(array_of_sizes),
+                Ints::wide(array_of_subsizes),
+                Ints::wide(array_of_starts),
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -760,35 +1231,53 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeCreateSubarrayC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateSubarrayC, On::World, |cx| {
+            datatype::type_create_subarray(
+                cx,
+                ndims,
+                Ints::wide(array_of_sizes),
+                Ints::wide(array_of_subsizes),
+                Ints::wide(array_of_starts),
+                order,
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_dup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_dup(oldtype: Datatype, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeDup, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeDup, On::World, |cx| datatype::type_dup(cx, oldtype, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_dup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_dup(oldtype: Datatype, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeDup, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeDup, On::World, |cx| datatype::type_dup(cx, oldtype, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_free(datatype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeFree, On::World, |cx| datatype::type_free(cx, datatype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeFree, On::World, |cx| datatype::type_free(cx, datatype)) }
 }
 
 /// # Safety
@@ -803,7 +1292,21 @@ pub unsafe extern "C" fn MPI_Type_get_contents(
     array_of_addresses: *mut Aint,
     array_of_datatypes: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeGetContents, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetContents, On::World, |cx| {
+            type_contents::type_get_contents(
+                cx,
+                datatype,
+                max_integers,
+                max_addresses,
+                max_datatypes,
+                array_of_integers,
+                array_of_addresses,
+                array_of_datatypes,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -818,7 +1321,21 @@ pub unsafe extern "C" fn PMPI_Type_get_contents(
     array_of_addresses: *mut Aint,
     array_of_datatypes: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeGetContents, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetContents, On::World, |cx| {
+            type_contents::type_get_contents(
+                cx,
+                datatype,
+                max_integers,
+                max_addresses,
+                max_datatypes,
+                array_of_integers,
+                array_of_addresses,
+                array_of_datatypes,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -835,7 +1352,23 @@ pub unsafe extern "C" fn MPI_Type_get_contents_c(
     array_of_large_counts: *mut Count,
     array_of_datatypes: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeGetContentsC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetContentsC, On::World, |cx| {
+            type_contents::type_get_contents_c(
+                cx,
+                datatype,
+                max_integers,
+                max_addresses,
+                max_large_counts,
+                max_datatypes,
+                array_of_integers,
+                array_of_addresses,
+                array_of_large_counts,
+                array_of_datatypes,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -852,7 +1385,23 @@ pub unsafe extern "C" fn PMPI_Type_get_contents_c(
     array_of_large_counts: *mut Count,
     array_of_datatypes: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeGetContentsC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetContentsC, On::World, |cx| {
+            type_contents::type_get_contents_c(
+                cx,
+                datatype,
+                max_integers,
+                max_addresses,
+                max_large_counts,
+                max_datatypes,
+                array_of_integers,
+                array_of_addresses,
+                array_of_large_counts,
+                array_of_datatypes,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -865,7 +1414,12 @@ pub unsafe extern "C" fn MPI_Type_get_envelope(
     num_datatypes: *mut c_int,
     combiner: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TypeGetEnvelope, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetEnvelope, On::World, |cx| {
+            type_contents::type_get_envelope(cx, datatype, num_integers, num_addresses, num_datatypes, combiner)
+        })
+    }
 }
 
 /// # Safety
@@ -878,7 +1432,12 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope(
     num_datatypes: *mut c_int,
     combiner: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TypeGetEnvelope, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetEnvelope, On::World, |cx| {
+            type_contents::type_get_envelope(cx, datatype, num_integers, num_addresses, num_datatypes, combiner)
+        })
+    }
 }
 
 /// # Safety
@@ -892,7 +1451,20 @@ pub unsafe extern "C" fn MPI_Type_get_envelope_c(
     num_datatypes: *mut Count,
     combiner: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TypeGetEnvelopeC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetEnvelopeC, On::World, |cx| {
+            type_contents::type_get_envelope_c(
+                cx,
+                datatype,
+                num_integers,
+                num_addresses,
+                num_large_counts,
+                num_datatypes,
+                combiner,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -906,35 +1478,68 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope_c(
     num_datatypes: *mut Count,
     combiner: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TypeGetEnvelopeC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetEnvelopeC, On::World, |cx| {
+            type_contents::type_get_envelope_c(
+                cx,
+                datatype,
+                num_integers,
+                num_addresses,
+                num_large_counts,
+                num_datatypes,
+                combiner,
+            )
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_get_extent(datatype: Datatype, lb: *mut Aint, extent: *mut Aint) -> c_int {
-    unsupported(Fun::TypeGetExtent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetExtent, On::World, |cx| {
+            datatype::type_get_extent(cx, datatype, OutInt::wide(lb), OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_get_extent(datatype: Datatype, lb: *mut Aint, extent: *mut Aint) -> c_int {
-    unsupported(Fun::TypeGetExtent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetExtent, On::World, |cx| {
+            datatype::type_get_extent(cx, datatype, OutInt::wide(lb), OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_get_extent_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_get_extent_c(datatype: Datatype, lb: *mut Count, extent: *mut Count) -> c_int {
-    unsupported(Fun::TypeGetExtentC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetExtentC, On::World, |cx| {
+            datatype::type_get_extent(cx, datatype, OutInt::wide(lb), OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_get_extent_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_get_extent_c(datatype: Datatype, lb: *mut Count, extent: *mut Count) -> c_int {
-    unsupported(Fun::TypeGetExtentC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetExtentC, On::World, |cx| {
+            datatype::type_get_extent(cx, datatype, OutInt::wide(lb), OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
@@ -945,7 +1550,12 @@ pub unsafe extern "C" fn MPI_Type_get_true_extent(
     true_lb: *mut Aint,
     true_extent: *mut Aint,
 ) -> c_int {
-    unsupported(Fun::TypeGetTrueExtent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetTrueExtent, On::World, |cx| {
+            datatype::type_get_true_extent(cx, datatype, OutInt::wide(true_lb), OutInt::wide(true_extent))
+        })
+    }
 }
 
 /// # Safety
@@ -956,7 +1566,12 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent(
     true_lb: *mut Aint,
     true_extent: *mut Aint,
 ) -> c_int {
-    unsupported(Fun::TypeGetTrueExtent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetTrueExtent, On::World, |cx| {
+            datatype::type_get_true_extent(cx, datatype, OutInt::wide(true_lb), OutInt::wide(true_extent))
+        })
+    }
 }
 
 /// # Safety
@@ -967,7 +1582,12 @@ pub unsafe extern "C" fn MPI_Type_get_true_extent_c(
     true_lb: *mut Count,
     true_extent: *mut Count,
 ) -> c_int {
-    unsupported(Fun::TypeGetTrueExtentC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetTrueExtentC, On::World, |cx| {
+            datatype::type_get_true_extent(cx, datatype, OutInt::wide(true_lb), OutInt::wide(true_extent))
+        })
+    }
 }
 
 /// # Safety
@@ -978,7 +1598,12 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_c(
     true_lb: *mut Count,
     true_extent: *mut Count,
 ) -> c_int {
-    unsupported(Fun::TypeGetTrueExtentC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetTrueExtentC, On::World, |cx| {
+            datatype::type_get_true_extent(cx, datatype, OutInt::wide(true_lb), OutInt::wide(true_extent))
+        })
+    }
 }
 
 /// # Safety
@@ -991,7 +1616,19 @@ pub unsafe extern "C" fn MPI_Type_indexed(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeIndexed, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeIndexed, On::World, |cx| {
+            datatype::type_indexed(
+                cx,
+                i64::from(count),
+                Ints::narrow(array_of_blocklengths),
+                Ints::narrow(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1004,7 +1641,19 @@ pub unsafe extern "C" fn PMPI_Type_indexed(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeIndexed, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeIndexed, On::World, |cx| {
+            datatype::type_indexed(
+                cx,
+                i64::from(count),
+                Ints::narrow(array_of_blocklengths),
+                Ints::narrow(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1017,7 +1666,19 @@ pub unsafe extern "C" fn MPI_Type_indexed_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeIndexedC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeIndexedC, On::World, |cx| {
+            datatype::type_indexed(
+                cx,
+                count,
+                Ints::wide(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1030,35 +1691,51 @@ pub unsafe extern "C" fn PMPI_Type_indexed_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeIndexedC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeIndexedC, On::World, |cx| {
+            datatype::type_indexed(
+                cx,
+                count,
+                Ints::wide(array_of_blocklengths),
+                Ints::wide(array_of_displacements),
+                oldtype,
+                newtype,
+            )
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_size(datatype: Datatype, size: *mut c_int) -> c_int {
-    unsupported(Fun::TypeSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSize, On::World, |cx| datatype::type_size(cx, datatype, OutInt::narrow(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_size(datatype: Datatype, size: *mut c_int) -> c_int {
-    unsupported(Fun::TypeSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSize, On::World, |cx| datatype::type_size(cx, datatype, OutInt::narrow(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_size_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_size_c(datatype: Datatype, size: *mut Count) -> c_int {
-    unsupported(Fun::TypeSizeC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSizeC, On::World, |cx| datatype::type_size(cx, datatype, OutInt::wide(size))) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_size_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_size_c(datatype: Datatype, size: *mut Count) -> c_int {
-    unsupported(Fun::TypeSizeC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSizeC, On::World, |cx| datatype::type_size(cx, datatype, OutInt::wide(size))) }
 }
 
 /// # Safety
@@ -1071,7 +1748,12 @@ pub unsafe extern "C" fn MPI_Type_vector(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeVector, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeVector, On::World, |cx| {
+            datatype::type_vector(cx, i64::from(count), i64::from(blocklength), i64::from(stride), oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -1084,7 +1766,12 @@ pub unsafe extern "C" fn PMPI_Type_vector(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeVector, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeVector, On::World, |cx| {
+            datatype::type_vector(cx, i64::from(count), i64::from(blocklength), i64::from(stride), oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -1097,7 +1784,10 @@ pub unsafe extern "C" fn MPI_Type_vector_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeVectorC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeVectorC, On::World, |cx| datatype::type_vector(cx, count, blocklength, stride, oldtype, newtype))
+    }
 }
 
 /// # Safety
@@ -1110,7 +1800,10 @@ pub unsafe extern "C" fn PMPI_Type_vector_c(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeVectorC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeVectorC, On::World, |cx| datatype::type_vector(cx, count, blocklength, stride, oldtype, newtype))
+    }
 }
 
 /// # Safety
@@ -1125,7 +1818,21 @@ pub unsafe extern "C" fn MPI_Unpack(
     datatype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Unpack, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Unpack, On::Comm(comm), |cx| {
+            pack::unpack(
+                cx,
+                inbuf,
+                i64::from(insize),
+                OutInt::narrow(position),
+                outbuf,
+                i64::from(outcount),
+                datatype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1140,7 +1847,21 @@ pub unsafe extern "C" fn PMPI_Unpack(
     datatype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Unpack, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Unpack, On::Comm(comm), |cx| {
+            pack::unpack(
+                cx,
+                inbuf,
+                i64::from(insize),
+                OutInt::narrow(position),
+                outbuf,
+                i64::from(outcount),
+                datatype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1155,7 +1876,12 @@ pub unsafe extern "C" fn MPI_Unpack_c(
     datatype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::UnpackC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::UnpackC, On::Comm(comm), |cx| {
+            pack::unpack(cx, inbuf, insize, OutInt::wide(position), outbuf, outcount, datatype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1170,7 +1896,12 @@ pub unsafe extern "C" fn PMPI_Unpack_c(
     datatype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::UnpackC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::UnpackC, On::Comm(comm), |cx| {
+            pack::unpack(cx, inbuf, insize, OutInt::wide(position), outbuf, outcount, datatype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1185,7 +1916,21 @@ pub unsafe extern "C" fn MPI_Unpack_external(
     outcount: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::UnpackExternal, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::UnpackExternal, On::World, |cx| {
+            pack::unpack_external(
+                cx,
+                datarep,
+                inbuf,
+                insize,
+                OutInt::wide(position),
+                outbuf,
+                i64::from(outcount),
+                datatype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1200,7 +1945,21 @@ pub unsafe extern "C" fn PMPI_Unpack_external(
     outcount: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::UnpackExternal, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::UnpackExternal, On::World, |cx| {
+            pack::unpack_external(
+                cx,
+                datarep,
+                inbuf,
+                insize,
+                OutInt::wide(position),
+                outbuf,
+                i64::from(outcount),
+                datatype,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1215,7 +1974,12 @@ pub unsafe extern "C" fn MPI_Unpack_external_c(
     outcount: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::UnpackExternalC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::UnpackExternalC, On::World, |cx| {
+            pack::unpack_external(cx, datarep, inbuf, insize, OutInt::wide(position), outbuf, outcount, datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1230,5 +1994,10 @@ pub unsafe extern "C" fn PMPI_Unpack_external_c(
     outcount: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::UnpackExternalC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::UnpackExternalC, On::World, |cx| {
+            pack::unpack_external(cx, datarep, inbuf, insize, OutInt::wide(position), outbuf, outcount, datatype)
+        })
+    }
 }

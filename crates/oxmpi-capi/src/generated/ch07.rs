@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::barrier;
+use crate::bodies::{barrier, datatype};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -3292,7 +3292,12 @@ pub unsafe extern "C" fn MPI_Type_get_value_index(
     index_type: Datatype,
     pair_type: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeGetValueIndex, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetValueIndex, On::World, |cx| {
+            datatype::type_get_value_index(cx, value_type, index_type, pair_type)
+        })
+    }
 }
 
 /// # Safety
@@ -3303,5 +3308,10 @@ pub unsafe extern "C" fn PMPI_Type_get_value_index(
     index_type: Datatype,
     pair_type: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeGetValueIndex, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetValueIndex, On::World, |cx| {
+            datatype::type_get_value_index(cx, value_type, index_type, pair_type)
+        })
+    }
 }

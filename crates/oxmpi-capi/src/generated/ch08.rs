@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::world;
+use crate::bodies::{type_contents, world};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -741,7 +741,12 @@ pub unsafe extern "C" fn MPI_Type_create_keyval(
     type_keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::TypeCreateKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateKeyval, On::World, |cx| {
+            type_contents::type_create_keyval(cx, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
+        })
+    }
 }
 
 /// # Safety
@@ -753,35 +758,44 @@ pub unsafe extern "C" fn PMPI_Type_create_keyval(
     type_keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::TypeCreateKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeCreateKeyval, On::World, |cx| {
+            type_contents::type_create_keyval(cx, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_delete_attr(datatype: Datatype, type_keyval: c_int) -> c_int {
-    unsupported(Fun::TypeDeleteAttr, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeDeleteAttr, On::World, |cx| type_contents::type_delete_attr(cx, datatype, type_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_delete_attr(datatype: Datatype, type_keyval: c_int) -> c_int {
-    unsupported(Fun::TypeDeleteAttr, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeDeleteAttr, On::World, |cx| type_contents::type_delete_attr(cx, datatype, type_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_free_keyval`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int {
-    unsupported(Fun::TypeFreeKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeFreeKeyval, On::World, |cx| type_contents::type_free_keyval(cx, type_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_free_keyval`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int {
-    unsupported(Fun::TypeFreeKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeFreeKeyval, On::World, |cx| type_contents::type_free_keyval(cx, type_keyval)) }
 }
 
 /// # Safety
@@ -793,7 +807,12 @@ pub unsafe extern "C" fn MPI_Type_get_attr(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TypeGetAttr, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetAttr, On::World, |cx| {
+            type_contents::type_get_attr(cx, datatype, type_keyval, attribute_val, flag)
+        })
+    }
 }
 
 /// # Safety
@@ -805,14 +824,20 @@ pub unsafe extern "C" fn PMPI_Type_get_attr(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TypeGetAttr, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetAttr, On::World, |cx| {
+            type_contents::type_get_attr(cx, datatype, type_keyval, attribute_val, flag)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_get_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_get_name(datatype: Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::TypeGetName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeGetName, On::World, |cx| type_contents::type_get_name(cx, datatype, type_name, resultlen)) }
 }
 
 /// # Safety
@@ -823,7 +848,8 @@ pub unsafe extern "C" fn PMPI_Type_get_name(
     type_name: *mut c_char,
     resultlen: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::TypeGetName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeGetName, On::World, |cx| type_contents::type_get_name(cx, datatype, type_name, resultlen)) }
 }
 
 /// # Safety
@@ -834,7 +860,10 @@ pub unsafe extern "C" fn MPI_Type_set_attr(
     type_keyval: c_int,
     attribute_val: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::TypeSetAttr, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeSetAttr, On::World, |cx| type_contents::type_set_attr(cx, datatype, type_keyval, attribute_val))
+    }
 }
 
 /// # Safety
@@ -845,21 +874,26 @@ pub unsafe extern "C" fn PMPI_Type_set_attr(
     type_keyval: c_int,
     attribute_val: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::TypeSetAttr, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeSetAttr, On::World, |cx| type_contents::type_set_attr(cx, datatype, type_keyval, attribute_val))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_set_name(datatype: Datatype, type_name: *const c_char) -> c_int {
-    unsupported(Fun::TypeSetName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSetName, On::World, |cx| type_contents::type_set_name(cx, datatype, type_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_set_name(datatype: Datatype, type_name: *const c_char) -> c_int {
-    unsupported(Fun::TypeSetName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSetName, On::World, |cx| type_contents::type_set_name(cx, datatype, type_name)) }
 }
 
 /// # Safety

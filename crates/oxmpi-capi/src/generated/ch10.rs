@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{environment, errors};
+use crate::bodies::{environment, errhandlers, errors};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -112,14 +112,20 @@ pub unsafe extern "C" fn PMPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_
 /// The arguments are what the standard asks of a caller of `MPI_Comm_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_call_errhandler(comm: Comm, errorcode: c_int) -> c_int {
-    unsupported(Fun::CommCallErrhandler, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCallErrhandler, On::Comm(comm), |cx| errhandlers::comm_call_errhandler(cx, comm, errorcode))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_call_errhandler(comm: Comm, errorcode: c_int) -> c_int {
-    unsupported(Fun::CommCallErrhandler, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCallErrhandler, On::Comm(comm), |cx| errhandlers::comm_call_errhandler(cx, comm, errorcode))
+    }
 }
 
 /// # Safety
@@ -129,7 +135,12 @@ pub unsafe extern "C" fn MPI_Comm_create_errhandler(
     comm_errhandler_fn: CommErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::CommCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateErrhandler, On::World, |cx| {
+            errhandlers::comm_create_errhandler(cx, comm_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
@@ -139,49 +150,60 @@ pub unsafe extern "C" fn PMPI_Comm_create_errhandler(
     comm_errhandler_fn: CommErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::CommCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateErrhandler, On::World, |cx| {
+            errhandlers::comm_create_errhandler(cx, comm_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::CommGetErrhandler, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetErrhandler, On::Comm(comm), |cx| errhandlers::comm_get_errhandler(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::CommGetErrhandler, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetErrhandler, On::Comm(comm), |cx| errhandlers::comm_get_errhandler(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::CommSetErrhandler, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSetErrhandler, On::Comm(comm), |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::CommSetErrhandler, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSetErrhandler, On::Comm(comm), |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_free(errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerFree, On::World, |cx| errhandlers::errhandler_free(cx, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_free(errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerFree, On::World, |cx| errhandlers::errhandler_free(cx, errhandler)) }
 }
 
 /// # Safety
@@ -220,14 +242,16 @@ pub unsafe extern "C" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char
 /// The arguments are what the standard asks of a caller of `MPI_File_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_call_errhandler(fh: File, errorcode: c_int) -> c_int {
-    unsupported(Fun::FileCallErrhandler, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileCallErrhandler, On::File(fh), |cx| errhandlers::file_call_errhandler(cx, fh, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_call_errhandler(fh: File, errorcode: c_int) -> c_int {
-    unsupported(Fun::FileCallErrhandler, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileCallErrhandler, On::File(fh), |cx| errhandlers::file_call_errhandler(cx, fh, errorcode)) }
 }
 
 /// # Safety
@@ -237,7 +261,12 @@ pub unsafe extern "C" fn MPI_File_create_errhandler(
     file_errhandler_fn: FileErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::FileCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileCreateErrhandler, On::World, |cx| {
+            errhandlers::file_create_errhandler(cx, file_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
@@ -247,35 +276,44 @@ pub unsafe extern "C" fn PMPI_File_create_errhandler(
     file_errhandler_fn: FileErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::FileCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileCreateErrhandler, On::World, |cx| {
+            errhandlers::file_create_errhandler(cx, file_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::FileGetErrhandler, On::File(file))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetErrhandler, On::File(file), |cx| errhandlers::file_get_errhandler(cx, file, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::FileGetErrhandler, On::File(file))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetErrhandler, On::File(file), |cx| errhandlers::file_get_errhandler(cx, file, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_set_errhandler(file: File, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::FileSetErrhandler, On::File(file))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetErrhandler, On::File(file), |cx| errhandlers::file_set_errhandler(cx, file, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_set_errhandler(file: File, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::FileSetErrhandler, On::File(file))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetErrhandler, On::File(file), |cx| errhandlers::file_set_errhandler(cx, file, errhandler)) }
 }
 
 /// # Safety
@@ -408,14 +446,24 @@ pub unsafe extern "C" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Session_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_call_errhandler(session: Session, errorcode: c_int) -> c_int {
-    unsupported(Fun::SessionCallErrhandler, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionCallErrhandler, On::Session(session), |cx| {
+            errhandlers::session_call_errhandler(cx, session, errorcode)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_call_errhandler(session: Session, errorcode: c_int) -> c_int {
-    unsupported(Fun::SessionCallErrhandler, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionCallErrhandler, On::Session(session), |cx| {
+            errhandlers::session_call_errhandler(cx, session, errorcode)
+        })
+    }
 }
 
 /// # Safety
@@ -425,7 +473,12 @@ pub unsafe extern "C" fn MPI_Session_create_errhandler(
     session_errhandler_fn: SessionErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::SessionCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionCreateErrhandler, On::World, |cx| {
+            errhandlers::session_create_errhandler(cx, session_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
@@ -435,49 +488,76 @@ pub unsafe extern "C" fn PMPI_Session_create_errhandler(
     session_errhandler_fn: SessionErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::SessionCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionCreateErrhandler, On::World, |cx| {
+            errhandlers::session_create_errhandler(cx, session_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_get_errhandler(session: Session, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::SessionGetErrhandler, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetErrhandler, On::Session(session), |cx| {
+            errhandlers::session_get_errhandler(cx, session, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_get_errhandler(session: Session, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::SessionGetErrhandler, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetErrhandler, On::Session(session), |cx| {
+            errhandlers::session_get_errhandler(cx, session, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_set_errhandler(session: Session, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::SessionSetErrhandler, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionSetErrhandler, On::Session(session), |cx| {
+            errhandlers::session_set_errhandler(cx, session, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_set_errhandler(session: Session, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::SessionSetErrhandler, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionSetErrhandler, On::Session(session), |cx| {
+            errhandlers::session_set_errhandler(cx, session, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_call_errhandler(win: Win, errorcode: c_int) -> c_int {
-    unsupported(Fun::WinCallErrhandler, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinCallErrhandler, On::Win(win), |cx| errhandlers::win_call_errhandler(cx, win, errorcode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_call_errhandler(win: Win, errorcode: c_int) -> c_int {
-    unsupported(Fun::WinCallErrhandler, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinCallErrhandler, On::Win(win), |cx| errhandlers::win_call_errhandler(cx, win, errorcode)) }
 }
 
 /// # Safety
@@ -487,7 +567,12 @@ pub unsafe extern "C" fn MPI_Win_create_errhandler(
     win_errhandler_fn: WinErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::WinCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinCreateErrhandler, On::World, |cx| {
+            errhandlers::win_create_errhandler(cx, win_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
@@ -497,33 +582,42 @@ pub unsafe extern "C" fn PMPI_Win_create_errhandler(
     win_errhandler_fn: WinErrhandlerFn,
     errhandler: *mut Errhandler,
 ) -> c_int {
-    unsupported(Fun::WinCreateErrhandler, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinCreateErrhandler, On::World, |cx| {
+            errhandlers::win_create_errhandler(cx, win_errhandler_fn, errhandler)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_errhandler(win: Win, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::WinGetErrhandler, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetErrhandler, On::Win(win), |cx| errhandlers::win_get_errhandler(cx, win, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_errhandler(win: Win, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::WinGetErrhandler, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetErrhandler, On::Win(win), |cx| errhandlers::win_get_errhandler(cx, win, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_set_errhandler(win: Win, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::WinSetErrhandler, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetErrhandler, On::Win(win), |cx| errhandlers::win_set_errhandler(cx, win, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_set_errhandler(win: Win, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::WinSetErrhandler, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetErrhandler, On::Win(win), |cx| errhandlers::win_set_errhandler(cx, win, errhandler)) }
 }

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::world;
+use crate::bodies::{sessions, world};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_finalize(session: *mut Session) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::SessionFinalize, On::Session(peek(session))) }
+    unsafe { call(Fun::SessionFinalize, On::Session(peek(session)), |cx| sessions::session_finalize(cx, session)) }
 }
 
 /// # Safety
@@ -381,21 +381,23 @@ pub unsafe extern "C" fn MPI_Session_finalize(session: *mut Session) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_finalize(session: *mut Session) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::SessionFinalize, On::Session(peek(session))) }
+    unsafe { call(Fun::SessionFinalize, On::Session(peek(session)), |cx| sessions::session_finalize(cx, session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_get_info(session: Session, info_used: *mut Info) -> c_int {
-    unsupported(Fun::SessionGetInfo, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SessionGetInfo, On::Session(session), |cx| sessions::session_get_info(cx, session, info_used)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_get_info(session: Session, info_used: *mut Info) -> c_int {
-    unsupported(Fun::SessionGetInfo, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SessionGetInfo, On::Session(session), |cx| sessions::session_get_info(cx, session, info_used)) }
 }
 
 /// # Safety
@@ -408,7 +410,12 @@ pub unsafe extern "C" fn MPI_Session_get_nth_pset(
     pset_len: *mut c_int,
     pset_name: *mut c_char,
 ) -> c_int {
-    unsupported(Fun::SessionGetNthPset, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetNthPset, On::Session(session), |cx| {
+            sessions::session_get_nth_pset(cx, session, info, n, pset_len, pset_name)
+        })
+    }
 }
 
 /// # Safety
@@ -421,21 +428,36 @@ pub unsafe extern "C" fn PMPI_Session_get_nth_pset(
     pset_len: *mut c_int,
     pset_name: *mut c_char,
 ) -> c_int {
-    unsupported(Fun::SessionGetNthPset, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetNthPset, On::Session(session), |cx| {
+            sessions::session_get_nth_pset(cx, session, info, n, pset_len, pset_name)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_get_num_psets`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_get_num_psets(session: Session, info: Info, npset_names: *mut c_int) -> c_int {
-    unsupported(Fun::SessionGetNumPsets, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetNumPsets, On::Session(session), |cx| {
+            sessions::session_get_num_psets(cx, session, info, npset_names)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_get_num_psets`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_get_num_psets(session: Session, info: Info, npset_names: *mut c_int) -> c_int {
-    unsupported(Fun::SessionGetNumPsets, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetNumPsets, On::Session(session), |cx| {
+            sessions::session_get_num_psets(cx, session, info, npset_names)
+        })
+    }
 }
 
 /// # Safety
@@ -446,7 +468,12 @@ pub unsafe extern "C" fn MPI_Session_get_pset_info(
     pset_name: *const c_char,
     info: *mut Info,
 ) -> c_int {
-    unsupported(Fun::SessionGetPsetInfo, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetPsetInfo, On::Session(session), |cx| {
+            sessions::session_get_pset_info(cx, session, pset_name, info)
+        })
+    }
 }
 
 /// # Safety
@@ -457,21 +484,28 @@ pub unsafe extern "C" fn PMPI_Session_get_pset_info(
     pset_name: *const c_char,
     info: *mut Info,
 ) -> c_int {
-    unsupported(Fun::SessionGetPsetInfo, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::SessionGetPsetInfo, On::Session(session), |cx| {
+            sessions::session_get_pset_info(cx, session, pset_name, info)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_init(info: Info, errhandler: Errhandler, session: *mut Session) -> c_int {
-    unsupported(Fun::SessionInit, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SessionInit, On::World, |cx| sessions::session_init(cx, info, errhandler, session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_init(info: Info, errhandler: Errhandler, session: *mut Session) -> c_int {
-    unsupported(Fun::SessionInit, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::SessionInit, On::World, |cx| sessions::session_init(cx, info, errhandler, session)) }
 }
 
 /// # Safety

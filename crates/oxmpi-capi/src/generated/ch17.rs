@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::status;
+use crate::bodies::{datatype, status};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -68,14 +68,16 @@ pub unsafe extern "C" fn PMPI_Attr_put(comm: Comm, keyval: c_int, attribute_val:
 /// The arguments are what the standard asks of a caller of `MPI_Get_elements_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_elements_x(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int {
-    unsupported(Fun::GetElementsX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetElementsX, On::World, |cx| datatype::get_elements_x(cx, status, datatype, count)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_elements_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int {
-    unsupported(Fun::GetElementsX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetElementsX, On::World, |cx| datatype::get_elements_x(cx, status, datatype, count)) }
 }
 
 /// # Safety
@@ -186,14 +188,16 @@ pub unsafe extern "C" fn PMPI_Status_set_elements_x(status: *mut Status, datatyp
 /// The arguments are what the standard asks of a caller of `MPI_Type_get_extent_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_get_extent_x(datatype: Datatype, lb: *mut Count, extent: *mut Count) -> c_int {
-    unsupported(Fun::TypeGetExtentX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeGetExtentX, On::World, |cx| datatype::type_get_extent_x(cx, datatype, lb, extent)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_get_extent_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_get_extent_x(datatype: Datatype, lb: *mut Count, extent: *mut Count) -> c_int {
-    unsupported(Fun::TypeGetExtentX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeGetExtentX, On::World, |cx| datatype::type_get_extent_x(cx, datatype, lb, extent)) }
 }
 
 /// # Safety
@@ -204,7 +208,12 @@ pub unsafe extern "C" fn MPI_Type_get_true_extent_x(
     true_lb: *mut Count,
     true_extent: *mut Count,
 ) -> c_int {
-    unsupported(Fun::TypeGetTrueExtentX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetTrueExtentX, On::World, |cx| {
+            datatype::type_get_true_extent_x(cx, datatype, true_lb, true_extent)
+        })
+    }
 }
 
 /// # Safety
@@ -215,19 +224,26 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(
     true_lb: *mut Count,
     true_extent: *mut Count,
 ) -> c_int {
-    unsupported(Fun::TypeGetTrueExtentX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeGetTrueExtentX, On::World, |cx| {
+            datatype::type_get_true_extent_x(cx, datatype, true_lb, true_extent)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_size_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_size_x(datatype: Datatype, size: *mut Count) -> c_int {
-    unsupported(Fun::TypeSizeX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSizeX, On::World, |cx| datatype::type_size_x(cx, datatype, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_size_x`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_size_x(datatype: Datatype, size: *mut Count) -> c_int {
-    unsupported(Fun::TypeSizeX, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeSizeX, On::World, |cx| datatype::type_size_x(cx, datatype, size)) }
 }

@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::{errhandlers, type_removed};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,70 +16,80 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Address`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Address(location: *mut c_void, address: *mut Aint) -> c_int {
-    unsupported(Fun::Address, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Address, On::World, |cx| type_removed::address(cx, location, address)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Address`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Address(location: *mut c_void, address: *mut Aint) -> c_int {
-    unsupported(Fun::Address, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Address, On::World, |cx| type_removed::address(cx, location, address)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_create(handler_fn: HandlerFn, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerCreate, On::World, |cx| errhandlers::errhandler_create(cx, handler_fn, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_create(handler_fn: HandlerFn, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerCreate, On::World, |cx| errhandlers::errhandler_create(cx, handler_fn, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerGet, On::Comm(comm), |cx| errhandlers::errhandler_get(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerGet, On::Comm(comm), |cx| errhandlers::errhandler_get(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_set`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_set(comm: Comm, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerSet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerSet, On::Comm(comm), |cx| errhandlers::errhandler_set(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_set`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_set(comm: Comm, errhandler: Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerSet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ErrhandlerSet, On::Comm(comm), |cx| errhandlers::errhandler_set(cx, comm, errhandler)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_extent(datatype: Datatype, extent: *mut Aint) -> c_int {
-    unsupported(Fun::TypeExtent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeExtent, On::World, |cx| type_removed::type_extent(cx, datatype, extent)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_extent(datatype: Datatype, extent: *mut Aint) -> c_int {
-    unsupported(Fun::TypeExtent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeExtent, On::World, |cx| type_removed::type_extent(cx, datatype, extent)) }
 }
 
 /// # Safety
@@ -91,7 +102,12 @@ pub unsafe extern "C" fn MPI_Type_hindexed(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeHindexed, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeHindexed, On::World, |cx| {
+            type_removed::type_hindexed(cx, count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -104,7 +120,12 @@ pub unsafe extern "C" fn PMPI_Type_hindexed(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeHindexed, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeHindexed, On::World, |cx| {
+            type_removed::type_hindexed(cx, count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -117,7 +138,12 @@ pub unsafe extern "C" fn MPI_Type_hvector(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeHvector, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeHvector, On::World, |cx| {
+            type_removed::type_hvector(cx, count, blocklength, stride, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -130,21 +156,28 @@ pub unsafe extern "C" fn PMPI_Type_hvector(
     oldtype: Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeHvector, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeHvector, On::World, |cx| {
+            type_removed::type_hvector(cx, count, blocklength, stride, oldtype, newtype)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_lb`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_lb(datatype: Datatype, displacement: *mut Aint) -> c_int {
-    unsupported(Fun::TypeLb, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeLb, On::World, |cx| type_removed::type_lb(cx, datatype, displacement)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_lb`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_lb(datatype: Datatype, displacement: *mut Aint) -> c_int {
-    unsupported(Fun::TypeLb, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeLb, On::World, |cx| type_removed::type_lb(cx, datatype, displacement)) }
 }
 
 /// # Safety
@@ -157,7 +190,12 @@ pub unsafe extern "C" fn MPI_Type_struct(
     array_of_types: *mut Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeStruct, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeStruct, On::World, |cx| {
+            type_removed::type_struct(cx, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
+        })
+    }
 }
 
 /// # Safety
@@ -170,19 +208,26 @@ pub unsafe extern "C" fn PMPI_Type_struct(
     array_of_types: *mut Datatype,
     newtype: *mut Datatype,
 ) -> c_int {
-    unsupported(Fun::TypeStruct, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::TypeStruct, On::World, |cx| {
+            type_removed::type_struct(cx, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_ub`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_ub(datatype: Datatype, displacement: *mut Aint) -> c_int {
-    unsupported(Fun::TypeUb, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeUb, On::World, |cx| type_removed::type_ub(cx, datatype, displacement)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_ub`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_ub(datatype: Datatype, displacement: *mut Aint) -> c_int {
-    unsupported(Fun::TypeUb, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeUb, On::World, |cx| type_removed::type_ub(cx, datatype, displacement)) }
 }

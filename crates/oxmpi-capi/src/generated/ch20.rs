@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::datatype;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,56 +16,64 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Type_create_f90_complex`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCreateF90Complex, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCreateF90Complex, On::World, |cx| datatype::type_create_f90_complex(cx, p, r, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_create_f90_complex`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCreateF90Complex, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCreateF90Complex, On::World, |cx| datatype::type_create_f90_complex(cx, p, r, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_create_f90_integer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_create_f90_integer(r: c_int, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCreateF90Integer, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCreateF90Integer, On::World, |cx| datatype::type_create_f90_integer(cx, r, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_create_f90_integer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_f90_integer(r: c_int, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCreateF90Integer, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCreateF90Integer, On::World, |cx| datatype::type_create_f90_integer(cx, r, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_create_f90_real`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCreateF90Real, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCreateF90Real, On::World, |cx| datatype::type_create_f90_real(cx, p, r, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_create_f90_real`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeCreateF90Real, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeCreateF90Real, On::World, |cx| datatype::type_create_f90_real(cx, p, r, newtype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_match_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeMatchSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeMatchSize, On::World, |cx| datatype::type_match_size(cx, typeclass, size, datatype)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_match_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) -> c_int {
-    unsupported(Fun::TypeMatchSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TypeMatchSize, On::World, |cx| datatype::type_match_size(cx, typeclass, size, datatype)) }
 }
 
 /// # Safety

@@ -1,0 +1,202 @@
+//! Error handlers: made, attached to objects, called, freed.
+
+use super::{check_place, null_pointer, store};
+use crate::call::{Cx, On};
+use crate::generated::callbacks::*;
+use crate::library;
+use crate::raise;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::{Error, Result};
+use oxmpi_core::errhandler::Target;
+use std::ffi::c_int;
+
+/// # Safety
+/// `errhandler` is null or may be written.
+unsafe fn create(function: Option<usize>, target: Target, errhandler: *mut Errhandler) -> Result<()> {
+    check_place(errhandler, "errhandler")?;
+    let Some(function) = function else { return Err(null_pointer("error handling function")) };
+    // SAFETY: checked.
+    unsafe { store(errhandler, library::errhandlers().create(function, target)?, "errhandler") }
+}
+
+/// Attaches a handler in the place of another.
+fn exchange(place: &mut Errhandler, new: Errhandler, target: Target) -> Result<()> {
+    let mut handlers = library::errhandlers();
+    handlers.attach(new, target)?;
+    handlers.detach(std::mem::replace(place, new));
+    Ok(())
+}
+
+/// Gives the program a handle of the handler that an object has.
+///
+/// # Safety
+/// `to` is null or may be written.
+unsafe fn hand_out(handler: Errhandler, to: *mut Errhandler) -> Result<()> {
+    check_place(to, "errhandler")?;
+    library::errhandlers().hand_out(handler);
+    // SAFETY: checked.
+    unsafe { store(to, handler, "errhandler") }
+}
+
+/// The program calls a handler itself.
+fn invoke(cx: &Cx, on: On, code: c_int) {
+    let text = library::errors().string_of(code).unwrap_or_else(|| format!("error code {code}, which is not known"));
+    raise::call_handler(cx.fun, on, code, &text);
+}
+
+pub unsafe fn errhandler_free(_cx: &Cx, errhandler: *mut Errhandler) -> Result<()> {
+    check_place(errhandler, "errhandler")?;
+    // SAFETY: checked.
+    unsafe {
+        library::errhandlers().free(errhandler.read())?;
+        errhandler.write(MPI_ERRHANDLER_NULL);
+    }
+    Ok(())
+}
+
+// ---- communicators ----
+
+pub unsafe fn comm_create_errhandler(
+    cx: &Cx,
+    comm_errhandler_fn: CommErrhandlerFn,
+    errhandler: *mut Errhandler,
+) -> Result<()> {
+    cx.process()?;
+    // SAFETY: passed on.
+    unsafe { create(comm_errhandler_fn.map(|function| function as usize), Target::Comm, errhandler) }
+}
+
+pub unsafe fn comm_set_errhandler(cx: &Cx, comm: Comm, errhandler: Errhandler) -> Result<()> {
+    let mut guard = cx.process()?;
+    exchange(&mut guard.comm_mut(comm)?.errhandler, errhandler, Target::Comm)
+}
+
+pub unsafe fn comm_get_errhandler(cx: &Cx, comm: Comm, errhandler: *mut Errhandler) -> Result<()> {
+    let guard = cx.process()?;
+    // SAFETY: passed on.
+    unsafe { hand_out(guard.comm(comm)?.errhandler, errhandler) }
+}
+
+pub unsafe fn comm_call_errhandler(cx: &Cx, comm: Comm, errorcode: c_int) -> Result<()> {
+    cx.process()?.comm(comm)?;
+    invoke(cx, On::Comm(comm), errorcode);
+    Ok(())
+}
+
+pub unsafe fn errhandler_create(cx: &Cx, handler_fn: HandlerFn, errhandler: *mut Errhandler) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_create_errhandler(cx, handler_fn, errhandler) }
+}
+
+pub unsafe fn errhandler_set(cx: &Cx, comm: Comm, errhandler: Errhandler) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_set_errhandler(cx, comm, errhandler) }
+}
+
+pub unsafe fn errhandler_get(cx: &Cx, comm: Comm, errhandler: *mut Errhandler) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_get_errhandler(cx, comm, errhandler) }
+}
+
+// ---- sessions ----
+
+pub unsafe fn session_create_errhandler(
+    _cx: &Cx,
+    session_errhandler_fn: SessionErrhandlerFn,
+    errhandler: *mut Errhandler,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { create(session_errhandler_fn.map(|function| function as usize), Target::Session, errhandler) }
+}
+
+pub unsafe fn session_set_errhandler(_cx: &Cx, session: Session, errhandler: Errhandler) -> Result<()> {
+    library::session(session, |found| exchange(&mut found.errhandler, errhandler, Target::Session))?
+}
+
+pub unsafe fn session_get_errhandler(_cx: &Cx, session: Session, errhandler: *mut Errhandler) -> Result<()> {
+    let handler = library::session(session, |found| found.errhandler)?;
+    // SAFETY: passed on.
+    unsafe { hand_out(handler, errhandler) }
+}
+
+pub unsafe fn session_call_errhandler(cx: &Cx, session: Session, errorcode: c_int) -> Result<()> {
+    library::session(session, |_| ())?;
+    invoke(cx, On::Session(session), errorcode);
+    Ok(())
+}
+
+// ---- files: of those that are not open, the one handler that `MPI_FILE_NULL` stands for ----
+
+pub unsafe fn file_create_errhandler(
+    cx: &Cx,
+    file_errhandler_fn: FileErrhandlerFn,
+    errhandler: *mut Errhandler,
+) -> Result<()> {
+    cx.process()?;
+    // SAFETY: passed on.
+    unsafe { create(file_errhandler_fn.map(|function| function as usize), Target::File, errhandler) }
+}
+
+pub unsafe fn file_set_errhandler(cx: &Cx, file: File, errhandler: Errhandler) -> Result<()> {
+    cx.process()?;
+    check_file(file)?;
+    exchange(&mut library::file_errhandler(), errhandler, Target::File)
+}
+
+pub unsafe fn file_get_errhandler(cx: &Cx, file: File, errhandler: *mut Errhandler) -> Result<()> {
+    cx.process()?;
+    check_file(file)?;
+    // SAFETY: passed on.
+    unsafe { hand_out(*library::file_errhandler(), errhandler) }
+}
+
+pub unsafe fn file_call_errhandler(cx: &Cx, fh: File, errorcode: c_int) -> Result<()> {
+    cx.process()?;
+    check_file(fh)?;
+    invoke(cx, On::File(fh), errorcode);
+    Ok(())
+}
+
+fn check_file(file: File) -> Result<()> {
+    if file == MPI_FILE_NULL {
+        return Ok(());
+    }
+    Err(Error::new(MPI_ERR_FILE, format!("{:#x} is not a file", file.0)))
+}
+
+// ---- windows ----
+
+pub unsafe fn win_create_errhandler(
+    cx: &Cx,
+    win_errhandler_fn: WinErrhandlerFn,
+    errhandler: *mut Errhandler,
+) -> Result<()> {
+    cx.process()?;
+    // SAFETY: passed on.
+    unsafe { create(win_errhandler_fn.map(|function| function as usize), Target::Win, errhandler) }
+}
+
+pub unsafe fn win_set_errhandler(cx: &Cx, win: Win, _errhandler: Errhandler) -> Result<()> {
+    cx.process()?;
+    Err(not_window(win))
+}
+
+pub unsafe fn win_get_errhandler(cx: &Cx, win: Win, _errhandler: *mut Errhandler) -> Result<()> {
+    cx.process()?;
+    Err(not_window(win))
+}
+
+pub unsafe fn win_call_errhandler(cx: &Cx, win: Win, _errorcode: c_int) -> Result<()> {
+    cx.process()?;
+    Err(not_window(win))
+}
+
+/// As no window can be made yet, no handle is one.
+pub(super) fn not_window(win: Win) -> Error {
+    let text = match win {
+        MPI_WIN_NULL => String::from("the window is MPI_WIN_NULL"),
+        _ => format!("{:#x} is not a window", win.0),
+    };
+    Error::new(MPI_ERR_WIN, text)
+}

@@ -1,0 +1,215 @@
+//! Sessions: opened and closed at any time and from any thread, beside the world, before it and after it; and what they
+//! tell of the job.
+
+use super::{check_place, store, text};
+use crate::call::{Cx, On};
+use crate::infos;
+use crate::library::{self, World};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Errhandler, Info as InfoHandle, Session};
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::errhandler::Target;
+use oxmpi_core::info::Info;
+use oxmpi_core::request::PoolId;
+use std::ffi::{c_char, c_int};
+
+const LEVELS: [(&str, c_int); 4] = [
+    ("MPI_THREAD_SINGLE", MPI_THREAD_SINGLE),
+    ("MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED),
+    ("MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED),
+    ("MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE),
+];
+
+/// The process sets that every process belongs to.
+const PSETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
+
+pub unsafe fn session_init(cx: &Cx, info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
+    library::errhandlers().attach(errhandler, Target::Session)?;
+    cx.raise_on(On::Handler(errhandler));
+    // SAFETY: passed on.
+    let opened = unsafe { open(info, errhandler, session) };
+    if opened.is_err() {
+        library::errhandlers().detach(errhandler);
+    }
+    opened
+}
+
+/// # Safety
+/// `session` is null or may be written.
+unsafe fn open(info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
+    check_place(session, "session")?;
+    let asked = infos::get(info)?;
+    let (name, level) = thread_level(asked.text("thread_level"))?;
+    let mut hints = Info::new();
+    hints.set(b"thread_level", name.as_bytes())?;
+    hints.set(b"mpi_memory_alloc_kinds", memory_kinds(asked.text("mpi_memory_alloc_kinds")).as_bytes())?;
+    library::join(level)?;
+    match library::sessions().try_insert(library::Session { errhandler, hints }) {
+        // SAFETY: checked.
+        Ok(handle) => unsafe { store(session, Session(handle), "session") },
+        Err(_) => {
+            library::leave();
+            bail!(MPI_ERR_NO_SPACE, "no handles are left for sessions")
+        }
+    }
+}
+
+/// The thread level of a session. One that asks for none gets all there is, unless the world says that there are no
+/// threads to be ready for.
+fn thread_level(asked: Option<&str>) -> Result<(&'static str, c_int)> {
+    let found = match asked {
+        Some(asked) => LEVELS.iter().find(|(name, _)| *name == asked),
+        None if library::world() == World::Active => LEVELS.iter().find(|(_, level)| *level == library::thread_level()),
+        None => LEVELS.last(),
+    };
+    match found {
+        Some(found) => Ok(*found),
+        None => bail!(
+            MPI_ERR_INFO_VALUE,
+            "thread_level is \"{}\"; it must be MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED or \
+             MPI_THREAD_MULTIPLE",
+            asked.unwrap_or_default()
+        ),
+    }
+}
+
+/// The memory kinds that buffers may be of: what is always there, and of what was asked for that which we know.
+fn memory_kinds(asked: Option<&str>) -> String {
+    const MPI_KINDS: [&str; 3] = ["alloc_mem", "win_allocate", "win_allocate_shared"];
+    let launched = std::env::var(library::MEMORY_ALLOC_KINDS).ok();
+    let mut kinds = String::from("mpi,system");
+    for kind in asked.or(launched.as_deref()).unwrap_or_default().split(',').map(|kind| kind.trim_matches(' ')) {
+        let mut words = kind.split(':');
+        let known = words.next() == Some("mpi") && words.all(|word| MPI_KINDS.contains(&word));
+        if known && kind != "mpi" {
+            kinds = format!("{kinds},{kind}");
+        }
+    }
+    kinds
+}
+
+pub unsafe fn session_finalize(cx: &Cx, session: *mut Session) -> Result<()> {
+    check_place(session, "session")?;
+    // SAFETY: checked.
+    let handle = unsafe { session.read() };
+    cx.raise_on(On::Session(handle));
+    library::session(handle, |_| ())?;
+    let mut guard = cx.process()?;
+    let mark = guard.pool_slot(PoolId::Session(handle))?.0.as_ref().map(|pool| pool.mark());
+    if let Some(mark) = mark {
+        cx.wait(&mut guard, |process| match process.pool_slot(PoolId::Session(handle)) {
+            Ok((Some(pool), engine)) => pool.is_flushed(engine, mark).then_some(()),
+            _ => Some(()),
+        });
+    }
+    if library::is_last_user() {
+        // What was sent must arrive, also what nobody waited for.
+        cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+    }
+    guard.session_buffers.remove(&handle);
+    drop(guard);
+    if let Some(ended) = library::sessions().remove(handle.0) {
+        library::errhandlers().detach(ended.errhandler);
+        library::leave();
+    }
+    // SAFETY: checked.
+    unsafe { store(session, MPI_SESSION_NULL, "session") }
+}
+
+pub unsafe fn session_get_info(_cx: &Cx, session: Session, info_used: *mut InfoHandle) -> Result<()> {
+    check_place(info_used, "info_used")?;
+    let hints = library::session(session, |found| found.hints.clone())?;
+    // SAFETY: checked.
+    unsafe { store(info_used, infos::add(hints)?, "info_used") }
+}
+
+pub unsafe fn session_get_num_psets(
+    _cx: &Cx,
+    session: Session,
+    info: InfoHandle,
+    npset_names: *mut c_int,
+) -> Result<()> {
+    library::session(session, |_| ())?;
+    infos::get(info)?;
+    // SAFETY: null or may be written.
+    unsafe { store(npset_names, PSETS.len() as c_int, "npset_names") }
+}
+
+pub unsafe fn session_get_nth_pset(
+    _cx: &Cx,
+    session: Session,
+    info: InfoHandle,
+    n: c_int,
+    pset_len: *mut c_int,
+    pset_name: *mut c_char,
+) -> Result<()> {
+    library::session(session, |_| ())?;
+    infos::get(info)?;
+    check_place(pset_len, "pset_len")?;
+    let Some(name) = usize::try_from(n).ok().and_then(|n| PSETS.get(n)) else {
+        bail!(
+            MPI_ERR_ARG,
+            "process set number {n} does not exist; there are {} (0 to {})",
+            PSETS.len(),
+            PSETS.len() - 1
+        );
+    };
+    // SAFETY: checked; the name has room for as many characters as the caller says.
+    unsafe {
+        let room = pset_len.read();
+        if room < 0 {
+            bail!(MPI_ERR_ARG, "pset_len is {room}, which is negative");
+        }
+        if room > 0 {
+            check_place(pset_name, "pset_name")?;
+            let fits = name.len().min(room as usize - 1);
+            pset_name.cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), fits);
+            pset_name.add(fits).write(0);
+        }
+        pset_len.write(name.len() as c_int + 1);
+    }
+    Ok(())
+}
+
+pub unsafe fn session_get_pset_info(
+    cx: &Cx,
+    session: Session,
+    pset_name: *const c_char,
+    info: *mut InfoHandle,
+) -> Result<()> {
+    library::session(session, |_| ())?;
+    check_place(info, "info")?;
+    // SAFETY: null or a string.
+    let name = unsafe { text(pset_name, "pset_name")? };
+    let guard = cx.process()?;
+    let size = match name {
+        b"mpi://WORLD" => guard.world.size(),
+        b"mpi://SELF" => 1,
+        _ => bail!(MPI_ERR_ARG, "there is no process set \"{}\"", String::from_utf8_lossy(name)),
+    };
+    let mut facts = Info::new();
+    facts.set(b"mpi_size", size.to_string().as_bytes())?;
+    // SAFETY: checked.
+    unsafe { store(info, infos::add(facts)?, "info") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_levels_by_name() {
+        assert_eq!(thread_level(Some("MPI_THREAD_SERIALIZED")).unwrap().1, MPI_THREAD_SERIALIZED);
+        assert_eq!(thread_level(None).unwrap().1, MPI_THREAD_MULTIPLE);
+        for wrong in ["", "MPI_THREAD_ANY", "mpi_thread_single", "3"] {
+            assert_eq!(thread_level(Some(wrong)).unwrap_err().class(), MPI_ERR_INFO_VALUE);
+        }
+    }
+
+    #[test]
+    fn known_memory_kinds_come_back_as_they_were_asked_for() {
+        assert_eq!(memory_kinds(Some("system,mpi")), "mpi,system");
+        assert_eq!(memory_kinds(Some("gpu, mpi:alloc_mem ,mpi:tape,x")), "mpi,system,mpi:alloc_mem");
+        assert_eq!(memory_kinds(Some("mpi:alloc_mem:win_allocate")), "mpi,system,mpi:alloc_mem:win_allocate");
+    }
+}

@@ -1,0 +1,202 @@
+//! Error handlers that the user made, and who still needs them.
+//!
+//! A handler lives while the program holds a handle of it or an object has it attached. The functions are the C
+//! boundary's, by their addresses; nothing here calls one.
+
+use crate::process::bad_handle;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::Errhandler as Handle;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::slots::{Kind, SlotTable};
+
+/// The kind of object that a handler is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    Comm,
+    Win,
+    File,
+    Session,
+}
+
+impl Target {
+    fn name(self) -> &'static str {
+        match self {
+            Target::Comm => "communicators",
+            Target::Win => "windows",
+            Target::File => "files",
+            Target::Session => "sessions",
+        }
+    }
+}
+
+/// Every error handler of the user's.
+pub struct Errhandlers {
+    table: SlotTable<Errhandler>,
+}
+
+struct Errhandler {
+    function: usize,
+    target: Target,
+    /// How often the program was given the handle and has not freed it.
+    handles: usize,
+    /// Objects that it is attached to.
+    attached: usize,
+}
+
+impl Errhandlers {
+    pub const fn new() -> Errhandlers {
+        Errhandlers { table: SlotTable::new(Kind::Errhandler) }
+    }
+
+    pub fn create(&mut self, function: usize, target: Target) -> Result<Handle> {
+        match self.table.try_insert(Errhandler { function, target, handles: 1, attached: 0 }) {
+            Ok(handle) => Ok(Handle(handle)),
+            Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for error handlers"),
+        }
+    }
+
+    /// The handler is now an object's; what it had before is to be [detached](Errhandlers::detach).
+    pub fn attach(&mut self, handle: Handle, target: Target) -> Result<()> {
+        if is_predefined(handle) {
+            return Ok(());
+        }
+        let found = self.held(handle)?;
+        if found.target != target {
+            let (theirs, ours) = (found.target.name(), target.name());
+            bail!(MPI_ERR_ERRHANDLER, "the error handler was created for {theirs}, not for {ours}");
+        }
+        found.attached += 1;
+        Ok(())
+    }
+
+    /// One more object has what another has: how a communicator inherits its parent's handler.
+    pub fn share(&mut self, handle: Handle) {
+        if let Some(found) = self.table.get_mut(handle.0) {
+            found.attached += 1;
+        }
+    }
+
+    /// The object has another handler, or has ended.
+    pub fn detach(&mut self, handle: Handle) {
+        if let Some(found) = self.table.get_mut(handle.0) {
+            found.attached = found.attached.saturating_sub(1);
+            self.drop_unused(handle);
+        }
+    }
+
+    /// The program asked an object for its handler and holds a handle more.
+    pub fn hand_out(&mut self, handle: Handle) {
+        if let Some(found) = self.table.get_mut(handle.0) {
+            found.handles += 1;
+        }
+    }
+
+    /// The program gives a handle back. A predefined handler may be given back too, since programs get it from objects.
+    pub fn free(&mut self, handle: Handle) -> Result<()> {
+        if !is_predefined(handle) {
+            self.held(handle)?.handles -= 1;
+            self.drop_unused(handle);
+        }
+        Ok(())
+    }
+
+    /// The user's function; `None` for what is not a handler of the user's.
+    pub fn function(&self, handle: Handle) -> Option<usize> {
+        self.table.get(handle.0).map(|found| found.function)
+    }
+
+    /// The handle whose low word this is.
+    pub fn from_low_word(&self, low: i32) -> Option<usize> {
+        self.table.from_low_word(low)
+    }
+
+    /// A handler that the program holds a handle of.
+    fn held(&mut self, handle: Handle) -> Result<&mut Errhandler> {
+        if !self.table.get(handle.0).is_some_and(|found| found.handles > 0) {
+            return Err(self.bad(handle));
+        }
+        self.table.get_mut(handle.0).ok_or_else(|| unreachable!("just found"))
+    }
+
+    #[cold]
+    fn bad(&self, handle: Handle) -> Error {
+        if self.table.contains(handle.0) {
+            return Error::new(MPI_ERR_ERRHANDLER, format!("the error handler {:#x} has been freed", handle.0));
+        }
+        let (null, name) = (MPI_ERRHANDLER_NULL.0, "MPI_ERRHANDLER_NULL");
+        bad_handle(&self.table, MPI_ERR_ERRHANDLER, handle.0, "error handler", null, name)
+    }
+
+    fn drop_unused(&mut self, handle: Handle) {
+        if self.table.get(handle.0).is_some_and(|found| found.handles == 0 && found.attached == 0) {
+            self.table.remove(handle.0);
+        }
+    }
+}
+
+impl Default for Errhandlers {
+    fn default() -> Errhandlers {
+        Errhandlers::new()
+    }
+}
+
+fn is_predefined(handle: Handle) -> bool {
+    [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class<T>(result: Result<T>) -> i32 {
+        result.err().map_or(MPI_SUCCESS, |error| error.class())
+    }
+
+    #[test]
+    fn a_handler_lives_while_it_is_held_or_attached() {
+        let mut all = Errhandlers::new();
+        let handle = all.create(77, Target::Comm).unwrap();
+        all.attach(handle, Target::Comm).unwrap();
+        all.free(handle).unwrap();
+        assert_eq!(all.function(handle), Some(77));
+        assert_eq!(class(all.free(handle)), MPI_ERR_ERRHANDLER);
+        assert_eq!(class(all.attach(handle, Target::Comm)), MPI_ERR_ERRHANDLER);
+        all.hand_out(handle);
+        all.share(handle);
+        all.detach(handle);
+        all.detach(handle);
+        assert_eq!(all.function(handle), Some(77));
+        all.free(handle).unwrap();
+        assert_eq!(all.function(handle), None);
+        assert!(all.free(handle).unwrap_err().text().contains("freed"));
+        assert!(all.table.is_empty());
+    }
+
+    #[test]
+    fn predefined_handlers_fit_everywhere_and_are_never_used_up() {
+        let mut all = Errhandlers::new();
+        for handle in [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN] {
+            for target in [Target::Comm, Target::Win, Target::File, Target::Session] {
+                all.attach(handle, target).unwrap();
+            }
+            all.free(handle).unwrap();
+            all.free(handle).unwrap();
+            all.detach(handle);
+            assert_eq!(all.function(handle), None);
+        }
+        for wrong in [MPI_ERRHANDLER_NULL, Handle(0), Handle(MPI_COMM_WORLD.0), Handle(usize::MAX)] {
+            assert_eq!(class(all.attach(wrong, Target::Comm)), MPI_ERR_ERRHANDLER);
+            assert_eq!(class(all.free(wrong)), MPI_ERR_ERRHANDLER);
+        }
+    }
+
+    #[test]
+    fn a_handler_is_for_one_kind_of_object() {
+        let mut all = Errhandlers::new();
+        let handle = all.create(1, Target::File).unwrap();
+        for target in [Target::Comm, Target::Win, Target::Session] {
+            assert!(all.attach(handle, target).unwrap_err().text().contains("for files"));
+        }
+        all.attach(handle, Target::File).unwrap();
+    }
+}
