@@ -216,7 +216,7 @@ static void by_value_and_index(void) {
 }
 
 static void addresses(void) {
-    int array[10];
+    int array[10] = {0};
     MPI_Aint a = 0, b = 0;
     OK(MPI_Get_address(array, &a));
     OK(MPI_Get_address(&array[7], &b));
