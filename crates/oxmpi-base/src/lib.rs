@@ -7,6 +7,7 @@
 pub mod cma;
 pub mod cpus;
 pub mod lifeline;
+pub mod lock;
 pub mod ring;
 pub mod segment;
 pub mod slots;

@@ -46,14 +46,16 @@ pub fn wake(peer: &RankBlock, barrier: Barrier) {
     }
 }
 
+/// Wakes everybody who sleeps on the rank's word.
 #[cold]
 pub fn wake_now(peer: &RankBlock) {
     if peer.sleep.swap(0, Ordering::AcqRel) != 0 {
-        futex_wake(&peer.sleep);
+        futex_wake(&peer.sleep, i32::MAX);
     }
 }
 
-/// Says that this rank is about to sleep. The caller looks for work once more, then calls [`sleep`] or [`stay_awake`].
+/// Says that this rank is about to sleep. The caller looks for work once more, then calls [`sleep`], or [`wake_now`]
+/// on itself.
 pub fn prepare_to_sleep(me: &RankBlock, barrier: Barrier) {
     me.sleep.store(1, Ordering::SeqCst);
     match barrier {
@@ -64,30 +66,29 @@ pub fn prepare_to_sleep(me: &RankBlock, barrier: Barrier) {
     }
 }
 
-pub fn stay_awake(me: &RankBlock) {
-    me.sleep.store(0, Ordering::Relaxed);
-}
-
-/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`].
+/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`]. The word is left as it is, since other threads of this
+/// process may sleep on it too; at worst the next message makes a needless system call.
 pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration) {
     job.awake.fetch_sub(1, Ordering::Relaxed);
-    futex_wait(&me.sleep, 1, limit);
+    futex_wait(&me.sleep, 1, Some(limit));
     job.awake.fetch_add(1, Ordering::Relaxed);
-    stay_awake(me);
 }
 
-fn futex_wait(word: &AtomicU32, expected: u32, limit: Duration) {
-    let time = libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-    // SAFETY: the word is alive; the kernel compares and sleeps, or returns at once.
+/// Sleeps while the word has the expected value, or for `limit`; may return for no reason.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
+    let time =
+        limit.map(|limit| libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) });
+    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the word and the time are alive; the kernel compares and sleeps, or returns at once.
     unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, &raw const time);
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, time);
     }
 }
 
-fn futex_wake(word: &AtomicU32) {
+pub(crate) fn futex_wake(word: &AtomicU32, most: i32) {
     // SAFETY: the word is alive.
     unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX);
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, most);
     }
 }
 

@@ -85,10 +85,13 @@ impl Cx {
                 return result;
             }
             if guard.engine.progress() {
+                guard.rouse();
                 continue;
             }
             if patience.pause(guard.engine.shm().job()) == Step::Sleep {
-                self.sleep(guard, &mut ready);
+                if let Some(result) = self.sleep(guard, &mut ready) {
+                    return result;
+                }
                 patience = Patience::default();
             } else if guard.is_shared() {
                 guard.unlocked(|_| {});
@@ -102,19 +105,22 @@ impl Cx {
         self.wait(guard, |process| process.engine.take_outcome(op))
     }
 
+    /// Sleeps until something comes, unless it is there by now.
     #[cold]
-    fn sleep<R>(&self, guard: &mut Guard, ready: &mut impl FnMut(&mut Process) -> Option<R>) {
-        let barrier = guard.engine.shm().barrier();
-        wait::prepare_to_sleep(guard.engine.shm().block(), barrier);
-        // The last look, now that every sender will see that we sleep. What it finds `wait` finds again.
-        if guard.engine.progress() || guard.engine.is_busy() {
-            return wait::stay_awake(guard.engine.shm().block());
+    fn sleep<R>(&self, guard: &mut Guard, ready: &mut impl FnMut(&mut Process) -> Option<R>) -> Option<R> {
+        wait::prepare_to_sleep(guard.engine.shm().block(), guard.engine.shm().barrier());
+        // The last look, now that every sender will see that we sleep.
+        let moved = guard.engine.progress() || guard.engine.is_busy();
+        let result = ready(guard);
+        if moved || result.is_some() {
+            wait::wake_now(guard.engine.shm().block());
+            return result;
         }
-        let _ = ready;
         guard.unlocked(|process| {
             let shm = process.engine.shm();
             wait::sleep(shm.job(), shm.block(), SLEEP);
         });
+        None
     }
 }
 

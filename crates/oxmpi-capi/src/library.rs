@@ -3,6 +3,7 @@
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{self, Errhandler};
+use oxmpi_base::lock::Lock;
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_core::errhandler::Errhandlers;
 use oxmpi_core::errors::ErrorRegistry;
@@ -95,7 +96,7 @@ static KEPT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// How many use it: the world and each session.
 static USERS: Mutex<usize> = Mutex::new(0);
 /// Taken around every use of the state once the program asked for `MPI_THREAD_MULTIPLE`.
-static LOCK: Mutex<()> = Mutex::new(());
+static LOCK: Lock = Lock::new();
 static THREADED: AtomicBool = AtomicBool::new(false);
 
 /// Where the world model stands.
@@ -195,7 +196,7 @@ pub fn note_call(number: u32) {
 /// Exclusive use of the process's state; ends with the value.
 pub struct Guard {
     process: *mut Process,
-    lock: Option<MutexGuard<'static, ()>>,
+    locked: bool,
 }
 
 impl Guard {
@@ -215,30 +216,39 @@ impl Guard {
         if process.is_null() {
             return None;
         }
-        let lock = if THREADED.load(Ordering::Relaxed) { Some(lock()) } else { None };
-        Some(Guard { process, lock })
+        let locked = THREADED.load(Ordering::Relaxed);
+        if locked {
+            LOCK.take();
+        }
+        Some(Guard { process, locked })
     }
 
     /// Whether other threads may want in.
     #[inline]
     pub fn is_shared(&self) -> bool {
-        self.lock.is_some()
+        self.locked
     }
 
     /// Lets other threads in while `pause` runs.
     pub fn unlocked(&mut self, pause: impl FnOnce(&Process)) {
-        let shared = self.lock.take().is_some();
+        if self.locked {
+            LOCK.give_back();
+        }
         // SAFETY: only atomics of the segment are used by `pause`, by shared reference.
         pause(unsafe { &*self.process });
-        if shared {
-            self.lock = Some(lock());
+        if self.locked {
+            LOCK.take();
         }
     }
-}
 
-#[cold]
-fn lock() -> MutexGuard<'static, ()> {
-    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Wakes threads of ours that sleep: something was done that one of them may wait for.
+    #[inline]
+    pub fn rouse(&self) {
+        let block = self.engine.shm().block();
+        if self.locked && block.sleep.load(Ordering::Relaxed) != 0 {
+            oxmpi_base::wait::wake_now(block);
+        }
+    }
 }
 
 impl std::ops::Deref for Guard {
@@ -262,12 +272,9 @@ impl std::ops::DerefMut for Guard {
 impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.lock.is_some() {
-            // What this thread did may be what another one of ours sleeps for.
-            let block = self.engine.shm().block();
-            if block.sleep.load(Ordering::Relaxed) != 0 {
-                oxmpi_base::wait::wake_now(block);
-            }
+        if self.locked {
+            self.rouse();
+            LOCK.give_back();
         }
     }
 }

@@ -13,7 +13,8 @@ pub struct Comm {
     pub rank: i32,
     pub group: Ranks,
     pub errhandler: Errhandler,
-    pub name: String,
+    /// Bytes, as C gives them.
+    pub name: Vec<u8>,
     /// Where buffered sends of this communicator go, when it has a buffer of its own.
     pub buffer: Option<BufferPool>,
 }
@@ -59,7 +60,15 @@ impl Comm {
     }
 
     fn predefined(handle: CommHandle, context: u32, rank: i32, group: Ranks, name: &str) -> Comm {
-        Comm { handle, context, rank, group, errhandler: MPI_ERRORS_ARE_FATAL, name: name.into(), buffer: None }
+        Comm {
+            handle,
+            context,
+            rank,
+            group,
+            errhandler: MPI_ERRORS_ARE_FATAL,
+            name: name.as_bytes().to_vec(),
+            buffer: None,
+        }
     }
 
     #[inline]
@@ -74,6 +83,9 @@ impl Comm {
 
     /// How an error text calls it.
     pub fn describe(&self) -> String {
-        if self.name.is_empty() { format!("a communicator of {} processes", self.size()) } else { self.name.clone() }
+        match self.name.is_empty() {
+            true => format!("a communicator of {} processes", self.size()),
+            false => String::from_utf8_lossy(&self.name).into_owned(),
+        }
     }
 }

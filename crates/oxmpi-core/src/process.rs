@@ -31,6 +31,8 @@ pub struct Process {
     pub own: Comm,
     pub comms: SlotTable<Comm>,
     pub requests: SlotTable<Request>,
+    /// The request of every send that was complete at once.
+    pub sent: handle::Request,
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
     pub buffer: Option<BufferPool>,
@@ -58,6 +60,8 @@ impl Process {
             lifeline::hold(lifeline.as_fd())
                 .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot watch mpirun: {error}")))?;
         }
+        let mut requests = SlotTable::new(Kind::Request);
+        let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         let single_copy = std::env::var_os("OXMPI_SINGLE_COPY").is_none_or(|value| value != "0");
         Ok(Process {
             engine: Engine::new(Shm::attach(segment, rank), single_copy),
@@ -65,7 +69,8 @@ impl Process {
             world: Comm::world(rank, size),
             own: Comm::own(rank),
             comms: SlotTable::new(Kind::Comm),
-            requests: SlotTable::new(Kind::Request),
+            requests,
+            sent,
             messages: SlotTable::new(Kind::Message),
             types: SlotTable::new(Kind::Datatype),
             buffer: None,
@@ -270,8 +275,23 @@ impl Process {
     pub fn send_request(&mut self, comm: handle::Comm, op: Option<OpId>) -> handle::Request {
         match op {
             Some(op) => self.once(comm, Active::Send(op)),
-            None => self.once(comm, Active::Done(Outcome::sent())),
+            None => self.sent,
         }
+    }
+
+    /// Ends a plain send or receive that is done, the common case of every wait. `None`: it is not done, or it is
+    /// another kind of request.
+    #[inline]
+    pub fn finish_plain(&mut self, handle: handle::Request) -> Option<(Outcome, handle::Comm)> {
+        if handle == self.sent {
+            return Some((Outcome::sent(), MPI_COMM_SELF));
+        }
+        let request = self.requests.get(handle.0)?;
+        let Body::Once(Active::Send(op) | Active::Recv(op)) = request.body else { return None };
+        let comm = request.comm;
+        let outcome = self.engine.take_outcome(op)?;
+        self.requests.remove(handle.0);
+        Some((outcome, comm))
     }
 
     #[inline]
@@ -286,7 +306,7 @@ impl Process {
         let Some(request) = requests.get_mut(handle.0) else { return Err(self.bad_request(handle)) };
         Ok(match &mut request.body {
             Body::Generalized(generalized) => generalized.complete,
-            Body::Persistent(_, None) => true,
+            Body::Sent | Body::Persistent(_, None) => true,
             Body::Once(active) | Body::Persistent(_, Some(active)) => active.is_done(engine, |engine, pool, mark| {
                 let pool = match pool {
                     PoolId::Process => buffer.as_mut(),

@@ -14,6 +14,8 @@ pub struct Request {
 
 pub enum Body {
     Once(Active),
+    /// A send that was complete when it was started. One request stands for all of them, for ever.
+    Sent,
     /// Started again and again; `None` while inactive.
     Persistent(Box<Start>, Option<Active>),
     Generalized(Box<Generalized>),
@@ -23,18 +25,20 @@ pub enum Body {
 pub enum Active {
     Send(OpId),
     Recv(OpId),
-    /// A send and a receive that complete together, as in `MPI_Isendrecv`; the status is the receive's. The memory
-    /// keeps the bytes that a replacing exchange sends.
-    Exchange {
-        send: Option<OpId>,
-        recv: Option<OpId>,
-        sent: Option<Outcome>,
-        kept: Option<Box<[u8]>>,
-    },
+    /// A send and a receive that complete together, as in `MPI_Isendrecv`; the status is the receive's.
+    Exchange(Box<Exchange>),
     /// Waits until the messages before a mark have left a buffer.
     Flush(PoolId, u64),
     /// Complete from the start.
     Done(Outcome),
+}
+
+pub struct Exchange {
+    pub send: Option<OpId>,
+    pub recv: Option<OpId>,
+    pub sent: Option<Outcome>,
+    /// The bytes that a replacing exchange sends.
+    pub kept: Option<Box<[u8]>>,
 }
 
 /// Which buffer for buffered sends.
@@ -84,7 +88,8 @@ impl Active {
     pub fn is_done(&mut self, engine: &mut Engine, flushed: impl FnOnce(&mut Engine, PoolId, u64) -> bool) -> bool {
         match self {
             Active::Send(op) | Active::Recv(op) => engine.is_done(*op),
-            Active::Exchange { send, recv, sent, .. } => {
+            Active::Exchange(exchange) => {
+                let Exchange { send, recv, sent, .. } = &mut **exchange;
                 if let Some(op) = *send {
                     if let Some(outcome) = engine.take_outcome(op) {
                         *sent = Some(outcome);
@@ -103,7 +108,8 @@ impl Active {
         let ended = |outcome: Option<Outcome>| outcome.unwrap_or_else(Outcome::sent);
         match self {
             Active::Send(op) | Active::Recv(op) => ended(engine.take_outcome(op)),
-            Active::Exchange { recv, sent, .. } => {
+            Active::Exchange(exchange) => {
+                let Exchange { recv, sent, .. } = *exchange;
                 let received = match recv {
                     Some(op) => ended(engine.take_outcome(op)),
                     None => Outcome { status: Status::proc_null(), error: None },
@@ -120,8 +126,10 @@ impl Active {
     pub fn peek(&self, engine: &Engine) -> Status {
         match self {
             Active::Send(op) | Active::Recv(op) => engine.outcome(*op).map_or_else(Status::empty, |end| end.status),
-            Active::Exchange { recv: Some(op), .. } => engine.outcome(*op).map_or_else(Status::empty, |end| end.status),
-            Active::Exchange { recv: None, .. } => Status::proc_null(),
+            Active::Exchange(exchange) => match exchange.recv {
+                Some(op) => engine.outcome(op).map_or_else(Status::empty, |end| end.status),
+                None => Status::proc_null(),
+            },
             Active::Flush(..) => Status::empty(),
             Active::Done(outcome) => outcome.status,
         }
@@ -132,7 +140,7 @@ impl Active {
             Active::Send(op) => engine.cancel_send(*op),
             Active::Recv(op) => engine.cancel_recv(*op),
             // An exchange may not be cancelled; the rest is over already or cannot be taken back.
-            Active::Exchange { .. } | Active::Flush(..) | Active::Done(_) => {}
+            Active::Exchange(_) | Active::Flush(..) | Active::Done(_) => {}
         }
     }
 
@@ -140,7 +148,8 @@ impl Active {
     pub fn detach(self, engine: &mut Engine) {
         match self {
             Active::Send(op) | Active::Recv(op) => engine.detach(op),
-            Active::Exchange { send, recv, kept, .. } => {
+            Active::Exchange(exchange) => {
+                let Exchange { send, recv, kept, .. } = *exchange;
                 if let Some(op) = recv {
                     engine.detach(op);
                 }

@@ -34,8 +34,11 @@ pub const INLINE_BYTES: usize = ring::FIRST_BYTES - HEAD_BYTES;
 /// Words in the body of a control packet.
 pub const CONTROL_WORDS: usize = 4;
 
-/// Bytes in front of the data of a bulk packet: the data starts at a cell of its own, aligned to a cache line.
+/// Bytes in front of the data of a packet of several cells: the data starts at a cell of its own, aligned to a cache line.
 const BULK_OFFSET: usize = ring::FIRST_BYTES;
+
+/// The parts of a message but the last are multiples of this: a receiver takes all that a packet has room for.
+pub const PART_UNIT: usize = 64;
 
 pub struct Shm {
     me: usize,
@@ -123,13 +126,8 @@ impl Shm {
 
     // ---- sending ----
 
-    /// The largest part of a message that [`Shm::send_first`] takes at once.
-    pub fn max_first(&self) -> usize {
-        ring::bytes_in(ring::max_packet(self.segment.layout().ring_cells)) - HEAD_BYTES
-    }
-
-    /// The largest part of a message that [`Shm::send_bulk`] takes at once.
-    pub fn max_bulk(&self) -> usize {
+    /// The largest part of a message that one packet takes: a multiple of [`PART_UNIT`].
+    pub fn max_part(&self) -> usize {
         ring::bytes_in(ring::max_packet(self.segment.layout().ring_cells)) - BULK_OFFSET
     }
 
@@ -139,8 +137,8 @@ impl Shm {
         self.send_cell(peer, head, |to| unsafe { to.cast::<[u64; CONTROL_WORDS]>().write(*body) })
     }
 
-    /// Sends a head, the words of `prefix` and the next `bytes` bytes of the buffer (at most [`Shm::max_first`] with the
-    /// prefix); `false` while the ring is full.
+    /// Sends a head, the words of `prefix` and the next `bytes` bytes of the buffer (at most [`Shm::max_part`]); `false`
+    /// while the ring is full. What does not fit beside the head starts at a cell of its own, so that copies are aligned.
     pub fn send_first(
         &mut self,
         peer: usize,
@@ -151,7 +149,9 @@ impl Shm {
         bytes: usize,
     ) -> bool {
         let front = HEAD_BYTES + size_of_val(prefix);
-        let cells = ring::cells_for(front + bytes);
+        debug_assert!(front <= ring::FIRST_BYTES);
+        let offset = if front + bytes <= ring::FIRST_BYTES { front } else { BULK_OFFSET };
+        let cells = ring::cells_for(offset + bytes);
         let tx = self.producer(peer);
         let Some(at) = tx.reserve(cells) else { return false };
         // SAFETY: the reserved cells have room for head, prefix and `bytes` bytes, and a Buf is memory that the caller of
@@ -161,7 +161,7 @@ impl Shm {
             for (index, &word) in prefix.iter().enumerate() {
                 at.add(HEAD_BYTES).cast::<u64>().add(index).write(word);
             }
-            cursor.pack(buf, at.as_ptr().add(front), bytes);
+            cursor.pack(buf, at.as_ptr().add(offset), bytes);
         }
         tx.publish(cells, user_word(head));
         self.wake(peer);
@@ -199,7 +199,7 @@ impl Shm {
         true
     }
 
-    /// Sends the next `bytes` bytes of the buffer (at most [`Shm::max_bulk`]) behind a word for the layer above; `false`
+    /// Sends the next `bytes` bytes of the buffer (at most [`Shm::max_part`]) behind a word for the layer above; `false`
     /// while the ring is full.
     pub fn send_bulk(
         &mut self,
@@ -210,7 +210,8 @@ impl Shm {
         cursor: &mut Cursor,
         bytes: usize,
     ) -> bool {
-        let cells = ring::cells_for(BULK_OFFSET + bytes);
+        // Never one cell alone, whose data would start elsewhere.
+        let cells = ring::cells_for(BULK_OFFSET + bytes.max(1));
         let tx = self.producer(peer);
         let Some(at) = tx.reserve(cells) else { return false };
         // SAFETY: the reserved cells have room for the word and, from BULK_OFFSET on, for `bytes` bytes; the Buf is
@@ -364,30 +365,32 @@ impl Incoming {
         unsafe { self.bytes.cast::<u64>().read() }
     }
 
-    /// Bytes that the packet has room for behind its head.
+    /// Where the data of a packet starts that has `prefix` bytes behind its head.
     #[inline]
-    pub fn room(&self) -> usize {
-        ring::bytes_in(self.cells) - HEAD_BYTES
+    fn data(&self, prefix: usize) -> usize {
+        if self.cells == 1 { HEAD_BYTES + prefix } else { BULK_OFFSET }
     }
 
-    pub fn bulk_room(&self) -> usize {
-        ring::bytes_in(self.cells) - BULK_OFFSET
+    /// Bytes of data that the packet has room for, with `prefix` bytes behind its head.
+    #[inline]
+    pub fn room(&self, prefix: usize) -> usize {
+        ring::bytes_in(self.cells) - self.data(prefix)
     }
 
     /// A number of the body behind the head, `index` counting words of eight bytes.
     #[inline]
     pub fn word(&self, index: usize) -> u64 {
-        assert!((index + 1) * 8 <= self.room());
-        // SAFETY: in the packet's bytes, which are 8-byte aligned behind the head.
+        assert!((index + 1) * 8 <= INLINE_BYTES);
+        // SAFETY: in the packet's first cell, which is 8-byte aligned behind the head.
         unsafe { self.bytes.add(HEAD_BYTES).cast::<u64>().add(index).read() }
     }
 
-    /// Copies `bytes` bytes behind the head, from `skip` on, to the next bytes of the buffer.
+    /// Copies `bytes` bytes of data to the next bytes of the buffer.
     #[inline]
-    pub fn unpack(&self, skip: usize, bytes: usize, buf: &Buf, cursor: &mut Cursor) {
-        assert!(skip + bytes <= self.room());
+    pub fn unpack(&self, prefix: usize, bytes: usize, buf: &Buf, cursor: &mut Cursor) {
+        assert!(bytes <= self.room(prefix));
         // SAFETY: in the packet's bytes; the Buf is that of a pending receive.
-        unsafe { cursor.unpack(buf, self.bytes.as_ptr().add(HEAD_BYTES + skip), bytes) };
+        unsafe { cursor.unpack(buf, self.bytes.as_ptr().add(self.data(prefix)), bytes) };
     }
 
     /// Copies the `bytes` bytes of a packet of one cell to the start of a buffer that has room for them.
@@ -406,36 +409,23 @@ impl Incoming {
         }
     }
 
-    /// Copies `bytes` bytes of a bulk packet to the next bytes of the buffer.
-    pub fn unpack_bulk(&self, bytes: usize, buf: &Buf, cursor: &mut Cursor) {
-        assert!(bytes <= self.bulk_room());
-        // SAFETY: as for `unpack`.
-        unsafe { cursor.unpack(buf, self.bytes.as_ptr().add(BULK_OFFSET), bytes) };
-    }
-
-    /// Copies bytes behind the head, from `skip` on.
-    pub fn copy_to(&self, skip: usize, to: &mut [u8]) {
-        assert!(skip + to.len() <= self.room());
+    /// Copies bytes of data.
+    pub fn copy_to(&self, prefix: usize, to: &mut [u8]) {
+        assert!(to.len() <= self.room(prefix));
         // SAFETY: in the packet's bytes; a slice of ours does not overlap the segment.
         unsafe {
-            let from = self.bytes.as_ptr().add(HEAD_BYTES + skip);
+            let from = self.bytes.as_ptr().add(self.data(prefix));
             std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len());
         }
     }
 
-    /// The bytes behind the head, to be stored.
-    pub fn append_to(&self, skip: usize, bytes: usize, store: &mut Vec<u8>) {
-        assert!(skip + bytes <= self.room());
+    /// Appends bytes of data to what is stored of a message.
+    pub fn append_to(&self, prefix: usize, bytes: usize, store: &mut Vec<u8>) {
+        assert!(bytes <= self.room(prefix));
         // SAFETY: in the packet's bytes, which nobody writes before `pop`.
         store.extend_from_slice(unsafe {
-            std::slice::from_raw_parts(self.bytes.as_ptr().add(HEAD_BYTES + skip), bytes)
+            std::slice::from_raw_parts(self.bytes.as_ptr().add(self.data(prefix)), bytes)
         });
-    }
-
-    pub fn append_bulk_to(&self, bytes: usize, store: &mut Vec<u8>) {
-        assert!(bytes <= self.bulk_room());
-        // SAFETY: as above.
-        store.extend_from_slice(unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().add(BULK_OFFSET), bytes) });
     }
 }
 

@@ -25,6 +25,10 @@ fn complete(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Outcome {
     let Some(found) = guard.requests.get_mut(request.0) else { return Outcome::sent() };
     let comm = found.comm;
     let outcome = match &mut found.body {
+        Body::Sent => {
+            *request = MPI_REQUEST_NULL;
+            return Outcome::sent();
+        }
         Body::Persistent(_, active) => match active.take() {
             Some(active) => active.finish(&mut guard.engine),
             None => Outcome::sent(),
@@ -98,7 +102,21 @@ pub unsafe fn wait(cx: &Cx, request: *mut Request, status: *mut Status) -> Resul
     unsafe { super::finish(outcome, status) }
 }
 
+#[inline]
 fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
+    if *request != MPI_REQUEST_NULL {
+        if let Some((outcome, comm)) = guard.finish_plain(*request) {
+            *request = MPI_REQUEST_NULL;
+            if outcome.error.is_some() {
+                cx.raise_on(On::Comm(comm));
+            }
+            return Ok(outcome);
+        }
+    }
+    wait_long(cx, guard, request)
+}
+
+fn wait_long(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
     if !is_active(guard, *request)? {
         return Ok(Outcome::sent());
     }
@@ -408,6 +426,9 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
     let request = unsafe { one(request)? };
     guard.request(*request)?;
     let handle = std::mem::replace(request, MPI_REQUEST_NULL);
+    if handle == guard.sent {
+        return Ok(());
+    }
     if let Some(Body::Generalized(generalized)) = guard.requests.get_mut(handle.0).map(|found| &mut found.body) {
         if !generalized.complete {
             // It ends when the program completes it.
@@ -421,7 +442,7 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
             drop(guard);
             end_generalized(&generalized);
         }
-        Some(Body::Persistent(_, None)) | None => {}
+        Some(Body::Sent | Body::Persistent(_, None)) | None => {}
     }
     Ok(())
 }
@@ -439,7 +460,7 @@ pub unsafe fn cancel(cx: &Cx, request: *mut Request) -> Result<()> {
         }
         Some(Body::Persistent(_, None)) => bail!(MPI_ERR_REQUEST, "the persistent request is not active"),
         Some(Body::Generalized(generalized)) => (generalized.cancel, generalized.extra_state, generalized.complete),
-        None => return Ok(()),
+        Some(Body::Sent) | None => return Ok(()),
     };
     drop(guard);
     // SAFETY: given as such a function to MPI_Grequest_start.
@@ -508,7 +529,7 @@ fn peek_status(guard: &mut Guard, request: Request) -> Result<Option<Status>> {
     }
     let generalized = match &guard.request(request)?.body {
         Body::Once(active) | Body::Persistent(_, Some(active)) => return Ok(Some(active.peek(&guard.engine))),
-        Body::Persistent(_, None) => return Ok(Some(Status::empty())),
+        Body::Sent | Body::Persistent(_, None) => return Ok(Some(Status::empty())),
         Body::Generalized(generalized) => **generalized,
     };
     let mut outcome = Outcome::sent();

@@ -7,7 +7,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status};
 use oxmpi_core::engine::{Mode, Outcome, Route, Small};
 use oxmpi_core::matching::Pattern;
-use oxmpi_core::request::Active;
+use oxmpi_core::request::{Active, Exchange};
 use oxmpi_datatype::Buf;
 use std::ffi::{c_int, c_void};
 
@@ -53,15 +53,63 @@ pub unsafe fn send(
     comm: Comm,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
-    let Some(route) = route else { return Ok(()) };
-    if guard.engine.send_small(&route, &buf) {
+    if send_quickly(&mut guard, buf, count, datatype, dest, tag, comm) {
         return Ok(());
     }
-    send_and_wait(cx, guard, Mode::Standard, &route, buf)
+    send_mode(cx, guard, Mode::Standard, buf, count, datatype, dest, tag, comm)
+}
+
+/// A small contiguous message with nothing in its way is sent here and now. Whatever is unusual or wrong answers
+/// `false`, and the long way finds out.
+#[inline(always)]
+fn send_quickly(
+    guard: &mut Guard,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> bool {
+    let Some(bytes) = quick_bytes(buf, count, datatype) else { return false };
+    let Ok(comm) = guard.comm(comm) else { return false };
+    if dest as u32 >= comm.size() as u32 || tag < 0 {
+        return false;
+    }
+    let route = Route { peer: comm.group.get(dest as usize), context: comm.context, source: comm.rank, tag };
+    guard.engine.send_small(&route, &Buf::dense(buf.cast_mut().cast(), bytes))
+}
+
+/// The length of a contiguous buffer of a predefined type, if the arguments are plainly right.
+#[inline(always)]
+fn quick_bytes(buf: *const c_void, count: i64, datatype: Datatype) -> Option<usize> {
+    let size = oxmpi_datatype::dense_size(datatype.0)?;
+    // Counts beyond this take the long way, so that the product cannot overflow.
+    if !(0..1 << 31).contains(&count) || ((buf as usize) < 4096 && count > 0) {
+        return None;
+    }
+    Some(count as usize * size)
 }
 
 #[inline(never)]
+fn send_mode(
+    cx: &Cx,
+    guard: Guard,
+    mode: Mode,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<()> {
+    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
+    match route {
+        Some(route) => send_and_wait(cx, guard, mode, &route, buf),
+        None => Ok(()),
+    }
+}
+
 fn send_and_wait(cx: &Cx, mut guard: Guard, mode: Mode, route: &Route, buf: Buf) -> Result<()> {
     match guard.engine.send(mode, route, buf) {
         None => Ok(()),
@@ -82,9 +130,7 @@ pub unsafe fn ssend(
     comm: Comm,
 ) -> Result<()> {
     let guard = cx.process()?;
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
-    let Some(route) = route else { return Ok(()) };
-    send_and_wait(cx, guard, Mode::Synchronous, &route, buf)
+    send_mode(cx, guard, Mode::Synchronous, buf, count, datatype, dest, tag, comm)
 }
 
 pub unsafe fn rsend(
@@ -130,13 +176,14 @@ fn start_send(
     request: *mut Request,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
     check_place(request, "request")?;
-    let op = match &route {
-        None => None,
-        Some(route) if mode == Mode::Standard && guard.engine.send_small(route, &buf) => None,
-        Some(route) => guard.engine.send(mode, route, buf),
-    };
+    if mode == Mode::Standard && send_quickly(&mut guard, buf, count, datatype, dest, tag, comm) {
+        // SAFETY: checked not to be null.
+        unsafe { request.write(guard.sent) };
+        return Ok(());
+    }
+    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
+    let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
     let handle = guard.send_request(comm, op);
     // SAFETY: checked not to be null.
     unsafe { request.write(handle) };
@@ -228,37 +275,70 @@ pub unsafe fn recv(
     status: *mut Status,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
-    let Some(pattern) = pattern else {
+    if let Some(received) = recv_quickly(&mut guard, buf, count, datatype, source, tag, comm) {
         // SAFETY: null or a status.
-        unsafe { store_status(status, &Status::proc_null()) };
+        unsafe { store_status(status, &received) };
         return Ok(());
-    };
-    if source >= 0 {
-        let peer = guard.comm(comm)?.group.get(source as usize);
-        for _ in 0..guard.engine.pauses_before_reply(peer) {
-            std::hint::spin_loop();
-        }
-        for look in 0..quick_looks(&guard) {
-            match guard.engine.recv_small(peer, &pattern, &buf) {
-                Small::Received(received) => {
-                    guard.engine.learn_reply(peer, look == 0);
-                    // SAFETY: null or a status.
-                    unsafe { store_status(status, &received) };
-                    return Ok(());
-                }
-                Small::Nothing => std::hint::spin_loop(),
-                Small::Other => break,
+    }
+    recv_and_wait(cx, guard, buf, count, datatype, source, tag, comm, status)
+}
+
+/// A message of one packet that is here, or comes soon, is received at once. Whatever is unusual or wrong answers `None`,
+/// and the long way finds out.
+#[inline(always)]
+fn recv_quickly(
+    guard: &mut Guard,
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Option<Status> {
+    let bytes = quick_bytes(buf, count, datatype)?;
+    let comm = guard.comm(comm).ok()?;
+    if source as u32 >= comm.size() as u32 || tag < 0 {
+        return None;
+    }
+    let peer = comm.group.get(source as usize);
+    let pattern = Pattern { context: comm.context, source, tag };
+    let buf = Buf::dense(buf.cast(), bytes);
+    for _ in 0..guard.engine.pauses_before_reply(peer) {
+        std::hint::spin_loop();
+    }
+    for look in 0..quick_looks(guard) {
+        match guard.engine.recv_small(peer, &pattern, &buf) {
+            Small::Received(received) => {
+                guard.engine.learn_reply(peer, look == 0);
+                return Some(received);
             }
+            Small::Nothing => std::hint::spin_loop(),
+            Small::Other => break,
         }
     }
-    recv_and_wait(cx, guard, pattern, buf, status)
+    None
 }
 
 #[inline(never)]
-fn recv_and_wait(cx: &Cx, mut guard: Guard, pattern: Pattern, buf: Buf, status: *mut Status) -> Result<()> {
-    let op = guard.engine.recv(pattern, buf);
-    let outcome = cx.wait_op(&mut guard, op);
+fn recv_and_wait(
+    cx: &Cx,
+    mut guard: Guard,
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+    status: *mut Status,
+) -> Result<()> {
+    let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
+    let outcome = match pattern {
+        None => nothing_received(),
+        Some(pattern) => {
+            let op = guard.engine.recv(pattern, buf);
+            cx.wait_op(&mut guard, op)
+        }
+    };
     // SAFETY: null or a status.
     unsafe { finish(outcome, status) }
 }
@@ -300,7 +380,7 @@ fn start_exchange(
 ) -> Active {
     let recv = pattern.map(|pattern| guard.engine.recv(pattern, recv));
     let send = route.and_then(|route| guard.engine.send(Mode::Standard, &route, send));
-    Active::Exchange { send, recv, sent: None, kept }
+    Active::Exchange(Box::new(Exchange { send, recv, sent: None, kept }))
 }
 
 fn finish_exchange(cx: &Cx, mut guard: Guard, mut active: Active, status: *mut Status) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The bytes of an offer that was taken: copied straight between the two processes, in chunks that both sides claim;
 //! or, where one side's layout or the kernel forbids that, streamed through the ring.
 
-use super::ops::{Op, OpId, Outcome};
+use super::ops::{Op, OpId};
 use super::recv::{self, RecvOp};
 use super::send;
 use super::{DATA, Engine, STREAM, TAKEN};
@@ -36,7 +36,7 @@ const STREAM_PART: usize = 16 << 10;
 
 /// Chunks small enough that both sides find work, large enough that the system call does not matter.
 fn chunk(length: u64) -> u64 {
-    (length / 4).next_multiple_of(4096).clamp(32 << 10, 256 << 10)
+    (length / 4).next_multiple_of(4096).clamp(16 << 10, 256 << 10)
 }
 
 impl Engine {
@@ -62,7 +62,8 @@ impl Engine {
             }
             None => Share::Alone { length },
         };
-        recv.phase = recv::Phase::Copying(Copying { peer, ticket, send, address: address as usize, share });
+        let copying = Copying { peer, ticket, send, address: address as usize, share };
+        recv.phase = recv::Phase::Copying(Box::new(copying));
         self.copies.push(op);
         self.control(peer, TAKEN, [ticket.0, send, 0, 0]);
     }
@@ -103,7 +104,7 @@ impl Engine {
         let ticket = self.shm.own_ticket(id);
         if ticket.state(id) == TicketState::Done {
             self.shm.release_ticket(id);
-            self.ops.complete(op, Outcome::sent());
+            self.ops.complete(op);
             return true;
         }
         let Op::Send(send) = self.ops.get(op) else { return true };
@@ -193,7 +194,7 @@ impl Engine {
     /// Puts parts of every stream into its ring while there is room.
     pub(super) fn push_streams(&mut self) -> bool {
         let mut moved = false;
-        let part = STREAM_PART.min(self.shm.max_bulk());
+        let part = STREAM_PART.min(self.shm.max_part());
         let mut index = 0;
         while index < self.streams.len() {
             let op = self.streams[index];
@@ -212,7 +213,7 @@ impl Engine {
             }
             if send.cursor.position() as u64 >= length {
                 self.streams.swap_remove(index);
-                self.ops.complete(op, Outcome::sent());
+                self.ops.complete(op);
             } else {
                 index += 1;
             }
@@ -225,10 +226,10 @@ impl Engine {
         let op = packet.bulk_word() as OpId;
         let Some(recv) = self.ops.recv_mut(op) else { return false };
         let recv::Phase::Stream(ref mut left) = recv.phase else { return false };
-        let here = (*left).min(packet.bulk_room() as u64);
+        let here = (*left).min(packet.room(0) as u64);
         *left -= here;
         let done = *left == 0;
-        packet.unpack_bulk(here as usize, &recv.buf, &mut recv.cursor);
+        packet.unpack(0, here as usize, &recv.buf, &mut recv.cursor);
         if done {
             self.finish_recv(op);
         }

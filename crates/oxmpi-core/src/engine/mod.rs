@@ -111,7 +111,7 @@ impl Engine {
     pub fn new(shm: Shm, single_copy: bool) -> Engine {
         let ranks = shm.ranks();
         // Parts of a message may not fill the ring, or two ranks that send to each other would wait for each other.
-        let eager_limit = EAGER_LIMIT.min(shm.max_bulk());
+        let eager_limit = EAGER_LIMIT.min(shm.max_part());
         Engine {
             shm,
             ops: Ops::default(),

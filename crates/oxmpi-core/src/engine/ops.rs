@@ -28,15 +28,21 @@ impl Outcome {
 }
 
 pub(super) enum Op {
-    Free { next: u32 },
+    Free {
+        next: u32,
+    },
     Send(SendOp),
     Recv(RecvOp),
-    Done(Outcome),
+    /// Done; the outcome waits to be taken.
+    Over,
 }
 
 struct Entry {
     op: Op,
     detached: bool,
+    /// What will be reported, as far as it is known. It stays in its place from the match to the end: copying it from
+    /// one state of the operation to the next cost more than the rest of a small receive.
+    outcome: Outcome,
 }
 
 /// All operations of this process. A free entry is found in constant time; memory is kept for the next one.
@@ -58,14 +64,15 @@ impl Ops {
     pub fn insert(&mut self, op: Op) -> OpId {
         let id = self.free;
         if id == NONE {
-            self.entries.push(Entry { op, detached: false });
+            self.entries.push(Entry { op, detached: false, outcome: Outcome::sent() });
             return (self.entries.len() - 1) as OpId;
         }
         let entry = &mut self.entries[id as usize];
         if let Op::Free { next } = entry.op {
             self.free = next;
         }
-        *entry = Entry { op, detached: false };
+        entry.op = op;
+        entry.detached = false;
         id
     }
 
@@ -91,59 +98,60 @@ impl Ops {
 
     /// Takes an operation out of the table for a moment; [`Ops::put_back`] follows.
     pub fn lift(&mut self, id: OpId) -> Op {
-        std::mem::replace(&mut self.entries[id as usize].op, Op::Done(Outcome::sent()))
+        std::mem::replace(&mut self.entries[id as usize].op, Op::Over)
     }
 
     pub fn put_back(&mut self, id: OpId, op: Op) {
         self.entries[id as usize].op = op;
     }
 
+    /// Notes what the operation will report when it is complete.
     #[inline]
-    pub fn complete(&mut self, id: OpId, outcome: Outcome) {
+    pub fn expect(&mut self, id: OpId, outcome: Outcome) {
+        self.entries[id as usize].outcome = outcome;
+    }
+
+    /// The operation is done, with the outcome that was expected of it (for a send: nothing to say).
+    #[inline]
+    pub fn complete(&mut self, id: OpId) {
         let entry = &mut self.entries[id as usize];
-        debug_assert!(!matches!(entry.op, Op::Free { .. } | Op::Done(_)));
+        debug_assert!(!matches!(entry.op, Op::Free { .. } | Op::Over));
+        entry.op = Op::Over;
         if entry.detached {
-            self.remove(id);
-        } else {
-            entry.op = Op::Done(outcome);
+            self.take_outcome(id);
         }
+    }
+
+    /// The operation is over, with another outcome than expected.
+    pub fn end(&mut self, id: OpId, outcome: Outcome) {
+        self.expect(id, outcome);
+        self.complete(id);
     }
 
     #[inline]
     pub fn is_done(&self, id: OpId) -> bool {
-        matches!(self.entries[id as usize].op, Op::Done(_))
+        matches!(self.entries[id as usize].op, Op::Over)
     }
 
     pub fn outcome(&self, id: OpId) -> Option<&Outcome> {
-        match &self.entries[id as usize].op {
-            Op::Done(outcome) => Some(outcome),
-            _ => None,
-        }
+        let entry = &self.entries[id as usize];
+        matches!(entry.op, Op::Over).then_some(&entry.outcome)
     }
 
+    /// The outcome of an operation that is done; its number is free then.
     #[inline]
     pub fn take_outcome(&mut self, id: OpId) -> Option<Outcome> {
-        if !self.is_done(id) {
+        let entry = &mut self.entries[id as usize];
+        if !matches!(entry.op, Op::Over) {
             return None;
         }
-        match self.remove(id) {
-            Op::Done(outcome) => Some(outcome),
-            _ => None,
-        }
+        entry.op = Op::Free { next: std::mem::replace(&mut self.free, id) };
+        Some(std::mem::replace(&mut entry.outcome, Outcome::sent()))
     }
 
     pub fn detach(&mut self, id: OpId) {
-        if self.is_done(id) {
-            self.remove(id);
-        } else {
-            self.entries[id as usize].detached = true;
-        }
-    }
-
-    #[inline]
-    pub fn remove(&mut self, id: OpId) -> Op {
-        let next = std::mem::replace(&mut self.free, id);
-        std::mem::replace(&mut self.entries[id as usize].op, Op::Free { next })
+        self.entries[id as usize].detached = true;
+        self.take_outcome(id);
     }
 
     /// The peers of sends that are not done, one for each.

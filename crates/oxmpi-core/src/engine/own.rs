@@ -1,7 +1,7 @@
 //! Messages to oneself: no transport, the same matching.
 
 use super::Engine;
-use super::ops::{Op, OpId, Outcome};
+use super::ops::{Op, OpId};
 use super::recv::{Body, Message};
 use super::send::{Mode, Phase, Route, SendOp};
 use crate::matching::Envelope;
@@ -51,7 +51,7 @@ impl Engine {
                 oxmpi_transport::own::copy(&from, &to.buf);
             }
         }
-        self.ops.complete(send, Outcome::sent());
+        self.ops.complete(send);
         self.finish_recv(recv);
     }
 }

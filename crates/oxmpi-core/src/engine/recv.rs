@@ -12,8 +12,6 @@ use oxmpi_transport::{Incoming, TicketId};
 pub(super) struct RecvOp {
     pub buf: Buf,
     pub cursor: Cursor,
-    /// What the receive will report, as far as it is known.
-    pub outcome: Outcome,
     pub phase: Phase,
 }
 
@@ -22,7 +20,7 @@ pub(super) enum Phase {
     /// Matched; parts are still coming.
     Arriving,
     /// Matched; see `copy.rs`.
-    Copying(super::copy::Copying),
+    Copying(Box<super::copy::Copying>),
     /// Matched; so many bytes still come through the ring.
     Stream(u64),
 }
@@ -86,8 +84,7 @@ impl Engine {
     /// Starts a receive.
     #[inline]
     pub fn recv(&mut self, pattern: Pattern, buf: Buf) -> OpId {
-        let outcome = Outcome { status: Status::empty(), error: None };
-        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), outcome, phase: Phase::Posted(None) }));
+        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Posted(None) }));
         if !self.unexpected.is_empty() {
             if let Some((id, envelope, message)) = self.take_unexpected(&pattern, false) {
                 self.deliver(op, &envelope, message, Some(id));
@@ -115,7 +112,7 @@ impl Engine {
         let head = packet.head();
         let bytes = head.aux as usize;
         let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
-        if head.flags != 0 || bytes > packet.room() || bytes > buf.len() || !pattern.matches(&envelope) {
+        if head.flags != 0 || bytes > packet.room(0) || bytes > buf.len() || !pattern.matches(&envelope) {
             return Small::Other;
         }
         if bytes <= INLINE_BYTES {
@@ -151,8 +148,7 @@ impl Engine {
 
     /// Starts the receive of a message that was taken.
     pub fn recv_message(&mut self, envelope: &Envelope, message: Message, buf: Buf) -> OpId {
-        let outcome = Outcome { status: Status::empty(), error: None };
-        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), outcome, phase: Phase::Arriving }));
+        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Arriving }));
         self.deliver(op, envelope, message, None);
         op
     }
@@ -162,7 +158,7 @@ impl Engine {
         let Op::Recv(recv) = self.ops.get(op) else { return };
         if let Phase::Posted(Some(posted)) = recv.phase {
             if self.posted.cancel(posted).is_some() {
-                self.ops.complete(op, Outcome::cancelled());
+                self.ops.end(op, Outcome::cancelled());
             }
         }
     }
@@ -237,10 +233,9 @@ impl Engine {
         let recv = self.ops.recv_mut(op)?;
         let room = recv.buf.len();
         recv.phase = Phase::Arriving;
-        recv.outcome.status = Status::new(envelope.source, envelope.tag, bytes.min(room as u64));
-        if bytes > room as u64 {
-            recv.outcome.error = Some(truncated(envelope, bytes, room));
-        }
+        let error = if bytes > room as u64 { Some(truncated(envelope, bytes, room)) } else { None };
+        let status = Status::new(envelope.source, envelope.tag, bytes.min(room as u64));
+        self.ops.expect(op, Outcome { status, error });
         Some(room)
     }
 
@@ -252,10 +247,7 @@ impl Engine {
 
     #[inline]
     pub(super) fn finish_recv(&mut self, op: OpId) {
-        if let Some(recv) = self.ops.recv_mut(op) {
-            let outcome = std::mem::replace(&mut recv.outcome, Outcome { status: Status::empty(), error: None });
-            self.ops.complete(op, outcome);
-        }
+        self.ops.complete(op);
     }
 
     /// Tells the sender of a synchronous message that it was matched.
@@ -276,7 +268,7 @@ impl Engine {
         if head.flags & SYNC != 0 {
             return self.arrive_sync(peer, packet, &envelope, bytes, picky);
         }
-        let here = bytes.min(packet.room());
+        let here = bytes.min(packet.room(0));
         match self.posted.take_match(&envelope) {
             Some(op) => {
                 let room = self.begin(op, &envelope, bytes as u64)?;
@@ -358,19 +350,19 @@ impl Engine {
         &mut self,
         peer: usize,
         packet: Incoming,
-        skip: usize,
+        prefix: usize,
         envelope: Envelope,
         bytes: usize,
         waits: Option<(TicketId, u64)>,
     ) {
-        let here = bytes.min(packet.room() - skip);
+        let here = bytes.min(packet.room(prefix));
         let body = if bytes <= INLINE_BYTES {
             let mut small = [0; INLINE_BYTES];
-            packet.copy_to(skip, &mut small[..bytes]);
+            packet.copy_to(prefix, &mut small[..bytes]);
             Body::Small(small)
         } else {
             let mut stored = Vec::with_capacity(bytes);
-            packet.append_to(skip, here, &mut stored);
+            packet.append_to(prefix, here, &mut stored);
             Body::Stored(stored)
         };
         let message = Message { from: peer, bytes: bytes as u64, body, waits };
@@ -388,7 +380,7 @@ impl Engine {
         else {
             unreachable!("a part from rank {peer} that belongs to no message")
         };
-        let here = left.min(packet.bulk_room() as u64);
+        let here = left.min(packet.room(0) as u64);
         let rest = left - here;
         let mut done = None;
         match &mut self.lanes[peer].assembly {
@@ -397,14 +389,14 @@ impl Engine {
                 let op = *op;
                 if let Some(recv) = self.ops.recv_mut(op) {
                     let room = recv.buf.len() - recv.cursor.position();
-                    packet.unpack_bulk((here as usize).min(room), &recv.buf, &mut recv.cursor);
+                    packet.unpack(0, (here as usize).min(room), &recv.buf, &mut recv.cursor);
                 }
                 done = Some(op);
             }
             Assembly::Store(id, left) => {
                 *left = rest;
                 if let Some(Message { body: Body::Stored(bytes), .. }) = self.unexpected.get_mut(*id) {
-                    packet.append_bulk_to(here as usize, bytes);
+                    packet.append_to(0, here as usize, bytes);
                 }
             }
             Assembly::Discard(left) => *left = rest,

@@ -5,7 +5,7 @@ use super::ops::{Op, OpId, Outcome};
 use super::{EAGER, Engine, MORE, OFFER, Queued, SYNC};
 use crate::matching::MessageId;
 use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::shm::INLINE_BYTES;
+use oxmpi_transport::shm::{INLINE_BYTES, PART_UNIT};
 use oxmpi_transport::{Head, TicketId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,11 +71,12 @@ impl SendOp {
 
 /// The first part of a longer message: enough to be worth the packet, little enough that the receiver starts soon. Parts
 /// but the last fill their cells, since a receiver takes what a packet has room for.
-const FIRST_PART: usize = INLINE_BYTES + 63 * 64;
+const FIRST_PART: usize = 4096;
 /// The parts after the first.
 const NEXT_PART: usize = 8192;
 /// Up to here a message is not worth splitting.
 const ONE_PART: usize = FIRST_PART + 2048;
+const _: () = assert!(FIRST_PART % PART_UNIT == 0 && NEXT_PART % PART_UNIT == 0);
 
 enum Pushed {
     All,
@@ -101,6 +102,7 @@ impl Engine {
         if route.peer == self.shm.rank() {
             return self.send_own(mode, route, buf);
         }
+        self.reply.from = Some(route.peer);
         let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.shm.under_pressure(route.peer);
         if !eager {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
@@ -153,7 +155,7 @@ impl Engine {
         };
         self.ops.put_back(op, Op::Send(send));
         if done {
-            self.ops.complete(op, Outcome::sent());
+            self.ops.complete(op);
         }
         gone
     }
@@ -163,13 +165,13 @@ impl Engine {
         let (peer, len) = (route.peer, buf.len());
         let mut pushed = Pushed::Nothing;
         if cursor.position() == 0 {
-            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.shm.max_first());
+            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.shm.max_part());
             if !self.shm.send_first(peer, &route.head(EAGER, 0, len as u32), &[], buf, cursor, part) {
                 return pushed;
             }
             pushed = Pushed::Part;
         }
-        let most = NEXT_PART.min(self.shm.max_bulk());
+        let most = NEXT_PART.min(self.shm.max_part());
         while cursor.position() < len {
             let part = most.min(len - cursor.position());
             if !self.shm.send_bulk(peer, MORE, 0, buf, cursor, part) {
@@ -184,7 +186,7 @@ impl Engine {
     fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
         let (peer, len) = (send.route.peer, send.buf.len());
         let Some(ticket) = self.shm.offer_ticket() else { return false };
-        let with_bytes = len <= FIRST_PART - 16 && len + 16 <= self.shm.max_first();
+        let with_bytes = len <= FIRST_PART.min(self.shm.max_part());
         let sent = if with_bytes {
             let head = send.route.head(EAGER, SYNC, len as u32);
             self.shm.send_first(peer, &head, &[ticket.0, u64::from(op)], &send.buf, &mut send.cursor, len)
@@ -220,7 +222,7 @@ impl Engine {
             Phase::Taken(_) | Phase::Stream { .. } => false,
         };
         if withdrawn {
-            self.ops.complete(op, Outcome::cancelled());
+            self.ops.end(op, Outcome::cancelled());
         }
     }
 
