@@ -85,7 +85,7 @@ fn module(chapters: &BTreeSet<u8>) -> String {
     for chapter in chapters {
         let _ = writeln!(out, "mod ch{chapter:02};");
     }
-    out.push_str("mod variables;\n");
+    out.push_str("pub mod variables;\n");
     out
 }
 

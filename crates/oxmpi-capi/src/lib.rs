@@ -15,6 +15,7 @@
 mod args;
 mod bodies;
 mod call;
+mod comms;
 mod generated;
 mod infos;
 mod keyvals;

@@ -3,6 +3,7 @@
 #![allow(clippy::missing_safety_doc, reason = "a body's contract is the standard's text on its function")]
 #![allow(clippy::too_many_arguments, reason = "MPI's functions have many")]
 
+pub mod attributes;
 pub mod barrier;
 pub mod buffers;
 pub mod completion;
@@ -10,6 +11,9 @@ pub mod datatype;
 pub mod environment;
 pub mod errhandlers;
 pub mod errors;
+pub mod handles;
+pub mod info;
+pub mod names;
 pub mod pack;
 pub mod persistent;
 pub mod probe;

@@ -1,6 +1,6 @@
 //! The world model: initialising, finalising, aborting, and who is who in a communicator.
 
-use super::store;
+use super::{attributes, store};
 use crate::call::Cx;
 use crate::library::{self, Guard, World};
 use crate::raise;
@@ -49,6 +49,9 @@ fn start(_cx: &Cx, level: c_int) -> Result<()> {
 }
 
 pub unsafe fn finalize(cx: &Cx) -> Result<()> {
+    drop(cx.world()?);
+    // SAFETY: the callbacks are the user's, as promised when their keys were made.
+    unsafe { attributes::free_self()? };
     let mut guard = cx.world()?;
     // What was sent must arrive, also what nobody waited for.
     cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));

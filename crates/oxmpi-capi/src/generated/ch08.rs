@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{type_contents, world};
+use crate::bodies::{attributes, names, type_contents, world};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -16,14 +16,16 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Comm_compare`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) -> c_int {
-    unsupported(Fun::CommCompare, On::Comm(comm1))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommCompare, On::Comm(comm1), |cx| names::comm_compare(cx, comm1, comm2, result)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_compare`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) -> c_int {
-    unsupported(Fun::CommCompare, On::Comm(comm1))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommCompare, On::Comm(comm1), |cx| names::comm_compare(cx, comm1, comm2, result)) }
 }
 
 /// # Safety
@@ -89,7 +91,12 @@ pub unsafe extern "C" fn MPI_Comm_create_keyval(
     comm_keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::CommCreateKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateKeyval, On::World, |cx| {
+            attributes::comm_create_keyval(cx, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
+        })
+    }
 }
 
 /// # Safety
@@ -101,21 +108,28 @@ pub unsafe extern "C" fn PMPI_Comm_create_keyval(
     comm_keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::CommCreateKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateKeyval, On::World, |cx| {
+            attributes::comm_create_keyval(cx, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) -> c_int {
-    unsupported(Fun::CommDeleteAttr, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommDeleteAttr, On::Comm(comm), |cx| attributes::comm_delete_attr(cx, comm, comm_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) -> c_int {
-    unsupported(Fun::CommDeleteAttr, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommDeleteAttr, On::Comm(comm), |cx| attributes::comm_delete_attr(cx, comm, comm_keyval)) }
 }
 
 /// # Safety
@@ -166,14 +180,16 @@ pub unsafe extern "C" fn PMPI_Comm_free(comm: *mut Comm) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_free_keyval`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int {
-    unsupported(Fun::CommFreeKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommFreeKeyval, On::World, |cx| attributes::comm_free_keyval(cx, comm_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_free_keyval`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int {
-    unsupported(Fun::CommFreeKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommFreeKeyval, On::World, |cx| attributes::comm_free_keyval(cx, comm_keyval)) }
 }
 
 /// # Safety
@@ -185,7 +201,12 @@ pub unsafe extern "C" fn MPI_Comm_get_attr(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommGetAttr, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommGetAttr, On::Comm(comm), |cx| {
+            attributes::comm_get_attr(cx, comm, comm_keyval, attribute_val, flag)
+        })
+    }
 }
 
 /// # Safety
@@ -197,7 +218,12 @@ pub unsafe extern "C" fn PMPI_Comm_get_attr(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommGetAttr, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommGetAttr, On::Comm(comm), |cx| {
+            attributes::comm_get_attr(cx, comm, comm_keyval, attribute_val, flag)
+        })
+    }
 }
 
 /// # Safety
@@ -218,14 +244,16 @@ pub unsafe extern "C" fn PMPI_Comm_get_info(comm: Comm, info_used: *mut Info) ->
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::CommGetName, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetName, On::Comm(comm), |cx| names::comm_get_name(cx, comm, comm_name, resultlen)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::CommGetName, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetName, On::Comm(comm), |cx| names::comm_get_name(cx, comm, comm_name, resultlen)) }
 }
 
 /// # Safety
@@ -328,14 +356,20 @@ pub unsafe extern "C" fn PMPI_Comm_remote_size(comm: Comm, size: *mut c_int) -> 
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    unsupported(Fun::CommSetAttr, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommSetAttr, On::Comm(comm), |cx| attributes::comm_set_attr(cx, comm, comm_keyval, attribute_val))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    unsupported(Fun::CommSetAttr, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommSetAttr, On::Comm(comm), |cx| attributes::comm_set_attr(cx, comm, comm_keyval, attribute_val))
+    }
 }
 
 /// # Safety
@@ -356,14 +390,16 @@ pub unsafe extern "C" fn PMPI_Comm_set_info(comm: Comm, info: Info) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_set_name(comm: Comm, comm_name: *const c_char) -> c_int {
-    unsupported(Fun::CommSetName, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSetName, On::Comm(comm), |cx| names::comm_set_name(cx, comm, comm_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_name(comm: Comm, comm_name: *const c_char) -> c_int {
-    unsupported(Fun::CommSetName, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSetName, On::Comm(comm), |cx| names::comm_set_name(cx, comm, comm_name)) }
 }
 
 /// # Safety
@@ -426,14 +462,16 @@ pub unsafe extern "C" fn PMPI_Comm_split_type(
 /// The arguments are what the standard asks of a caller of `MPI_Comm_test_inter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_int {
-    unsupported(Fun::CommTestInter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommTestInter, On::Comm(comm), |cx| names::comm_test_inter(cx, comm, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_test_inter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_int {
-    unsupported(Fun::CommTestInter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommTestInter, On::Comm(comm), |cx| names::comm_test_inter(cx, comm, flag)) }
 }
 
 /// # Safety
@@ -905,7 +943,12 @@ pub unsafe extern "C" fn MPI_Win_create_keyval(
     win_keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::WinCreateKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinCreateKeyval, On::World, |cx| {
+            attributes::win_create_keyval(cx, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state)
+        })
+    }
 }
 
 /// # Safety
@@ -917,35 +960,44 @@ pub unsafe extern "C" fn PMPI_Win_create_keyval(
     win_keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::WinCreateKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinCreateKeyval, On::World, |cx| {
+            attributes::win_create_keyval(cx, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_delete_attr(win: Win, win_keyval: c_int) -> c_int {
-    unsupported(Fun::WinDeleteAttr, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinDeleteAttr, On::Win(win), |cx| attributes::win_delete_attr(cx, win, win_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_delete_attr(win: Win, win_keyval: c_int) -> c_int {
-    unsupported(Fun::WinDeleteAttr, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinDeleteAttr, On::Win(win), |cx| attributes::win_delete_attr(cx, win, win_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_free_keyval`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
-    unsupported(Fun::WinFreeKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFreeKeyval, On::World, |cx| attributes::win_free_keyval(cx, win_keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_free_keyval`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
-    unsupported(Fun::WinFreeKeyval, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFreeKeyval, On::World, |cx| attributes::win_free_keyval(cx, win_keyval)) }
 }
 
 /// # Safety
@@ -957,7 +1009,10 @@ pub unsafe extern "C" fn MPI_Win_get_attr(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::WinGetAttr, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinGetAttr, On::Win(win), |cx| attributes::win_get_attr(cx, win, win_keyval, attribute_val, flag))
+    }
 }
 
 /// # Safety
@@ -969,7 +1024,10 @@ pub unsafe extern "C" fn PMPI_Win_get_attr(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::WinGetAttr, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinGetAttr, On::Win(win), |cx| attributes::win_get_attr(cx, win, win_keyval, attribute_val, flag))
+    }
 }
 
 /// # Safety
@@ -990,14 +1048,16 @@ pub unsafe extern "C" fn PMPI_Win_get_name(win: Win, win_name: *mut c_char, resu
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_set_attr(win: Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    unsupported(Fun::WinSetAttr, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetAttr, On::Win(win), |cx| attributes::win_set_attr(cx, win, win_keyval, attribute_val)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_set_attr(win: Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    unsupported(Fun::WinSetAttr, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetAttr, On::Win(win), |cx| attributes::win_set_attr(cx, win, win_keyval, attribute_val)) }
 }
 
 /// # Safety

@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::info;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,98 +16,112 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Info_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_create(info: *mut Info) -> c_int {
-    unsupported(Fun::InfoCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoCreate, On::World, |cx| info::info_create(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_create(info: *mut Info) -> c_int {
-    unsupported(Fun::InfoCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoCreate, On::World, |cx| info::info_create(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_create_env`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut Info) -> c_int {
-    unsupported(Fun::InfoCreateEnv, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoCreateEnv, On::World, |cx| info::info_create_env(cx, argc, argv, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_create_env`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut Info) -> c_int {
-    unsupported(Fun::InfoCreateEnv, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoCreateEnv, On::World, |cx| info::info_create_env(cx, argc, argv, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_delete(info: Info, key: *const c_char) -> c_int {
-    unsupported(Fun::InfoDelete, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoDelete, On::World, |cx| info::info_delete(cx, info, key)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_delete(info: Info, key: *const c_char) -> c_int {
-    unsupported(Fun::InfoDelete, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoDelete, On::World, |cx| info::info_delete(cx, info, key)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_dup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_dup(info: Info, newinfo: *mut Info) -> c_int {
-    unsupported(Fun::InfoDup, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoDup, On::World, |cx| info::info_dup(cx, info, newinfo)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_dup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_dup(info: Info, newinfo: *mut Info) -> c_int {
-    unsupported(Fun::InfoDup, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoDup, On::World, |cx| info::info_dup(cx, info, newinfo)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_free(info: *mut Info) -> c_int {
-    unsupported(Fun::InfoFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoFree, On::World, |cx| info::info_free(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_free(info: *mut Info) -> c_int {
-    unsupported(Fun::InfoFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoFree, On::World, |cx| info::info_free(cx, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_get_nkeys`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_get_nkeys(info: Info, nkeys: *mut c_int) -> c_int {
-    unsupported(Fun::InfoGetNkeys, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetNkeys, On::World, |cx| info::info_get_nkeys(cx, info, nkeys)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_get_nkeys`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_get_nkeys(info: Info, nkeys: *mut c_int) -> c_int {
-    unsupported(Fun::InfoGetNkeys, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetNkeys, On::World, |cx| info::info_get_nkeys(cx, info, nkeys)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_get_nthkey`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_get_nthkey(info: Info, n: c_int, key: *mut c_char) -> c_int {
-    unsupported(Fun::InfoGetNthkey, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetNthkey, On::World, |cx| info::info_get_nthkey(cx, info, n, key)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_get_nthkey`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_get_nthkey(info: Info, n: c_int, key: *mut c_char) -> c_int {
-    unsupported(Fun::InfoGetNthkey, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetNthkey, On::World, |cx| info::info_get_nthkey(cx, info, n, key)) }
 }
 
 /// # Safety
@@ -119,7 +134,8 @@ pub unsafe extern "C" fn MPI_Info_get_string(
     value: *mut c_char,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InfoGetString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetString, On::World, |cx| info::info_get_string(cx, info, key, buflen, value, flag)) }
 }
 
 /// # Safety
@@ -132,19 +148,22 @@ pub unsafe extern "C" fn PMPI_Info_get_string(
     value: *mut c_char,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InfoGetString, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetString, On::World, |cx| info::info_get_string(cx, info, key, buflen, value, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_set`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_set(info: Info, key: *const c_char, value: *const c_char) -> c_int {
-    unsupported(Fun::InfoSet, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoSet, On::World, |cx| info::info_set(cx, info, key, value)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_set`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_set(info: Info, key: *const c_char, value: *const c_char) -> c_int {
-    unsupported(Fun::InfoSet, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoSet, On::World, |cx| info::info_set(cx, info, key, value)) }
 }

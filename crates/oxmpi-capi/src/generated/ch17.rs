@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{datatype, status};
+use crate::bodies::{attributes, datatype, info, status};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -16,14 +16,16 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Attr_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Attr_delete(comm: Comm, keyval: c_int) -> c_int {
-    unsupported(Fun::AttrDelete, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AttrDelete, On::Comm(comm), |cx| attributes::attr_delete(cx, comm, keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Attr_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Attr_delete(comm: Comm, keyval: c_int) -> c_int {
-    unsupported(Fun::AttrDelete, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AttrDelete, On::Comm(comm), |cx| attributes::attr_delete(cx, comm, keyval)) }
 }
 
 /// # Safety
@@ -35,7 +37,8 @@ pub unsafe extern "C" fn MPI_Attr_get(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::AttrGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AttrGet, On::Comm(comm), |cx| attributes::attr_get(cx, comm, keyval, attribute_val, flag)) }
 }
 
 /// # Safety
@@ -47,21 +50,24 @@ pub unsafe extern "C" fn PMPI_Attr_get(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::AttrGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AttrGet, On::Comm(comm), |cx| attributes::attr_get(cx, comm, keyval, attribute_val, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Attr_put`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Attr_put(comm: Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    unsupported(Fun::AttrPut, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AttrPut, On::Comm(comm), |cx| attributes::attr_put(cx, comm, keyval, attribute_val)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Attr_put`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Attr_put(comm: Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    unsupported(Fun::AttrPut, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::AttrPut, On::Comm(comm), |cx| attributes::attr_put(cx, comm, keyval, attribute_val)) }
 }
 
 /// # Safety
@@ -90,7 +96,8 @@ pub unsafe extern "C" fn MPI_Info_get(
     value: *mut c_char,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InfoGet, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGet, On::World, |cx| info::info_get(cx, info, key, valuelen, value, flag)) }
 }
 
 /// # Safety
@@ -103,7 +110,8 @@ pub unsafe extern "C" fn PMPI_Info_get(
     value: *mut c_char,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InfoGet, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGet, On::World, |cx| info::info_get(cx, info, key, valuelen, value, flag)) }
 }
 
 /// # Safety
@@ -115,7 +123,8 @@ pub unsafe extern "C" fn MPI_Info_get_valuelen(
     valuelen: *mut c_int,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InfoGetValuelen, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetValuelen, On::World, |cx| info::info_get_valuelen(cx, info, key, valuelen, flag)) }
 }
 
 /// # Safety
@@ -127,7 +136,8 @@ pub unsafe extern "C" fn PMPI_Info_get_valuelen(
     valuelen: *mut c_int,
     flag: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::InfoGetValuelen, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::InfoGetValuelen, On::World, |cx| info::info_get_valuelen(cx, info, key, valuelen, flag)) }
 }
 
 /// # Safety
@@ -139,7 +149,10 @@ pub unsafe extern "C" fn MPI_Keyval_create(
     keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::KeyvalCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::KeyvalCreate, On::World, |cx| attributes::keyval_create(cx, copy_fn, delete_fn, keyval, extra_state))
+    }
 }
 
 /// # Safety
@@ -151,21 +164,26 @@ pub unsafe extern "C" fn PMPI_Keyval_create(
     keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::KeyvalCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::KeyvalCreate, On::World, |cx| attributes::keyval_create(cx, copy_fn, delete_fn, keyval, extra_state))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Keyval_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Keyval_free(keyval: *mut c_int) -> c_int {
-    unsupported(Fun::KeyvalFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::KeyvalFree, On::World, |cx| attributes::keyval_free(cx, keyval)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Keyval_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
-    unsupported(Fun::KeyvalFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::KeyvalFree, On::World, |cx| attributes::keyval_free(cx, keyval)) }
 }
 
 /// # Safety

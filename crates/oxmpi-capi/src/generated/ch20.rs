@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::datatype;
+use crate::bodies::{datatype, handles};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -80,434 +80,446 @@ pub unsafe extern "C" fn PMPI_Type_match_size(typeclass: c_int, size: c_int, dat
 /// The arguments are what the standard asks of a caller of `MPI_Comm_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_c2f(comm: Comm) -> Fint {
-    unsupported(Fun::CommC2f, On::Comm(comm));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_c2f(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_c2f(comm: Comm) -> Fint {
-    unsupported(Fun::CommC2f, On::Comm(comm));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_c2f(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_f2c(comm: Fint) -> Comm {
-    unsupported(Fun::CommF2c, On::World);
-    Comm(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_f2c(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_f2c(comm: Fint) -> Comm {
-    unsupported(Fun::CommF2c, On::World);
-    Comm(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_f2c(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_c2f(errhandler: Errhandler) -> Fint {
-    unsupported(Fun::ErrhandlerC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_c2f(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_c2f(errhandler: Errhandler) -> Fint {
-    unsupported(Fun::ErrhandlerC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_c2f(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_f2c(errhandler: Fint) -> Errhandler {
-    unsupported(Fun::ErrhandlerF2c, On::World);
-    Errhandler(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_f2c(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_f2c(errhandler: Fint) -> Errhandler {
-    unsupported(Fun::ErrhandlerF2c, On::World);
-    Errhandler(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_f2c(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_c2f(file: File) -> Fint {
-    unsupported(Fun::FileC2f, On::File(file));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_c2f(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_c2f(file: File) -> Fint {
-    unsupported(Fun::FileC2f, On::File(file));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_c2f(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_f2c(file: Fint) -> File {
-    unsupported(Fun::FileF2c, On::World);
-    File(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_f2c(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_f2c(file: Fint) -> File {
-    unsupported(Fun::FileF2c, On::World);
-    File(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_f2c(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_c2f(group: Group) -> Fint {
-    unsupported(Fun::GroupC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_c2f(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_c2f(group: Group) -> Fint {
-    unsupported(Fun::GroupC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_c2f(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_f2c(group: Fint) -> Group {
-    unsupported(Fun::GroupF2c, On::World);
-    Group(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_f2c(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_f2c(group: Fint) -> Group {
-    unsupported(Fun::GroupF2c, On::World);
-    Group(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_f2c(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_c2f(info: Info) -> Fint {
-    unsupported(Fun::InfoC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_c2f(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_c2f(info: Info) -> Fint {
-    unsupported(Fun::InfoC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_c2f(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_f2c(info: Fint) -> Info {
-    unsupported(Fun::InfoF2c, On::World);
-    Info(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_f2c(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_f2c(info: Fint) -> Info {
-    unsupported(Fun::InfoF2c, On::World);
-    Info(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_f2c(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Message_c2f(message: Message) -> Fint {
-    unsupported(Fun::MessageC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_c2f(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Message_c2f(message: Message) -> Fint {
-    unsupported(Fun::MessageC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_c2f(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Message_f2c(message: Fint) -> Message {
-    unsupported(Fun::MessageF2c, On::World);
-    Message(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_f2c(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Message_f2c(message: Fint) -> Message {
-    unsupported(Fun::MessageF2c, On::World);
-    Message(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_f2c(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_c2f(op: Op) -> Fint {
-    unsupported(Fun::OpC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_c2f(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_c2f(op: Op) -> Fint {
-    unsupported(Fun::OpC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_c2f(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_f2c(op: Fint) -> Op {
-    unsupported(Fun::OpF2c, On::World);
-    Op(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_f2c(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_f2c(op: Fint) -> Op {
-    unsupported(Fun::OpF2c, On::World);
-    Op(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_f2c(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Request_c2f(request: Request) -> Fint {
-    unsupported(Fun::RequestC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_c2f(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Request_c2f(request: Request) -> Fint {
-    unsupported(Fun::RequestC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_c2f(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Request_f2c(request: Fint) -> Request {
-    unsupported(Fun::RequestF2c, On::World);
-    Request(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_f2c(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Request_f2c(request: Fint) -> Request {
-    unsupported(Fun::RequestF2c, On::World);
-    Request(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_f2c(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_c2f(session: Session) -> Fint {
-    unsupported(Fun::SessionC2f, On::Session(session));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_c2f(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_c2f(session: Session) -> Fint {
-    unsupported(Fun::SessionC2f, On::Session(session));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_c2f(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_f2c(session: Fint) -> Session {
-    unsupported(Fun::SessionF2c, On::World);
-    Session(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_f2c(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_f2c(session: Fint) -> Session {
-    unsupported(Fun::SessionF2c, On::World);
-    Session(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_f2c(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_c2f(datatype: Datatype) -> Fint {
-    unsupported(Fun::TypeC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_c2f(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_c2f(datatype: Datatype) -> Fint {
-    unsupported(Fun::TypeC2f, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_c2f(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_f2c(datatype: Fint) -> Datatype {
-    unsupported(Fun::TypeF2c, On::World);
-    Datatype(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_f2c(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_f2c(datatype: Fint) -> Datatype {
-    unsupported(Fun::TypeF2c, On::World);
-    Datatype(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_f2c(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_c2f(win: Win) -> Fint {
-    unsupported(Fun::WinC2f, On::Win(win));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_c2f(win) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_c2f(win: Win) -> Fint {
-    unsupported(Fun::WinC2f, On::Win(win));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_c2f(win) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_f2c(win: Fint) -> Win {
-    unsupported(Fun::WinF2c, On::World);
-    Win(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_f2c(win) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_f2c(win: Fint) -> Win {
-    unsupported(Fun::WinF2c, On::World);
-    Win(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_f2c(win) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_c2f08`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_c2f08(c_status: *const Status, f08_status: *mut F08Status) -> c_int {
-    unsupported(Fun::StatusC2f08, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusC2f08, On::World, |cx| handles::status_c2f08(cx, c_status, f08_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_c2f08`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_c2f08(c_status: *const Status, f08_status: *mut F08Status) -> c_int {
-    unsupported(Fun::StatusC2f08, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusC2f08, On::World, |cx| handles::status_c2f08(cx, c_status, f08_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_c2f(c_status: *const Status, f_status: *mut Fint) -> c_int {
-    unsupported(Fun::StatusC2f, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusC2f, On::World, |cx| handles::status_c2f(cx, c_status, f_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_c2f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_c2f(c_status: *const Status, f_status: *mut Fint) -> c_int {
-    unsupported(Fun::StatusC2f, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusC2f, On::World, |cx| handles::status_c2f(cx, c_status, f_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f082c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_f082c(f08_status: *const F08Status, c_status: *mut Status) -> c_int {
-    unsupported(Fun::StatusF082c, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF082c, On::World, |cx| handles::status_f082c(cx, f08_status, c_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f082c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_f082c(f08_status: *const F08Status, c_status: *mut Status) -> c_int {
-    unsupported(Fun::StatusF082c, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF082c, On::World, |cx| handles::status_f082c(cx, f08_status, c_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f082f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_f082f(f08_status: *const F08Status, f_status: *mut Fint) -> c_int {
-    unsupported(Fun::StatusF082f, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF082f, On::World, |cx| handles::status_f082f(cx, f08_status, f_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f082f`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_f082f(f08_status: *const F08Status, f_status: *mut Fint) -> c_int {
-    unsupported(Fun::StatusF082f, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF082f, On::World, |cx| handles::status_f082f(cx, f08_status, f_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_f2c(f_status: *const Fint, c_status: *mut Status) -> c_int {
-    unsupported(Fun::StatusF2c, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF2c, On::World, |cx| handles::status_f2c(cx, f_status, c_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f2c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_f2c(f_status: *const Fint, c_status: *mut Status) -> c_int {
-    unsupported(Fun::StatusF2c, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF2c, On::World, |cx| handles::status_f2c(cx, f_status, c_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f2f08`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Status_f2f08(f_status: *const Fint, f08_status: *mut F08Status) -> c_int {
-    unsupported(Fun::StatusF2f08, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF2f08, On::World, |cx| handles::status_f2f08(cx, f_status, f08_status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Status_f2f08`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_f2f08(f_status: *const Fint, f08_status: *mut F08Status) -> c_int {
-    unsupported(Fun::StatusF2f08, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::StatusF2f08, On::World, |cx| handles::status_f2f08(cx, f_status, f08_status)) }
 }

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::environment;
+use crate::bodies::{environment, handles};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -16,176 +16,176 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Comm_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_fromint(comm: c_int) -> Comm {
-    unsupported(Fun::CommFromint, On::World);
-    Comm(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_fromint(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_fromint(comm: c_int) -> Comm {
-    unsupported(Fun::CommFromint, On::World);
-    Comm(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_fromint(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_fromint(datatype: c_int) -> Datatype {
-    unsupported(Fun::TypeFromint, On::World);
-    Datatype(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_fromint(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_fromint(datatype: c_int) -> Datatype {
-    unsupported(Fun::TypeFromint, On::World);
-    Datatype(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_fromint(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_fromint(errhandler: c_int) -> Errhandler {
-    unsupported(Fun::ErrhandlerFromint, On::World);
-    Errhandler(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_fromint(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_fromint(errhandler: c_int) -> Errhandler {
-    unsupported(Fun::ErrhandlerFromint, On::World);
-    Errhandler(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_fromint(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_fromint(file: c_int) -> File {
-    unsupported(Fun::FileFromint, On::World);
-    File(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_fromint(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_fromint(file: c_int) -> File {
-    unsupported(Fun::FileFromint, On::World);
-    File(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_fromint(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_fromint(group: c_int) -> Group {
-    unsupported(Fun::GroupFromint, On::World);
-    Group(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_fromint(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_fromint(group: c_int) -> Group {
-    unsupported(Fun::GroupFromint, On::World);
-    Group(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_fromint(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_fromint(info: c_int) -> Info {
-    unsupported(Fun::InfoFromint, On::World);
-    Info(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_fromint(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_fromint(info: c_int) -> Info {
-    unsupported(Fun::InfoFromint, On::World);
-    Info(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_fromint(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Message_fromint(message: c_int) -> Message {
-    unsupported(Fun::MessageFromint, On::World);
-    Message(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_fromint(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Message_fromint(message: c_int) -> Message {
-    unsupported(Fun::MessageFromint, On::World);
-    Message(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_fromint(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_fromint(op: c_int) -> Op {
-    unsupported(Fun::OpFromint, On::World);
-    Op(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_fromint(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_fromint(op: c_int) -> Op {
-    unsupported(Fun::OpFromint, On::World);
-    Op(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_fromint(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Request_fromint(request: c_int) -> Request {
-    unsupported(Fun::RequestFromint, On::World);
-    Request(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_fromint(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Request_fromint(request: c_int) -> Request {
-    unsupported(Fun::RequestFromint, On::World);
-    Request(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_fromint(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_fromint(session: c_int) -> Session {
-    unsupported(Fun::SessionFromint, On::World);
-    Session(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_fromint(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_fromint(session: c_int) -> Session {
-    unsupported(Fun::SessionFromint, On::World);
-    Session(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_fromint(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_fromint(win: c_int) -> Win {
-    unsupported(Fun::WinFromint, On::World);
-    Win(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_fromint(win) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_fromint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_fromint(win: c_int) -> Win {
-    unsupported(Fun::WinFromint, On::World);
-    Win(0)
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_fromint(win) }
 }
 
 /// # Safety
@@ -322,174 +322,174 @@ pub unsafe extern "C" fn PMPI_Abi_set_fortran_info(info: Info) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_toint(comm: Comm) -> c_int {
-    unsupported(Fun::CommToint, On::Comm(comm));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_toint(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_toint(comm: Comm) -> c_int {
-    unsupported(Fun::CommToint, On::Comm(comm));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::comm_toint(comm) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_toint(errhandler: Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_toint(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Errhandler_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_toint(errhandler: Errhandler) -> c_int {
-    unsupported(Fun::ErrhandlerToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::errhandler_toint(errhandler) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_toint(file: File) -> c_int {
-    unsupported(Fun::FileToint, On::File(file));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_toint(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_toint(file: File) -> c_int {
-    unsupported(Fun::FileToint, On::File(file));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::file_toint(file) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_toint(group: Group) -> c_int {
-    unsupported(Fun::GroupToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_toint(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_toint(group: Group) -> c_int {
-    unsupported(Fun::GroupToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::group_toint(group) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_toint(info: Info) -> c_int {
-    unsupported(Fun::InfoToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_toint(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Info_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_toint(info: Info) -> c_int {
-    unsupported(Fun::InfoToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::info_toint(info) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Message_toint(message: Message) -> c_int {
-    unsupported(Fun::MessageToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_toint(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Message_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Message_toint(message: Message) -> c_int {
-    unsupported(Fun::MessageToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::message_toint(message) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_toint(op: Op) -> c_int {
-    unsupported(Fun::OpToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_toint(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_toint(op: Op) -> c_int {
-    unsupported(Fun::OpToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::op_toint(op) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Request_toint(request: Request) -> c_int {
-    unsupported(Fun::RequestToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_toint(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Request_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Request_toint(request: Request) -> c_int {
-    unsupported(Fun::RequestToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::request_toint(request) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_toint(session: Session) -> c_int {
-    unsupported(Fun::SessionToint, On::Session(session));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_toint(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Session_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_toint(session: Session) -> c_int {
-    unsupported(Fun::SessionToint, On::Session(session));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::session_toint(session) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_toint(datatype: Datatype) -> c_int {
-    unsupported(Fun::TypeToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_toint(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Type_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_toint(datatype: Datatype) -> c_int {
-    unsupported(Fun::TypeToint, On::World);
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::type_toint(datatype) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_toint(win: Win) -> c_int {
-    unsupported(Fun::WinToint, On::Win(win));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_toint(win) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_toint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_toint(win: Win) -> c_int {
-    unsupported(Fun::WinToint, On::Win(win));
-    0
+    // SAFETY: passed on from the caller.
+    unsafe { handles::win_toint(win) }
 }

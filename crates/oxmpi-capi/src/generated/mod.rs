@@ -20,4 +20,4 @@ mod ch17;
 mod ch18;
 mod ch20;
 mod ch21;
-mod variables;
+pub mod variables;

@@ -1,0 +1,227 @@
+//! Attributes of communicators: the predefined ones, and those that the program hangs on them. Also the keys for
+//! windows, of which there are none yet.
+
+use super::errhandlers::not_window;
+use super::{check_place, store};
+use crate::call::Cx;
+use crate::comms::Attributed;
+use crate::generated::callbacks::*;
+use crate::keyvals;
+use crate::library::{self, Guard};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::attributes::{Owner, Value};
+use oxmpi_core::process::TAG_UB;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+// ---- the predefined attributes: C reads an int through its address, which is good for ever ----
+
+static TAG_BOUND: AtomicI32 = AtomicI32::new(TAG_UB);
+/// Every process can do what its language calls input and output.
+static IO: AtomicI32 = AtomicI32::new(MPI_ANY_SOURCE);
+static HOST: AtomicI32 = AtomicI32::new(MPI_PROC_NULL);
+/// The processes of a node read one clock.
+static WTIME_IS_GLOBAL: AtomicI32 = AtomicI32::new(1);
+static APPNUM: AtomicI32 = AtomicI32::new(0);
+static UNIVERSE_SIZE: AtomicI32 = AtomicI32::new(0);
+
+const PREDEFINED: [c_int; 7] =
+    [MPI_TAG_UB, MPI_IO, MPI_HOST, MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_LASTUSEDCODE, MPI_UNIVERSE_SIZE];
+
+/// The place of a predefined attribute's value; `None` where it is not set.
+fn predefined(guard: &Guard, keyval: c_int) -> Option<&'static AtomicI32> {
+    let value = match keyval {
+        MPI_TAG_UB => &TAG_BOUND,
+        MPI_IO => &IO,
+        MPI_HOST => &HOST,
+        MPI_WTIME_IS_GLOBAL => &WTIME_IS_GLOBAL,
+        MPI_LASTUSEDCODE => &library::LAST_USED_CODE,
+        MPI_APPNUM => {
+            APPNUM.store(guard.appnum?, Relaxed);
+            &APPNUM
+        }
+        _ => {
+            UNIVERSE_SIZE.store(guard.universe_size, Relaxed);
+            &UNIVERSE_SIZE
+        }
+    };
+    Some(value)
+}
+
+/// The program may read what is predefined, not change it.
+fn check_own(keyval: c_int) -> Result<()> {
+    if PREDEFINED.contains(&keyval) {
+        bail!(MPI_ERR_KEYVAL, "attribute key {keyval} is predefined; it cannot be set, deleted or freed");
+    }
+    Ok(())
+}
+
+// ---- keys ----
+
+/// # Safety
+/// `keyval` is null or may be written.
+unsafe fn create(
+    cx: &Cx,
+    owner: Owner,
+    callbacks: [usize; 2],
+    keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Result<()> {
+    cx.process()?;
+    check_place(keyval, "keyval")?;
+    // SAFETY: checked.
+    unsafe { store(keyval, keyvals::create(owner, callbacks[0], callbacks[1], extra_state)?, "keyval") }
+}
+
+/// # Safety
+/// `keyval` is null or points to a key.
+unsafe fn free(cx: &Cx, owner: Owner, keyval: *mut c_int) -> Result<()> {
+    cx.process()?;
+    check_place(keyval, "keyval")?;
+    // SAFETY: checked.
+    unsafe {
+        check_own(keyval.read())?;
+        keyvals::free(owner, keyval.read())?;
+        store(keyval, MPI_KEYVAL_INVALID, "keyval")
+    }
+}
+
+pub unsafe fn comm_create_keyval(
+    cx: &Cx,
+    comm_copy_attr_fn: CommCopyAttrFn,
+    comm_delete_attr_fn: CommDeleteAttrFn,
+    comm_keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Result<()> {
+    let copy = comm_copy_attr_fn.map_or(0, |function| function as usize);
+    let delete = comm_delete_attr_fn.map_or(0, |function| function as usize);
+    // SAFETY: passed on.
+    unsafe { create(cx, Owner::Comm, [copy, delete], comm_keyval, extra_state) }
+}
+
+pub unsafe fn comm_free_keyval(cx: &Cx, comm_keyval: *mut c_int) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { free(cx, Owner::Comm, comm_keyval) }
+}
+
+pub unsafe fn keyval_create(
+    cx: &Cx,
+    copy_fn: CopyFn,
+    delete_fn: DeleteFn,
+    keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_create_keyval(cx, copy_fn, delete_fn, keyval, extra_state) }
+}
+
+pub unsafe fn keyval_free(cx: &Cx, keyval: *mut c_int) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_free_keyval(cx, keyval) }
+}
+
+pub unsafe fn win_create_keyval(
+    cx: &Cx,
+    win_copy_attr_fn: WinCopyAttrFn,
+    win_delete_attr_fn: WinDeleteAttrFn,
+    win_keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Result<()> {
+    let copy = win_copy_attr_fn.map_or(0, |function| function as usize);
+    let delete = win_delete_attr_fn.map_or(0, |function| function as usize);
+    // SAFETY: passed on.
+    unsafe { create(cx, Owner::Win, [copy, delete], win_keyval, extra_state) }
+}
+
+pub unsafe fn win_free_keyval(cx: &Cx, win_keyval: *mut c_int) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { free(cx, Owner::Win, win_keyval) }
+}
+
+// ---- attributes ----
+
+pub unsafe fn comm_set_attr(cx: &Cx, comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+    cx.process()?.comm(comm)?;
+    check_own(comm_keyval)?;
+    let value = Value::Pointer(attribute_val.expose_provenance());
+    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
+    unsafe { keyvals::set(&Attributed(comm), comm_keyval, value) }
+}
+
+pub unsafe fn comm_get_attr(
+    cx: &Cx,
+    comm: Comm,
+    comm_keyval: c_int,
+    attribute_val: *mut c_void,
+    flag: *mut c_int,
+) -> Result<()> {
+    let guard = cx.process()?;
+    guard.comm(comm)?;
+    check_place(attribute_val, "attribute_val")?;
+    check_place(flag, "flag")?;
+    let value = match PREDEFINED.contains(&comm_keyval) {
+        true => predefined(&guard, comm_keyval).map(|value| value.as_ptr().expose_provenance()),
+        false => keyvals::get(&Attributed(comm), comm_keyval)?,
+    };
+    // SAFETY: checked; `attribute_val` is the address of a pointer.
+    unsafe {
+        if let Some(value) = value {
+            attribute_val.cast::<usize>().write(value);
+        }
+        store(flag, c_int::from(value.is_some()), "flag")
+    }
+}
+
+pub unsafe fn comm_delete_attr(cx: &Cx, comm: Comm, comm_keyval: c_int) -> Result<()> {
+    cx.process()?.comm(comm)?;
+    check_own(comm_keyval)?;
+    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
+    unsafe { keyvals::delete(&Attributed(comm), comm_keyval) }
+}
+
+pub unsafe fn attr_put(cx: &Cx, comm: Comm, keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_set_attr(cx, comm, keyval, attribute_val) }
+}
+
+pub unsafe fn attr_get(cx: &Cx, comm: Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_get_attr(cx, comm, keyval, attribute_val, flag) }
+}
+
+pub unsafe fn attr_delete(cx: &Cx, comm: Comm, keyval: c_int) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_delete_attr(cx, comm, keyval) }
+}
+
+pub unsafe fn win_set_attr(cx: &Cx, win: Win, _win_keyval: c_int, _attribute_val: *mut c_void) -> Result<()> {
+    cx.process()?;
+    Err(not_window(win))
+}
+
+pub unsafe fn win_get_attr(
+    cx: &Cx,
+    win: Win,
+    _win_keyval: c_int,
+    _attribute_val: *mut c_void,
+    _flag: *mut c_int,
+) -> Result<()> {
+    cx.process()?;
+    Err(not_window(win))
+}
+
+pub unsafe fn win_delete_attr(cx: &Cx, win: Win, _win_keyval: c_int) -> Result<()> {
+    cx.process()?;
+    Err(not_window(win))
+}
+
+/// What `MPI_Finalize` does first: it frees `MPI_COMM_SELF`, so that the program's callbacks run while MPI still works.
+///
+/// # Safety
+/// The callbacks are the user's, as promised when their keys were made.
+pub(super) unsafe fn free_self() -> Result<()> {
+    // SAFETY: as the caller says. No lock is held.
+    unsafe { keyvals::delete_all(&Attributed(MPI_COMM_SELF)) }
+}

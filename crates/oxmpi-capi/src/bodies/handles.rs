@@ -1,0 +1,317 @@
+//! Handles and statuses as integers, for Fortran and for whoever has no room for a pointer.
+//!
+//! An integer is the low word of its handle, so predefined handles keep their values. The way back needs the table: the
+//! word says which slot, the table which generation lives there now. An integer that stands for nothing becomes a handle
+//! that no call accepts.
+
+use super::check_place;
+use crate::call::Cx;
+use crate::generated::variables::*;
+use crate::infos;
+use crate::library::{self, Guard};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::types::{F08Status, Fint};
+use oxmpi_abi::{Result, Status, bail};
+use oxmpi_core::process::Process;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// Handles from here on are not the standard's predefined ones.
+const FIRST_DYNAMIC: c_int = 4096;
+
+fn to_int(handle: impl Handle) -> c_int {
+    handle.raw() as u32 as c_int
+}
+
+fn from_int<H: Handle>(int: c_int, find: impl FnOnce(c_int) -> Option<usize>) -> H {
+    let found = if (0..FIRST_DYNAMIC).contains(&int) { None } else { find(int) };
+    // The word alone has no generation, so it is nobody's handle.
+    H::from_raw(found.unwrap_or(int as u32 as usize))
+}
+
+/// Looks in a table of the process's, if there is one.
+fn in_process(find: impl FnOnce(&Process) -> Option<usize>) -> Option<usize> {
+    find(&*Guard::enter()?)
+}
+
+pub unsafe fn comm_toint(comm: Comm) -> c_int {
+    to_int(comm)
+}
+
+pub unsafe fn comm_fromint(comm: c_int) -> Comm {
+    from_int(comm, |int| in_process(|process| process.comms.from_low_word(int)))
+}
+
+pub unsafe fn comm_c2f(comm: Comm) -> Fint {
+    to_int(comm)
+}
+
+pub unsafe fn comm_f2c(comm: Fint) -> Comm {
+    // SAFETY: an integer, nothing more.
+    unsafe { comm_fromint(comm) }
+}
+
+pub unsafe fn errhandler_toint(errhandler: Errhandler) -> c_int {
+    to_int(errhandler)
+}
+
+pub unsafe fn errhandler_fromint(errhandler: c_int) -> Errhandler {
+    from_int(errhandler, |int| library::errhandlers().from_low_word(int))
+}
+
+pub unsafe fn errhandler_c2f(errhandler: Errhandler) -> Fint {
+    to_int(errhandler)
+}
+
+pub unsafe fn errhandler_f2c(errhandler: Fint) -> Errhandler {
+    // SAFETY: an integer, nothing more.
+    unsafe { errhandler_fromint(errhandler) }
+}
+
+pub unsafe fn file_toint(file: File) -> c_int {
+    to_int(file)
+}
+
+pub unsafe fn file_fromint(file: c_int) -> File {
+    from_int(file, |_| None)
+}
+
+pub unsafe fn file_c2f(file: File) -> Fint {
+    to_int(file)
+}
+
+pub unsafe fn file_f2c(file: Fint) -> File {
+    // SAFETY: an integer, nothing more.
+    unsafe { file_fromint(file) }
+}
+
+pub unsafe fn group_toint(group: Group) -> c_int {
+    to_int(group)
+}
+
+pub unsafe fn group_fromint(group: c_int) -> Group {
+    from_int(group, |_| None)
+}
+
+pub unsafe fn group_c2f(group: Group) -> Fint {
+    to_int(group)
+}
+
+pub unsafe fn group_f2c(group: Fint) -> Group {
+    // SAFETY: an integer, nothing more.
+    unsafe { group_fromint(group) }
+}
+
+pub unsafe fn info_toint(info: Info) -> c_int {
+    to_int(info)
+}
+
+pub unsafe fn info_fromint(info: c_int) -> Info {
+    from_int(info, |int| infos::table().from_low_word(int))
+}
+
+pub unsafe fn info_c2f(info: Info) -> Fint {
+    to_int(info)
+}
+
+pub unsafe fn info_f2c(info: Fint) -> Info {
+    // SAFETY: an integer, nothing more.
+    unsafe { info_fromint(info) }
+}
+
+pub unsafe fn message_toint(message: Message) -> c_int {
+    to_int(message)
+}
+
+pub unsafe fn message_fromint(message: c_int) -> Message {
+    from_int(message, |int| in_process(|process| process.messages.from_low_word(int)))
+}
+
+pub unsafe fn message_c2f(message: Message) -> Fint {
+    to_int(message)
+}
+
+pub unsafe fn message_f2c(message: Fint) -> Message {
+    // SAFETY: an integer, nothing more.
+    unsafe { message_fromint(message) }
+}
+
+pub unsafe fn op_toint(op: Op) -> c_int {
+    to_int(op)
+}
+
+pub unsafe fn op_fromint(op: c_int) -> Op {
+    from_int(op, |_| None)
+}
+
+pub unsafe fn op_c2f(op: Op) -> Fint {
+    to_int(op)
+}
+
+pub unsafe fn op_f2c(op: Fint) -> Op {
+    // SAFETY: an integer, nothing more.
+    unsafe { op_fromint(op) }
+}
+
+pub unsafe fn request_toint(request: Request) -> c_int {
+    to_int(request)
+}
+
+pub unsafe fn request_fromint(request: c_int) -> Request {
+    from_int(request, |int| in_process(|process| process.requests.from_low_word(int)))
+}
+
+pub unsafe fn request_c2f(request: Request) -> Fint {
+    to_int(request)
+}
+
+pub unsafe fn request_f2c(request: Fint) -> Request {
+    // SAFETY: an integer, nothing more.
+    unsafe { request_fromint(request) }
+}
+
+pub unsafe fn session_toint(session: Session) -> c_int {
+    to_int(session)
+}
+
+pub unsafe fn session_fromint(session: c_int) -> Session {
+    from_int(session, |int| library::sessions().from_low_word(int))
+}
+
+pub unsafe fn session_c2f(session: Session) -> Fint {
+    to_int(session)
+}
+
+pub unsafe fn session_f2c(session: Fint) -> Session {
+    // SAFETY: an integer, nothing more.
+    unsafe { session_fromint(session) }
+}
+
+pub unsafe fn type_toint(datatype: Datatype) -> c_int {
+    to_int(datatype)
+}
+
+pub unsafe fn type_fromint(datatype: c_int) -> Datatype {
+    from_int(datatype, |int| in_process(|process| process.types.from_low_word(int)))
+}
+
+pub unsafe fn type_c2f(datatype: Datatype) -> Fint {
+    to_int(datatype)
+}
+
+pub unsafe fn type_f2c(datatype: Fint) -> Datatype {
+    // SAFETY: an integer, nothing more.
+    unsafe { type_fromint(datatype) }
+}
+
+pub unsafe fn win_toint(win: Win) -> c_int {
+    to_int(win)
+}
+
+pub unsafe fn win_fromint(win: c_int) -> Win {
+    from_int(win, |_| None)
+}
+
+pub unsafe fn win_c2f(win: Win) -> Fint {
+    to_int(win)
+}
+
+pub unsafe fn win_f2c(win: Fint) -> Win {
+    // SAFETY: an integer, nothing more.
+    unsafe { win_fromint(win) }
+}
+
+// ---- statuses: the three forms have one layout, as long as a Fortran INTEGER is an int ----
+
+const _: () = assert!(size_of::<Status>() == 8 * size_of::<Fint>() && align_of::<Status>() == align_of::<Fint>());
+
+/// Copies a status from one form to another, having looked for what stands for "no status".
+///
+/// # Safety
+/// Each pointer is null, one of the constants that stand for no status, or points to a status.
+unsafe fn convert<A, B>(from: *const A, to: *mut B, none: [&AtomicPtr<A>; 2], names: [&str; 2]) -> Result<()> {
+    check_place(from, names[0])?;
+    check_place(to, names[1])?;
+    if none.iter().any(|constant| constant.load(Relaxed).cast_const() == from) {
+        bail!(MPI_ERR_ARG, "{} is Fortran's MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE", names[0]);
+    }
+    // SAFETY: two statuses, which may be one and the same.
+    unsafe { to.cast::<Status>().write(from.cast::<Status>().read()) };
+    Ok(())
+}
+
+/// In C, what stands for no status is a null pointer.
+static NEVER: AtomicPtr<Status> = AtomicPtr::new(std::ptr::null_mut());
+const IN_C: [&AtomicPtr<Status>; 2] = [&NEVER, &NEVER];
+const IN_FORTRAN: [&AtomicPtr<Fint>; 2] = [&MPI_F_STATUS_IGNORE, &MPI_F_STATUSES_IGNORE];
+const IN_F08: [&AtomicPtr<F08Status>; 2] = [&MPI_F08_STATUS_IGNORE, &MPI_F08_STATUSES_IGNORE];
+
+pub unsafe fn status_c2f(_cx: &Cx, c_status: *const Status, f_status: *mut Fint) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { convert(c_status, f_status, IN_C, ["c_status", "f_status"]) }
+}
+
+pub unsafe fn status_f2c(_cx: &Cx, f_status: *const Fint, c_status: *mut Status) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { convert(f_status, c_status, IN_FORTRAN, ["f_status", "c_status"]) }
+}
+
+pub unsafe fn status_c2f08(_cx: &Cx, c_status: *const Status, f08_status: *mut F08Status) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { convert(c_status, f08_status, IN_C, ["c_status", "f08_status"]) }
+}
+
+pub unsafe fn status_f082c(_cx: &Cx, f08_status: *const F08Status, c_status: *mut Status) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { convert(f08_status, c_status, IN_F08, ["f08_status", "c_status"]) }
+}
+
+pub unsafe fn status_f2f08(_cx: &Cx, f_status: *const Fint, f08_status: *mut F08Status) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { convert(f_status, f08_status, IN_FORTRAN, ["f_status", "f08_status"]) }
+}
+
+pub unsafe fn status_f082f(_cx: &Cx, f08_status: *const F08Status, f_status: *mut Fint) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { convert(f08_status, f_status, IN_F08, ["f08_status", "f_status"]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxmpi_core::info::Info as Content;
+
+    #[test]
+    fn predefined_handles_keep_their_values() {
+        // SAFETY: integers, nothing more.
+        unsafe {
+            assert_eq!(comm_toint(MPI_COMM_WORLD), 0x101);
+            assert_eq!(comm_fromint(0x101), MPI_COMM_WORLD);
+            assert_eq!(type_f2c(type_c2f(MPI_INT)), MPI_INT);
+            assert_eq!(op_fromint(op_toint(MPI_SUM)), MPI_SUM);
+            assert_eq!(group_f2c(group_c2f(MPI_GROUP_EMPTY)), MPI_GROUP_EMPTY);
+            assert_eq!(request_fromint(request_toint(MPI_REQUEST_NULL)), MPI_REQUEST_NULL);
+        }
+    }
+
+    #[test]
+    fn dynamic_handles_come_back_whole_while_they_live() {
+        let handle = infos::add(Content::new()).unwrap();
+        // SAFETY: integers, nothing more.
+        unsafe {
+            let int = info_toint(handle);
+            assert!(int >= FIRST_DYNAMIC);
+            assert_eq!((info_fromint(int), info_f2c(info_c2f(handle))), (handle, handle));
+            infos::table().remove(handle.0);
+            let stale = info_fromint(int);
+            assert!(stale != handle && infos::get(stale).is_err());
+            for wrong in [0, -1, c_int::MIN, c_int::MAX, FIRST_DYNAMIC] {
+                assert!(infos::get(info_fromint(wrong)).is_err());
+                assert_eq!(info_toint(info_fromint(wrong)), wrong);
+                assert_eq!(win_toint(win_fromint(wrong)), wrong);
+                assert_eq!(comm_toint(comm_fromint(wrong)), wrong);
+            }
+        }
+    }
+}
