@@ -1,0 +1,16 @@
+// ranks: 1 2
+// expect-exit: 16
+// expect-stderr: MPI_Send
+// expect-stderr: after MPI_Finalize
+// A call after MPI_Finalize: said on stderr, and the program stops with a failure.
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+    int value = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Finalize();
+    MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    fprintf(stderr, "went on\n");
+    return 0;
+}

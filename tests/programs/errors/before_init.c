@@ -1,0 +1,14 @@
+// ranks: 1 2
+// expect-exit: 16
+// expect-stderr: MPI_Comm_rank
+// expect-stderr: before MPI_Init
+// A call before MPI_Init that is not one of those always allowed: said on stderr, and the program stops.
+#include <mpi.h>
+#include <stdio.h>
+
+int main(void) {
+    int rank = -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr, "went on\n");
+    return 0;
+}
