@@ -43,6 +43,8 @@ const STRAYS_AFTER_FAILURE: Steps = &[(0, libc::SIGTERM), (200, libc::SIGKILL)];
 const SIGNAL_GRACE: Duration = Duration::from_secs(5);
 /// A killed process that is still there after this hangs in the kernel; nobody can end it.
 const UNKILLABLE: Duration = Duration::from_secs(10);
+/// How long the ranks that are in MPI may do without one that ended and never came.
+const MISSED: Duration = Duration::from_secs(1);
 /// How often we look after MPI processes that are not our own children.
 const TICK: Duration = Duration::from_millis(400);
 
@@ -95,6 +97,8 @@ struct Rank {
     /// There may be processes in its group. Once there are none the number may come to mean others, and is never used.
     group_open: bool,
     ended: bool,
+    /// It ended well without ever being an MPI process, then.
+    never_came: Option<Instant>,
 }
 
 /// Why the job ends before all ranks have ended well.
@@ -111,7 +115,7 @@ enum Verdict {
 
 impl<'a> Job<'a> {
     fn new(started: Started, settings: &'a Settings, signals: OwnedFd, not_ours: Vec<Pid>) -> Job<'a> {
-        let rank = |leader| Rank { leader, leader_ended: false, group_open: true, ended: false };
+        let rank = |leader| Rank { leader, leader_ended: false, group_open: true, ended: false, never_came: None };
         let now = Instant::now();
         Job {
             ranks: started.ranks.iter().map(|started| rank(started.pid)).collect(),
@@ -268,6 +272,8 @@ impl<'a> Job<'a> {
     }
 
     fn end_rank(&mut self, rank: usize, ending: Ending) {
+        let at = Where::of(self.started.segment.rank(rank));
+        self.ranks[rank].never_came = (ending == Ending::Well && at.never_came()).then(Instant::now);
         self.ranks[rank].ended = true;
         self.live -= 1;
         self.all_well &= ending == Ending::Well;
@@ -326,6 +332,7 @@ impl<'a> Job<'a> {
         if self.next_tick <= now {
             self.next_tick = now + TICK;
             self.look_after_programs(now);
+            self.miss_those_who_never_came(now);
         }
         while let Some(&(at, signal)) = self.plan.front()
             && at <= now
@@ -364,6 +371,16 @@ impl<'a> Job<'a> {
             if ending != Ending::Well {
                 self.fail(rank, program, ending, false, now);
             }
+        }
+    }
+
+    /// Ranks that are in MPI will sooner or later wait for one that ended without joining them.
+    fn miss_those_who_never_came(&mut self, now: Instant) {
+        let inside = |rank: usize| !self.ranks[rank].ended && Where::of(self.started.segment.rank(rank)).is_inside();
+        let late = |state: &Rank| !state.group_open && state.never_came.is_some_and(|since| now > since + MISSED);
+        let missing = self.ranks.iter().position(late);
+        if let Some(rank) = missing.filter(|_| (0..self.ranks.len()).any(inside)) {
+            self.fail(rank, self.ranks[rank].leader, Ending::NoInit, false, now);
         }
     }
 
@@ -434,18 +451,18 @@ impl<'a> Job<'a> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let tick = (self.live > 0 && self.some_program_is_not_ours()).then_some(self.next_tick);
+        let tick = (self.live > 0 && self.somebody_needs_watching()).then_some(self.next_tick);
         let plan = self.plan.front().map(|&(at, _)| at);
         let outputs = self.started.outputs.deadline();
         [plan, outputs, self.time_limit, self.started.input.deadline(), tick].into_iter().flatten().min()
     }
 
-    fn some_program_is_not_ours(&self) -> bool {
-        let segment = &self.started.segment;
-        self.ranks
-            .iter()
-            .enumerate()
-            .any(|(rank, state)| !state.ended && segment.rank(rank).pid.load(Relaxed) as Pid != state.leader)
+    fn somebody_needs_watching(&self) -> bool {
+        let watch = |(rank, state): (usize, &Rank)| match state.ended {
+            false => self.program(rank) != state.leader,
+            true => state.never_came.is_some(),
+        };
+        self.ranks.iter().enumerate().any(watch)
     }
 
     /// Everybody is gone: the last of the output, the message, the status.

@@ -17,6 +17,8 @@ pub enum Ending {
     Abort(i32),
     /// It was an MPI process still, and went away without a word.
     NoFinalize,
+    /// It never became one, and others wait for it.
+    NoInit,
 }
 
 impl Ending {
@@ -40,7 +42,7 @@ impl Ending {
     pub fn weight(self) -> u32 {
         match self {
             Ending::Well => 0,
-            Ending::NoFinalize => 1,
+            Ending::NoFinalize | Ending::NoInit => 1,
             Ending::Exit(_) => 2,
             Ending::Signal(_) => 3,
             Ending::Abort(_) => 4,
@@ -51,7 +53,7 @@ impl Ending {
     pub fn status(self) -> i32 {
         match self {
             Ending::Well => 0,
-            Ending::NoFinalize => 1,
+            Ending::NoFinalize | Ending::NoInit => 1,
             Ending::Exit(code) => code,
             Ending::Signal(signal) => 128 + signal,
             // As a shell sees it: the low eight bits. A failure must not look like success.
@@ -77,6 +79,15 @@ impl Where {
         // A word that was never written is 0, which is also a function's number; only the mark tells them apart.
         let fun = (word != 0).then(|| Fun::from_u16((word & !IN_CALL) as u16)).flatten();
         Where { state: block.state.load(Acquire), call: fun.map(|fun| (fun, inside)) }
+    }
+
+    pub fn never_came(self) -> bool {
+        self.state == STATE_ABSENT
+    }
+
+    /// It is in MPI.
+    pub fn is_inside(self) -> bool {
+        self.state == STATE_RUNNING
     }
 
     /// It is not in MPI: not yet, no longer, or it never is.
@@ -141,6 +152,7 @@ impl Failure {
                 format!("called MPI_Abort with code {code}")
             }
             Ending::Abort(code) => format!("stopped the job with error code {code}{place}"),
+            Ending::NoInit => "ended without calling MPI_Init, which other ranks have called".into(),
             Ending::NoFinalize => match at.call {
                 Some((fun, _)) => format!("ended without calling MPI_Finalize (its last MPI call was {})", fun.name()),
                 None => "ended without calling MPI_Finalize".into(),

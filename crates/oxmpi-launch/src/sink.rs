@@ -13,6 +13,7 @@ pub struct Sink {
     /// The same place, opened once more for ourselves without blocking. The flag must not be set on `fd`, which we share
     /// with the shell and everything else that it started.
     own: Option<File>,
+    socket: bool,
     /// The most that one write may take: a pipe that reports room has at least this much.
     most: usize,
     /// What could not be written yet, from `done` on.
@@ -28,6 +29,7 @@ impl Sink {
     pub fn new(fd: RawFd) -> Sink {
         let kind = metadata(fd).map(|meta| meta.file_type());
         let regular = kind.as_ref().is_some_and(|kind| kind.is_file());
+        let socket = kind.as_ref().is_some_and(|kind| kind.is_socket());
         let reopen = kind.is_some_and(|kind| kind.is_fifo() || kind.is_char_device());
         let own = if reopen {
             let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -35,8 +37,8 @@ impl Sink {
         } else {
             None
         };
-        let most = if own.is_some() || regular { usize::MAX } else { libc::PIPE_BUF };
-        Sink { fd, own, most, pending: Vec::new(), done: 0, open: None, gone: false, failure: None }
+        let most = if own.is_some() || regular || socket { usize::MAX } else { libc::PIPE_BUF };
+        Sink { fd, own, socket, most, pending: Vec::new(), done: 0, open: None, gone: false, failure: None }
     }
 
     /// Whether another descriptor leads to the same file, pipe or terminal.
@@ -128,7 +130,8 @@ impl Sink {
                 break;
             }
             let end = bytes.len().min(written.saturating_add(self.most));
-            match sys::write(fd, &bytes[written..end]) {
+            let put = if self.socket { sys::send } else { sys::write };
+            match put(fd, &bytes[written..end]) {
                 Ok(n) => written += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
@@ -189,7 +192,14 @@ mod tests {
 
     #[test]
     fn a_slow_reader_makes_nobody_wait() {
-        let (read, _write, mut sink) = sink();
+        let (read, _write, sink) = sink();
+        slow_reader(read, sink);
+        let (read, write) = std::os::unix::net::UnixStream::pair().unwrap();
+        let sink = Sink::new(write.as_raw_fd());
+        slow_reader(read.into(), sink);
+    }
+
+    fn slow_reader(read: OwnedFd, mut sink: Sink) {
         let big = vec![b'x'; 1 << 20];
         sink.put(Some(0), false, &big);
         assert!(sink.waiting() > 0);

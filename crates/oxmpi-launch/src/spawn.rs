@@ -10,7 +10,7 @@ use std::ptr;
 use oxmpi_base::cpus::CpuSet;
 use oxmpi_base::lifeline::{self, Victim};
 
-use crate::sys::{self, Pid, SignalSet};
+use crate::sys::{Pid, SignalSet};
 
 /// What is the same for every rank.
 pub struct Spawner {
@@ -63,8 +63,7 @@ impl Spawner {
             arguments: arguments.as_ptr(),
             environment: environment.as_ptr(),
             script: script.as_ptr(),
-            // SAFETY: always succeeds.
-            parent: unsafe { libc::getpid() },
+            parent: std::process::id() as Pid,
             step: "",
             errno: 0,
         };
@@ -90,7 +89,6 @@ impl Spawner {
             unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
             return Err(Failure { step: child.step, error: io::Error::from_raw_os_error(errno) });
         }
-        sys::set_group(pid);
         Ok(pid)
     }
 }

@@ -72,6 +72,13 @@ pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
+/// Writes to a socket without waiting, whatever its own flags say.
+pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the kernel reads at most the slice's length.
+    check_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) })
+}
+
 pub fn pollfd(fd: RawFd, events: i16) -> libc::pollfd {
     libc::pollfd { fd, events, revents: 0 }
 }
@@ -194,11 +201,6 @@ pub fn kill(pid: Pid, signal: i32) -> bool {
     assert!(pid != 0 && pid != -1);
     // SAFETY: plain numbers.
     unsafe { libc::kill(pid, signal) == 0 || *libc::__errno_location() == libc::EPERM }
-}
-
-pub fn set_group(pid: Pid) {
-    // SAFETY: plain numbers. The child does the same; whoever comes first wins, and the other's failure is harmless.
-    unsafe { libc::setpgid(pid, pid) };
 }
 
 pub fn stop_self() {

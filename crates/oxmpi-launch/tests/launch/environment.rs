@@ -112,7 +112,5 @@ fn binding() {
     assert_eq!(lines(&format!("-n 2 --bind-to user:{first}")), format!("{first}\n").repeat(2));
     assert_eq!(lines(&format!("-n 2 --cpu-list {first}")), format!("{first}\n").repeat(2));
     let done = script(&format!("-n 1 --report-bindings --bind-to user:{first}"), "true");
-    assert!(
-        done.stderr.contains("rank 0: sh (pid ") && done.stderr.contains(&format!("bound to CPU {first}"))
-    );
+    assert!(done.stderr.contains("rank 0: sh (pid ") && done.stderr.contains(&format!("bound to CPU {first}")));
 }

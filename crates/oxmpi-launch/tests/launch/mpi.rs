@@ -79,7 +79,7 @@ fn play(role: &str, place: Member) {
     me.state.store(STATE_FINALIZED, Release);
 }
 
-/// This binary as a rank; `around` stands before its path, as a shell's words.
+/// This binary as a rank, or a shell script in which it stands for `PROGRAM`.
 fn ranks(options: &str, role: &str, around: Option<&str>) -> std::process::Command {
     let own = std::env::current_exe().unwrap();
     let mut command = command();
@@ -88,7 +88,7 @@ fn ranks(options: &str, role: &str, around: Option<&str>) -> std::process::Comma
     match around {
         None => command.arg(own).args(line),
         Some(script) => {
-            command.args(["sh", "-c", &script.replace("RANK", &format!("{} {}", own.display(), line.join(" ")))])
+            command.args(["sh", "-c", &script.replace("PROGRAM", &format!("{} {}", own.display(), line.join(" ")))])
         }
     };
     command
@@ -125,6 +125,14 @@ fn leaving_without_finalize() {
 }
 
 #[test]
+fn one_that_never_came_is_missed() {
+    let script = "[ $OXMPI_RANK = 1 ] && exit 0; PROGRAM";
+    fails(run(&mut ranks("-n 3", "wait", Some(script))), 1, &["rank 1 ", "without calling MPI_Init", "other 2 ranks"]);
+    // Nobody waits for it: nothing to say.
+    run(&mut ranks("-n 3", "finalize", Some(script))).clean();
+}
+
+#[test]
 fn abort() {
     fails(run(&mut ranks("-n 3", "abort", None)), 42, &["called MPI_Abort with code 42", "other 2 ranks"]);
     fails(run(&mut ranks("-n 3", "error", None)), 1, &["stopped the job with error code 0 in MPI_Recv"]);
@@ -137,30 +145,30 @@ fn a_bad_status_after_finalize() {
 
 #[test]
 fn behind_a_shell() {
-    run(&mut ranks("-n 2", "finalize", Some("RANK; true"))).clean();
+    run(&mut ranks("-n 2", "finalize", Some("PROGRAM; true"))).clean();
     // The shell goes on as if nothing had happened; the job must not.
     fails(
-        run(&mut ranks("-n 2", "crash", Some("RANK 2>/dev/null; sleep 100"))),
+        run(&mut ranks("-n 2", "crash", Some("PROGRAM 2>/dev/null; sleep 100"))),
         1,
         &["rank 0 ", "without calling MPI_Finalize"],
     );
-    fails(run(&mut ranks("-n 2", "abort", Some("RANK; sleep 100"))), 42, &["MPI_Abort"]);
-    fails(run(&mut ranks("-n 2", "crash", Some("RANK 2>/dev/null"))), 134, &["rank 0 "]);
+    fails(run(&mut ranks("-n 2", "abort", Some("PROGRAM; sleep 100"))), 42, &["MPI_Abort"]);
+    fails(run(&mut ranks("-n 2", "crash", Some("PROGRAM 2>/dev/null"))), 134, &["rank 0 "]);
 }
 
 #[test]
 fn behind_a_shell_that_has_gone() {
-    run(&mut ranks("-n 2", "finalize", Some("RANK & exit 0"))).clean();
-    fails(run(&mut ranks("-n 2", "crash", Some("RANK 2>/dev/null & exit 0"))), 134, &["rank 0 ", "in MPI_Recv"]);
+    run(&mut ranks("-n 2", "finalize", Some("PROGRAM & exit 0"))).clean();
+    fails(run(&mut ranks("-n 2", "crash", Some("PROGRAM 2>/dev/null & exit 0"))), 134, &["rank 0 ", "in MPI_Recv"]);
 }
 
 #[test]
 fn behind_one_that_closes_descriptors() {
     // As Python's subprocess does it.
-    let close = "for n in 3 4 5 6 7 8 9 $OXMPI_SEGMENT $OXMPI_LIFELINE; do eval \"exec $n>&-\"; done; RANK";
+    let close = "for n in 3 4 5 6 7 8 9 $OXMPI_SEGMENT $OXMPI_LIFELINE; do eval \"exec $n>&-\"; done; PROGRAM";
     let script = format!("exec bash -c '{}'", close.replace('\'', ""));
     run(&mut ranks("-n 2", "finalize", Some(&script))).clean();
-    let reuse = "exec bash -c 'eval \"exec $OXMPI_SEGMENT</dev/null\"; RANK'";
+    let reuse = "exec bash -c 'eval \"exec $OXMPI_SEGMENT</dev/null\"; PROGRAM'";
     run(&mut ranks("-n 2", "finalize", Some(reuse))).clean();
 }
 
@@ -171,7 +179,7 @@ fn a_program_that_a_rank_starts_is_alone() {
 
 #[test]
 fn a_second_program_in_the_place_of_the_first_is_refused() {
-    let done = run(&mut ranks("-n 1", "finalize", Some("RANK && RANK")));
+    let done = run(&mut ranks("-n 1", "finalize", Some("PROGRAM && PROGRAM")));
     assert_eq!(done.status, 99);
     assert!(done.stdout.contains("an mpirun for each"), "{}", done.stdout);
 }
@@ -185,7 +193,7 @@ fn the_time_limit_tells_where_everybody_is() {
 #[test]
 fn a_killed_mpirun_takes_even_those_along_who_left_their_group() {
     let marker = marker();
-    let job = Job::start(&mut ranks("-n 2", "wait", Some(&format!("exec setsid --wait RANK {marker}"))));
+    let job = Job::start(&mut ranks("-n 2", "wait", Some(&format!("exec setsid --wait PROGRAM {marker}"))));
     until("both ranks", || having(&marker).len() == 4);
     std::thread::sleep(Duration::from_millis(300));
     job.signal(libc::SIGKILL);

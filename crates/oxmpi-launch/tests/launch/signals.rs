@@ -80,27 +80,29 @@ fn user_signals_are_passed_on() {
 #[test]
 fn stopping_and_continuing() {
     let marker = marker();
-    let mut job = Job::script("-n 2", &format!("sleep 0.5; sleep 0.{marker}; echo done"));
-    until("both shells", || having(&marker).len() >= 2);
+    let mut job = Job::script("-n 2", &format!("sleep {marker}; true"));
+    until("both shells and what they run", || having(&marker).len() == 4);
     let state = |pid: i32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit(')').next().unwrap_or_default().trim().chars().next()
     };
     job.signal(libc::SIGTSTP);
     until("all are stopped", || {
-        let pids = having(&marker);
-        state(job.pid()) == Some('T') && pids.iter().all(|&pid| state(pid) == Some('T'))
+        state(job.pid()) == Some('T') && having(&marker).iter().all(|&pid| state(pid) == Some('T'))
     });
     assert!(job.runs());
     job.signal(libc::SIGCONT);
-    assert_eq!(job.wait().clean().stdout, "done\ndone\n");
+    until("all go on", || having(&marker).iter().all(|&pid| state(pid) == Some('S')));
+    assert_eq!(having(&marker).len(), 4);
+    job.signal(libc::SIGTERM);
+    assert_eq!(job.wait().status, 143);
 }
 
 #[test]
 fn signals_that_were_ignored_before_stay_ignored() {
     // As nohup does it.
     let marker = marker();
-    let line = format!("trap '' HUP; exec {} -n 2 sh -c 'sleep 0.6; echo {marker}'", env!("CARGO_BIN_EXE_mpirun"));
+    let line = format!("trap '' HUP; exec {} -n 2 sh -c 'sleep 1; echo {marker}'", env!("CARGO_BIN_EXE_mpirun"));
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &line]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let job = Job::start(&mut shell);
