@@ -109,12 +109,7 @@ pub(crate) fn indexed(
     child: &Arc<Datatype>,
     origin: Origin,
 ) -> Result<Arc<Datatype>> {
-    let one = Map::of(&child.facts);
-    let extent = child.extent();
-    let mut map = Map::EMPTY;
-    for (i, disp) in disps.iter().enumerate() {
-        map = map.then(one.repeat(lens.get(i), extent)?.shift(mul(Wide::from(*disp), unit)?)?)?;
-    }
+    let map = Map::of(&child.facts).blocks(child.extent(), |i| lens.get(i), &disps, unit)?;
     let shape = Shape::Indexed { lens, disps: disps.into(), unit, child: child.clone() };
     Ok(Datatype::new(shape, origin, map.finish()?))
 }

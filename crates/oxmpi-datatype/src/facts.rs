@@ -163,6 +163,58 @@ impl Map {
         })
     }
 
+    /// Blocks of copies of a map, `extent` apart, each block somewhere: what [`Map::repeat`], [`Map::shift`] and
+    /// [`Map::then`] would find one block after the other, for very many blocks.
+    pub fn blocks(self, extent: Wide, len: impl Fn(usize) -> i64, disps: &[i64], unit: Wide) -> Result<Map> {
+        // Where all arithmetic is known to fit into 64 bits, the loop does without checks. Markers are rare, and few
+        // blocks are not worth it.
+        let far = disps.iter().fold(0, |most: u64, d| most.max(d.unsigned_abs()));
+        let long = (0..disps.len()).fold(0, |most, i| most.max(len(i)));
+        let total = (0..disps.len()).fold(0, |sum: Wide, i| sum + Wide::from(len(i)));
+        let reach = Wide::from(far)
+            .checked_mul(unit.saturating_abs())
+            .and_then(|reach| reach.checked_add(Wide::from(long).checked_mul(extent.saturating_abs())?));
+        let (Some((first, last)), Some(reach)) = (self.data, reach) else {
+            return self.any_blocks(extent, len, disps, unit);
+        };
+        let limit = Wide::from(i64::MAX) / 4;
+        if self.lb.is_some() || self.ub.is_some() || [reach, first.abs(), last.abs()].iter().any(|r| *r > limit) {
+            return self.any_blocks(extent, len, disps, unit);
+        }
+        if total == 0 {
+            return Ok(Map::EMPTY);
+        }
+        let (unit, extent, first, last) = (unit as i64, extent as i64, first as i64, last as i64);
+        let dense = self.block && Wide::from(extent) == self.size;
+        let (mut low, mut high, mut block, mut end) = (i64::MAX, i64::MIN, self.block, None);
+        for (i, d) in disps.iter().enumerate() {
+            let copies = len(i);
+            if copies > 0 {
+                let (start, over) = (d * unit, (copies - 1) * extent);
+                low = low.min(start + first + over.min(0));
+                high = high.max(start + last + over.max(0));
+                block &= (copies == 1 || dense) && end.is_none_or(|end| end == start + first);
+                end = Some(start + last + over);
+            }
+        }
+        Ok(Map {
+            size: mul(self.size, total)?,
+            elements: mul(self.elements, total)?,
+            external: mul(self.external, total)?,
+            data: Some((low.into(), high.into())),
+            block,
+            ..self
+        })
+    }
+
+    fn any_blocks(self, extent: Wide, len: impl Fn(usize) -> i64, disps: &[i64], unit: Wide) -> Result<Map> {
+        let mut map = Map::EMPTY;
+        for (i, disp) in disps.iter().enumerate() {
+            map = map.then(self.repeat(len(i), extent)?.shift(mul(Wide::from(*disp), unit)?)?)?;
+        }
+        Ok(map)
+    }
+
     /// This map and then another.
     pub fn then(self, next: Map) -> Result<Map> {
         fn both(a: Option<Wide>, b: Option<Wide>, of: fn(Wide, Wide) -> Wide) -> Option<Wide> {
@@ -203,8 +255,8 @@ impl Map {
             Some(ub) => ub,
             None if self.data.is_none() => lb,
             None => {
-                let over = add(true_ub, -lb)?.rem_euclid(Wide::from(self.align));
-                add(true_ub, if over == 0 { 0 } else { Wide::from(self.align) - over })?
+                // Alignments are powers of two.
+                add(true_ub, add(lb, -true_ub)? & (Wide::from(self.align) - 1))?
             }
         };
         // So that an extent can always be formed.
@@ -237,8 +289,14 @@ pub(crate) fn add(a: Wide, b: Wide) -> Result<Wide> {
     a.checked_add(b).filter(|sum| (-LIMIT..=LIMIT).contains(sum)).ok_or_else(too_large)
 }
 
+#[inline]
 pub(crate) fn mul(a: Wide, b: Wide) -> Result<Wide> {
-    a.checked_mul(b).filter(|product| (-LIMIT..=LIMIT).contains(product)).ok_or_else(too_large)
+    // Nearly always both fit into a word, and the product is one instruction instead of a call.
+    let product = match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(Wide::from(a) * Wide::from(b)),
+        _ => a.checked_mul(b),
+    };
+    product.filter(|product| (-LIMIT..=LIMIT).contains(product)).ok_or_else(too_large)
 }
 
 #[cold]

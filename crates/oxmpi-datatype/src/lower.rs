@@ -12,6 +12,9 @@ use crate::layout::{Builder, Kind, Layout};
 
 /// The layout of one element of `of`. The caller has checked that all its displacements fit into an `isize`.
 pub(crate) fn lower(of: &Datatype) -> Layout {
+    if let Some(simple) = lower_simple(of) {
+        return simple;
+    }
     let mut shared = if of.facts.branching { Shared::find(of) } else { Shared::default() };
     let mut done: HashMap<*const Datatype, Arc<Layout>> = HashMap::new();
     let mut frames = vec![Frame::new(of)];
@@ -31,6 +34,28 @@ pub(crate) fn lower(of: &Datatype) -> Layout {
             }
         }
     }
+}
+
+/// Types of one run or of runs at a stride, which most are, without any book-keeping.
+fn lower_simple(of: &Datatype) -> Option<Layout> {
+    let facts = &of.facts;
+    if facts.block && facts.size > 0 {
+        return Some(Layout::block(facts.true_lb as isize, facts.size as usize));
+    }
+    let mut of = of;
+    while let Shape::Same(child) = &of.shape {
+        of = child;
+    }
+    let Shape::Vector { count, len, stride, child } = &of.shape else { return None };
+    let facts = &child.facts;
+    if facts.size == 0 || *len == 0 || *count == 0 || !facts.block {
+        return None;
+    }
+    let (at, size) = (facts.true_lb as isize, facts.size as usize);
+    if *len == 1 || facts.dense() {
+        return Some(Layout::strided(at, *len as usize * size, *count as usize, *stride as isize));
+    }
+    (*count == 1).then(|| Layout::strided(at, size, *len as usize, facts.extent() as isize))
 }
 
 const MAX_NESTING: usize = 192;
