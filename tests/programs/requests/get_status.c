@@ -85,6 +85,7 @@ static void any(void) {
         CHECK_EQ(index, 3);
         CHECK_STATUS(status, left, 3, (int)sizeof(int));
     }
+    MPI_Barrier(MPI_COMM_WORLD);
     send_tag(1);
     release();
 }
