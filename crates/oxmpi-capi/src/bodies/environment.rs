@@ -88,7 +88,7 @@ pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_v
     cx.process()?;
     check_place(baseptr, "baseptr")?;
     let Ok(bytes) = usize::try_from(size) else {
-        bail!(MPI_ERR_SIZE, "the size is {size}, which is negative");
+        bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
     };
     let alignment = minimum_alignment(&infos::get(info)?)?;
     let mut base = std::ptr::null_mut();
