@@ -101,7 +101,7 @@ const fn pack_word(stamp: u32, cells: usize, user: u16) -> u64 {
 }
 
 /// Cells that are prefetched at the most: beyond, the prefetches would only queue up.
-const PREFETCH_MOST: usize = 128;
+const PREFETCH_MOST: usize = 300;
 
 #[inline(always)]
 fn prefetch_for_writing<T>(place: &T) {
@@ -197,14 +197,14 @@ impl Producer {
         }
         // Release: the bytes of the packet, and the cleared word behind it, are visible before the stamp is.
         self.memory.word(first).store(pack_word(stamp, cells, user), Ordering::Release);
-        self.prefetch(cells.min(PREFETCH_MOST));
     }
 
-    /// Takes the next cells into this core's cache for writing, off the path of this packet: the consumer read them a lap
-    /// ago, and taking a line back costs as much as handing one over.
+    /// Takes the cells of a next packet, if it is as long, into this core's cache for writing, off the path of the last
+    /// one: the consumer read them a lap ago, and taking a line back costs as much as handing one over. One cell more
+    /// than that, since its word may have to be cleared.
     #[inline]
-    fn prefetch(&self, cells: usize) {
-        let most = cells.min(self.memory.count - self.position);
+    pub fn prefetch(&self, cells: usize) {
+        let most = (cells + 1).min(PREFETCH_MOST).min(self.memory.count - self.position);
         for cell in self.position..self.position + most {
             prefetch_for_writing(self.memory.word(cell));
         }

@@ -135,13 +135,15 @@ impl Active {
         }
     }
 
-    pub fn cancel(&self, engine: &mut Engine) {
+    /// Takes it back if it can be; `false` for what may not be cancelled at all.
+    pub fn cancel(&self, engine: &mut Engine) -> bool {
         match self {
             Active::Send(op) => engine.cancel_send(*op),
             Active::Recv(op) => engine.cancel_recv(*op),
-            // An exchange may not be cancelled; the rest is over already or cannot be taken back.
-            Active::Exchange(_) | Active::Flush(..) | Active::Done(_) => {}
+            Active::Done(_) => {}
+            Active::Exchange(_) | Active::Flush(..) => return false,
         }
+        true
     }
 
     /// The user gives the handle up; the operation goes on to its end.

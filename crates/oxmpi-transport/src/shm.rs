@@ -195,8 +195,15 @@ impl Shm {
             fill(at.as_ptr().add(HEAD_BYTES));
         }
         tx.publish(1, user_word(head));
+        tx.prefetch(1);
         self.wake(peer);
         true
+    }
+
+    /// Prepares for another message of that many bytes, while there is nothing better to do.
+    pub fn expect_as_long(&mut self, peer: usize, bytes: usize) {
+        let cells = ring::cells_for(BULK_OFFSET + bytes);
+        self.producer(peer).prefetch(cells);
     }
 
     /// Sends the next `bytes` bytes of the buffer (at most [`Shm::max_part`]) behind a word for the layer above; `false`

@@ -6,7 +6,7 @@ use crate::call::Cx;
 use crate::library;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
-use oxmpi_abi::{Result, bail};
+use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::buffer::BufferPool;
 use oxmpi_core::request::{Active, PoolId};
 use std::ffi::c_void;
@@ -43,7 +43,7 @@ unsafe fn detach(cx: &Cx, id: PoolId, address: *mut c_void, size: OutInt) -> Res
     if size.is_null() {
         return Err(super::null_pointer("size"));
     }
-    flush(cx, id, true)?;
+    flush(cx, id)?;
     let mut guard = cx.process()?;
     let (slot, _) = guard.pool_slot(id)?;
     if let Some(pool) = slot.take() {
@@ -58,14 +58,13 @@ unsafe fn detach(cx: &Cx, id: PoolId, address: *mut c_void, size: OutInt) -> Res
     Ok(())
 }
 
-/// Waits until every buffered message so far has left. Without a buffer that is an error where one `must` be there.
-fn flush(cx: &Cx, id: PoolId, must: bool) -> Result<()> {
+/// Waits until every buffered message so far has left: as detaching and attaching again would, so a buffer must be there.
+fn flush(cx: &Cx, id: PoolId) -> Result<()> {
     let mut guard = cx.process()?;
     check(id)?;
     let mark = match guard.pool_slot(id)?.0 {
         Some(pool) => pool.mark(),
-        None if must => bail!(MPI_ERR_BUFFER, "no buffer is attached"),
-        None => return Ok(()),
+        None => return Err(nothing_attached()),
     };
     cx.wait(&mut guard, |process| match process.pool_slot(id) {
         Ok((Some(pool), engine)) => pool.is_flushed(engine, mark).then_some(()),
@@ -74,13 +73,18 @@ fn flush(cx: &Cx, id: PoolId, must: bool) -> Result<()> {
     Ok(())
 }
 
+#[cold]
+fn nothing_attached() -> Error {
+    Error::new(MPI_ERR_BUFFER, "no buffer is attached")
+}
+
 /// # Safety
 /// `request` is null or may be written.
 unsafe fn iflush(cx: &Cx, id: PoolId, request: *mut Request) -> Result<()> {
     let mut guard = cx.process()?;
     check(id)?;
     check_place(request, "request")?;
-    let mark = guard.pool_slot(id)?.0.as_ref().map_or(0, |pool| pool.mark());
+    let mark = guard.pool_slot(id)?.0.as_ref().ok_or_else(nothing_attached)?.mark();
     let comm = if let PoolId::Comm(comm) = id { comm } else { MPI_COMM_SELF };
     let handle = guard.once(comm, Active::Flush(id, mark));
     // SAFETY: checked.
@@ -97,7 +101,7 @@ pub unsafe fn buffer_detach(cx: &Cx, buffer_addr: *mut c_void, size: OutInt) -> 
 }
 
 pub unsafe fn buffer_flush(cx: &Cx) -> Result<()> {
-    flush(cx, PoolId::Process, false)
+    flush(cx, PoolId::Process)
 }
 
 pub unsafe fn buffer_iflush(cx: &Cx, request: *mut Request) -> Result<()> {
@@ -115,7 +119,7 @@ pub unsafe fn comm_detach_buffer(cx: &Cx, comm: Comm, buffer_addr: *mut c_void, 
 }
 
 pub unsafe fn comm_flush_buffer(cx: &Cx, comm: Comm) -> Result<()> {
-    flush(cx, PoolId::Comm(comm), false)
+    flush(cx, PoolId::Comm(comm))
 }
 
 pub unsafe fn comm_iflush_buffer(cx: &Cx, comm: Comm, request: *mut Request) -> Result<()> {
@@ -133,7 +137,7 @@ pub unsafe fn session_detach_buffer(cx: &Cx, session: Session, buffer_addr: *mut
 }
 
 pub unsafe fn session_flush_buffer(cx: &Cx, session: Session) -> Result<()> {
-    flush(cx, PoolId::Session(session), false)
+    flush(cx, PoolId::Session(session))
 }
 
 pub unsafe fn session_iflush_buffer(cx: &Cx, session: Session, request: *mut Request) -> Result<()> {

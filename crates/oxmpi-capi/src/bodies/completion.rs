@@ -168,36 +168,52 @@ unsafe fn status_at(statuses: *mut Status, index: usize) -> *mut Status {
     if statuses.is_null() { statuses } else { unsafe { statuses.add(index) } }
 }
 
-/// Collects the outcomes of a call that completes several requests, with an error code in each status.
+/// Collects the outcomes of a call that completes several requests. The error fields of the statuses are written if one
+/// has failed, and only then.
 struct Several<'a> {
     cx: &'a Cx,
-    failed: Option<String>,
+    statuses: *mut Status,
+    count: usize,
+    /// Which of the statuses stands for a failure, and its code.
+    failed: Vec<(usize, c_int)>,
+    text: String,
 }
 
-impl Several<'_> {
+impl<'a> Several<'a> {
+    fn new(cx: &'a Cx, statuses: *mut Status) -> Several<'a> {
+        Several { cx, statuses, count: 0, failed: Vec::new(), text: String::new() }
+    }
+
+    /// Stores the next status, for the request at `index`.
+    ///
     /// # Safety
-    /// `status` is null or points to a status.
-    unsafe fn store(&mut self, outcome: Outcome, status: *mut Status, index: usize) {
-        let mut code = MPI_SUCCESS;
+    /// The array of statuses is null or has room for it.
+    unsafe fn store(&mut self, outcome: Outcome, index: usize) {
         if let Some(error) = &outcome.error {
-            code = library::errors().code_for(error, self.cx.fun.name());
+            let code = library::errors().code_for(error, self.cx.fun.name());
             raise::note_status_code(code);
-            self.failed.get_or_insert_with(|| format!("request {index}: {}", error.text()));
-        }
-        if !status.is_null() {
-            // SAFETY: not null.
-            unsafe {
-                status.write(outcome.status);
-                (*status).error = code;
+            self.failed.push((self.count, code));
+            if self.text.is_empty() {
+                self.text = format!("request {index}: {}", error.text());
             }
         }
+        // SAFETY: as the caller says.
+        unsafe { store_status(status_at(self.statuses, self.count), &outcome.status) };
+        self.count += 1;
     }
 
     fn end(self) -> Result<()> {
-        match self.failed {
-            None => Ok(()),
-            Some(text) => Err(Error::new(MPI_ERR_IN_STATUS, text)),
+        if self.failed.is_empty() {
+            return Ok(());
         }
+        if !self.statuses.is_null() {
+            for index in 0..self.count {
+                let code = self.failed.iter().find(|failed| failed.0 == index).map_or(MPI_SUCCESS, |failed| failed.1);
+                // SAFETY: was stored above.
+                unsafe { (*self.statuses.add(index)).error = code };
+            }
+        }
+        Err(Error::new(MPI_ERR_IN_STATUS, self.text))
     }
 }
 
@@ -206,11 +222,11 @@ pub unsafe fn waitall(cx: &Cx, count: c_int, requests: *mut Request, statuses: *
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_all(&guard, requests)?;
-    let mut several = Several { cx, failed: None };
+    let mut several = Several::new(cx, statuses);
     for (index, request) in requests.iter_mut().enumerate() {
         let outcome = wait_one(cx, &mut guard, request)?;
         // SAFETY: the array of statuses is as long as that of requests, or null.
-        unsafe { several.store(outcome, status_at(statuses, index), index) };
+        unsafe { several.store(outcome, index) };
     }
     several.end()
 }
@@ -234,11 +250,11 @@ pub unsafe fn testall(
     if !done {
         return Ok(());
     }
-    let mut several = Several { cx, failed: None };
+    let mut several = Several::new(cx, statuses);
     for (index, request) in requests.iter_mut().enumerate() {
         let outcome = wait_one(cx, &mut guard, request)?;
         // SAFETY: the array of statuses is as long as that of requests, or null.
-        unsafe { several.store(outcome, status_at(statuses, index), index) };
+        unsafe { several.store(outcome, index) };
     }
     several.end()
 }
@@ -402,7 +418,7 @@ unsafe fn end_some(
         unsafe { outcount.write(MPI_UNDEFINED) };
         return Ok(());
     }
-    let mut several = Several { cx, failed: None };
+    let mut several = Several::new(cx, statuses);
     let mut done = 0;
     for (index, request) in requests.iter_mut().enumerate() {
         if is_active(guard, *request)? && guard.is_request_done(*request)? {
@@ -410,7 +426,7 @@ unsafe fn end_some(
             // SAFETY: as the caller says.
             unsafe {
                 indices.add(done).write(index as c_int);
-                several.store(outcome, status_at(statuses, done), index);
+                several.store(outcome, index);
             }
             done += 1;
         }
@@ -455,8 +471,10 @@ pub unsafe fn cancel(cx: &Cx, request: *mut Request) -> Result<()> {
     let oxmpi_core::process::Process { requests, engine, .. } = &mut *guard;
     let (function, state, complete) = match requests.get_mut(request.0).map(|found| &mut found.body) {
         Some(Body::Once(active) | Body::Persistent(_, Some(active))) => {
-            active.cancel(engine);
-            return Ok(());
+            if active.cancel(engine) {
+                return Ok(());
+            }
+            bail!(MPI_ERR_REQUEST, "only sends, receives and generalized requests can be cancelled")
         }
         Some(Body::Persistent(_, None)) => bail!(MPI_ERR_REQUEST, "the persistent request is not active"),
         Some(Body::Generalized(generalized)) => (generalized.cancel, generalized.extra_state, generalized.complete),

@@ -66,6 +66,8 @@ pub struct Engine {
     /// The longest message that is sent without asking its receiver.
     eager_limit: usize,
     reply: Reply,
+    /// Whose packets `progress` looks at first.
+    first_sender: usize,
 }
 
 /// When a reply may be expected: right after a message has left, looking for the answer would only take the cache line
@@ -124,6 +126,7 @@ impl Engine {
             single_copy,
             eager_limit,
             reply: Reply::default(),
+            first_sender: 0,
         }
     }
 
@@ -136,7 +139,10 @@ impl Engine {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = false;
-        for index in 0..self.shm.senders() {
+        let senders = self.shm.senders();
+        // Everybody is first in turn, so that nobody waits for ever behind another's flood.
+        self.first_sender = if self.first_sender + 1 < senders { self.first_sender + 1 } else { 0 };
+        for index in (self.first_sender..senders).chain(0..self.first_sender) {
             let peer = self.shm.sender(index);
             moved |= self.drain(peer);
         }

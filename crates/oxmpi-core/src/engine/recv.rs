@@ -273,7 +273,11 @@ impl Engine {
             Some(op) => {
                 let room = self.begin(op, &envelope, bytes as u64)?;
                 if let Some(recv) = self.ops.recv_mut(op) {
-                    packet.unpack(0, here.min(room), &recv.buf, &mut recv.cursor);
+                    if bytes <= INLINE_BYTES {
+                        packet.unpack_inline(bytes.min(room), &recv.buf);
+                    } else {
+                        packet.unpack(0, here.min(room), &recv.buf, &mut recv.cursor);
+                    }
                 }
                 if here < bytes {
                     self.lanes[peer].assembly = Assembly::Receive(op, (bytes - here) as u64);

@@ -73,7 +73,7 @@ impl SendOp {
 /// but the last fill their cells, since a receiver takes what a packet has room for.
 const FIRST_PART: usize = 4096;
 /// The parts after the first.
-const NEXT_PART: usize = 8192;
+const NEXT_PART: usize = 4096;
 /// Up to here a message is not worth splitting.
 const ONE_PART: usize = FIRST_PART + 2048;
 const _: () = assert!(FIRST_PART % PART_UNIT == 0 && NEXT_PART % PART_UNIT == 0);
@@ -179,6 +179,7 @@ impl Engine {
             }
             pushed = Pushed::Part;
         }
+        self.shm.expect_as_long(peer, len);
         Pushed::All
     }
 
