@@ -194,6 +194,24 @@ int main(int argc, char **argv) {
     handles((MPI_Datatype)(uintptr_t)0xdeadbeef);
     places();
     sizes();
+    // A type with overlapping entries can be sent, but not received into.
+    MPI_Datatype overlapping[3];
+    int memory[8] = {0}, same[] = {2, 5, 2};
+    OK(MPI_Type_create_hvector(3, 1, 2, MPI_INT, &overlapping[0]));
+    OK(MPI_Type_create_indexed_block(3, 1, same, MPI_INT, &overlapping[1]));
+    OK(MPI_Type_create_resized(MPI_INT, 0, 2, &overlapping[2]));
+    for (int i = 0; i < 3; i++) {
+        MPI_Request request;
+        OK(MPI_Type_commit(&overlapping[i]));
+        OK(MPI_Send(memory, 2, overlapping[i], MPI_PROC_NULL, 0, MPI_COMM_SELF));
+        CHECK_ERROR(MPI_Recv(memory, 2, overlapping[i], MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE), MPI_ERR_TYPE,
+                    "overlap");
+        CHECK_CLASS(MPI_Irecv(memory, 2, overlapping[i], MPI_PROC_NULL, 0, MPI_COMM_SELF, &request), MPI_ERR_TYPE);
+        CHECK_CLASS(MPI_Recv_init(memory, 2, overlapping[i], MPI_PROC_NULL, 0, MPI_COMM_SELF, &request), MPI_ERR_TYPE);
+    }
+    // One element of the last one does not overlap.
+    OK(MPI_Recv(memory, 1, overlapping[2], MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 3; i++) OK(MPI_Type_free(&overlapping[i]));
     // A type that is not committed cannot be used for communication.
     int a[2] = {1, 2}, b[2], position = 0;
     OK(MPI_Type_contiguous(2, MPI_INT, &t));

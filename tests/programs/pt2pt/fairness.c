@@ -1,9 +1,9 @@
 // ranks: 3 4 8
-// No sender is starved: the receiver takes messages from anyone while all others send without
-// pause, and every sender gets through well before any other has had a hundred times its share.
+// No sender is starved: the receiver takes messages from anyone while all others send without pause, and goes on until
+// each has been heard many times. What the operating system lets run is not the library's doing, hence the patience.
 #include "../check.h"
 
-enum { TOTAL = 20000, DATA = 1, STOP = 2 };
+enum { EACH = 300, PATIENCE = 30, DATA = 1, STOP = 2 };
 
 // The others keep one message under way each (synchronous, so that none can run ahead) until told to stop.
 static void sender(void) {
@@ -25,14 +25,16 @@ int main(int argc, char **argv) {
         MPI_Barrier(MPI_COMM_WORLD);
         return finish();
     }
-    int taken[64] = {0}, value = 0;
-    for (int i = 0; i < TOTAL; i++) {
+    int taken[64] = {0}, value = 0, content = 0;
+    for (double began = MPI_Wtime(); content < size - 1;) {
         MPI_Status status;
         MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, DATA, MPI_COMM_WORLD, &status);
         CHECK_EQ(value, status.MPI_SOURCE);
-        taken[status.MPI_SOURCE]++;
+        if (++taken[value] == EACH) content++;
+        if (MPI_Wtime() - began < PATIENCE) continue;
+        for (int r = 1; r < size; r++)
+            if (taken[r] < EACH) CHECK_FAIL("rank %d was heard only %d times in %d s", r, taken[r], PATIENCE);
     }
-    for (int r = 1; r < size; r++) CHECK(taken[r] >= TOTAL / (size - 1) / 100);
     for (int r = 1; r < size; r++) MPI_Send(&r, 1, MPI_INT, r, STOP, MPI_COMM_WORLD);
     for (int left = size - 1; left > 0;) {
         MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
