@@ -17,6 +17,7 @@ static void check(MPI_Info info, const char *command) {
     CHECK(!strcmp(get(info, "argv"), "one two"));
     CHECK(getcwd(here, sizeof here) && !strcmp(get(info, "wdir"), here));
     CHECK(!strcmp(get(info, "mpi_memory_alloc_kinds"), "system"));
+    CHECK_EQ(atoi(get(info, "maxprocs")), atoi(getenv("OXMPI_SIZE")));
     CHECK(!strcmp(get(info, "no such key"), "(missing)"));
 }
 

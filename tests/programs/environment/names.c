@@ -34,6 +34,10 @@ int main(int argc, char **argv) {
     CHECK_ERROR(MPI_Comm_set_name(MPI_COMM_WORLD, NULL), MPI_ERR_ARG, "comm_name");
     CHECK_ERROR(MPI_Comm_get_name(MPI_COMM_WORLD, NULL, &length), MPI_ERR_ARG, "comm_name");
     CHECK_ERROR(MPI_Comm_get_name(MPI_COMM_WORLD, got, NULL), MPI_ERR_ARG, "resultlen");
+    OK(MPI_Type_get_name(MPI_DATATYPE_NULL, got, &length));
+    CHECK(!strcmp(got, "MPI_DATATYPE_NULL"));
+    OK(MPI_Win_get_name(MPI_WIN_NULL, got, &length));
+    CHECK(!strcmp(got, "MPI_WIN_NULL"));
     OK(MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_WORLD, &result));
     CHECK_EQ(result, MPI_IDENT);
     OK(MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_SELF, &result));
