@@ -158,6 +158,13 @@ impl Process {
         self.buffer_typed(address, count, datatype)
     }
 
+    /// A buffer argument that will be written to.
+    #[inline]
+    pub fn target(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
+        let buf = self.buffer(address, count, datatype)?;
+        if buf.overlaps() { Err(overlapping()) } else { Ok(buf) }
+    }
+
     #[inline(never)]
     fn buffer_typed(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
         let found = self.datatype(datatype)?;
@@ -327,6 +334,11 @@ const FIRST_ADDRESS: usize = 4096;
 #[cold]
 fn negative_count(count: i64) -> Error {
     Error::new(MPI_ERR_COUNT, format!("the count is {count}, which is negative"))
+}
+
+#[cold]
+fn overlapping() -> Error {
+    Error::new(MPI_ERR_TYPE, "entries of the datatype overlap; nothing can be received into it")
 }
 
 #[cold]

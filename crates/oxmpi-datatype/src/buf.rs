@@ -72,6 +72,16 @@ impl Buf {
         if self.typed.is_none() { Some(self.base) } else { None }
     }
 
+    /// Whether two elements surely share a place, so that the buffer must not be received into. Only what is cheap to
+    /// see is seen.
+    #[inline]
+    pub fn overlaps(&self) -> bool {
+        match &self.typed {
+            None => false,
+            Some(typed) => typed.ty.overlaps(typed.count as u64),
+        }
+    }
+
     /// How long a run of memory is on average, to choose between a list of pieces and a packed copy.
     pub fn average_block(&self) -> usize {
         match &self.typed {

@@ -24,4 +24,4 @@ pub use contents::{Combiner, Contents, Envelope};
 pub use datatype::{Datatype, Wide, predefined, predefined_or_marker};
 pub use elements::{Run, Runs};
 pub use external::{pack_external, unpack_external};
-pub use named::{Group, Index, LB, NAMED, NULL, Named, Scalar, UB, bad_handle, dense_size, match_size, named};
+pub use named::{Group, Index, LB, NAMED, NULL, Named, Scalar, UB, dense_size, match_size, named};

@@ -7,7 +7,7 @@
 
 use oxmpi_abi::{Result, bail};
 
-use oxmpi_abi::constants::{MPI_DATATYPE_NULL, MPI_ERR_TYPE, MPI_LB, MPI_UB};
+use oxmpi_abi::constants::{MPI_DATATYPE_NULL, MPI_LB, MPI_UB};
 
 /// The handle of `MPI_DATATYPE_NULL`; the predefined datatypes are the 255 values after it.
 pub const NULL: usize = MPI_DATATYPE_NULL.0;
@@ -283,16 +283,6 @@ pub fn match_size(class: i32, size: i32) -> Result<&'static Named> {
         Some(found) => Ok(found),
         None => bail!(MPI_ERR_ARG, "there is no {word} type of {size} bytes"),
     }
-}
-
-/// The error for a handle that names no datatype that can be used.
-pub fn bad_handle(handle: usize) -> oxmpi_abi::Error {
-    let text = match handle {
-        NULL => "the datatype is MPI_DATATYPE_NULL".to_owned(),
-        LB | UB => "MPI_LB and MPI_UB are markers: they may stand only among the types of a struct".to_owned(),
-        _ => format!("{handle:#x} is not a datatype"),
-    };
-    oxmpi_abi::Error::new(MPI_ERR_TYPE, text)
 }
 
 #[cfg(test)]

@@ -66,7 +66,9 @@ static void names(void) {
     OK(MPI_Type_set_name(MPI_SHORT, "small"));
     OK(MPI_Type_get_name(MPI_SHORT, text, &length));
     CHECK(!strcmp(text, "small"));
-    CHECK_CLASS(MPI_Type_get_name(MPI_DATATYPE_NULL, text, &length), MPI_ERR_TYPE);
+    OK(MPI_Type_get_name(MPI_DATATYPE_NULL, text, &length));
+    CHECK(!strcmp(text, "MPI_DATATYPE_NULL"));
+    CHECK_CLASS(MPI_Type_set_name(MPI_DATATYPE_NULL, "nothing"), MPI_ERR_TYPE);
     CHECK_CLASS(MPI_Type_set_name(MPI_INT, NULL), MPI_ERR_ARG);
     CHECK_CLASS(MPI_Type_get_name(MPI_INT, NULL, &length), MPI_ERR_ARG);
 }

@@ -7,7 +7,7 @@ use crate::call::Cx;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Cursor, Datatype as Layout, pack_external as encode, unpack_external as decode};
+use oxmpi_datatype::{Cursor, pack_external as encode, unpack_external as decode};
 use std::ffi::{c_char, c_void};
 
 /// The place in a packed buffer where a call begins, and how much of the buffer is left there.
@@ -41,14 +41,6 @@ unsafe fn advance(position: OutInt, to: usize) {
 fn check_packed(buffer: *const c_void, bytes: usize, name: &str) -> Result<()> {
     if buffer.is_null() && bytes > 0 {
         bail!(MPI_ERR_BUFFER, "{name} is a null pointer, but {bytes} bytes are to be moved");
-    }
-    Ok(())
-}
-
-/// Writing to a type that has a place twice is erroneous; it is refused where that is easy to see.
-fn check_target(found: &Layout, count: i64) -> Result<()> {
-    if found.overlaps(count as u64) {
-        bail!(MPI_ERR_TYPE, "the datatype has overlapping entries; it cannot be written to");
     }
     Ok(())
 }
@@ -93,10 +85,7 @@ pub unsafe fn unpack(
 ) -> Result<()> {
     let guard = cx.process()?;
     guard.comm(comm)?;
-    let buf = guard.buffer(outbuf.cast_const().cast(), outcount, datatype)?;
-    if buf.as_dense().is_none() {
-        check_target(guard.datatype(datatype)?, outcount)?;
-    }
+    let buf = guard.target(outbuf.cast_const().cast(), outcount, datatype)?;
     // SAFETY: null or holds a value.
     let (at, left) = unsafe { place(position, insize, "insize")? };
     if buf.len() > left {
@@ -163,9 +152,8 @@ pub unsafe fn unpack_external(
     // SAFETY: null or a string.
     unsafe { check_datarep(datarep)? };
     // Checks count, type and address as for a receive.
-    guard.buffer(outbuf.cast_const().cast(), outcount, datatype)?;
+    guard.target(outbuf.cast_const().cast(), outcount, datatype)?;
     let found = guard.datatype(datatype)?.clone();
-    check_target(&found, outcount)?;
     // SAFETY: null or holds a value.
     let (at, left) = unsafe { place(position, insize, "insize")? };
     check_packed(inbuf, usize::from(found.external_size() > 0 && outcount > 0), "inbuf")?;

@@ -133,7 +133,7 @@ unsafe fn start(
     // SAFETY: checked.
     let handle = unsafe { message.read() };
     if handle == MPI_MESSAGE_NO_PROC {
-        guard.buffer(buf.cast(), count, datatype)?;
+        guard.target(buf.cast(), count, datatype)?;
         // SAFETY: checked.
         unsafe { message.write(MPI_MESSAGE_NULL) };
         return Ok((None, MPI_COMM_SELF));
@@ -146,7 +146,7 @@ unsafe fn start(
         }
     };
     cx.raise_on(On::Comm(comm));
-    let buf = guard.buffer(buf.cast(), count, datatype)?;
+    let buf = guard.target(buf.cast(), count, datatype)?;
     let op =
         guard.messages.remove(handle.0).map(|(envelope, found, _)| guard.engine.recv_message(&envelope, found, buf));
     // SAFETY: checked.

@@ -39,7 +39,7 @@ pub(super) fn incoming(
     comm: Comm,
 ) -> Result<(Buf, Option<Pattern>)> {
     let comm = guard.comm(comm)?;
-    let buf = guard.buffer(buf.cast(), count, datatype)?;
+    let buf = guard.target(buf.cast(), count, datatype)?;
     Ok((buf, guard.pattern(comm, source, tag)?))
 }
 

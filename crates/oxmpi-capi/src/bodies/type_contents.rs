@@ -147,18 +147,15 @@ fn check_room<T>(array: *mut T, max: i64, need: usize, what: &str) -> Result<()>
     if need > 0 { check_place(array, &format!("array_of_{what}")) } else { Ok(()) }
 }
 
-pub unsafe fn type_get_name(
-    cx: &Cx,
-    datatype: Datatype,
-    type_name: *mut c_char,
-    resultlen: *mut c_int,
-) -> Result<()> {
+pub unsafe fn type_get_name(cx: &Cx, datatype: Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
     let guard = cx.process()?;
-    let found = guard.datatype(datatype)?;
-    let name = types::name(datatype).unwrap_or_else(|| match found.named() {
-        Some(named) => named.name.as_bytes().to_vec(),
-        None => Vec::new(),
-    });
+    let name = if datatype == MPI_DATATYPE_NULL {
+        b"MPI_DATATYPE_NULL".to_vec()
+    } else {
+        let found = guard.datatype(datatype)?;
+        let predefined = || found.named().map_or_else(Vec::new, |named| named.name.as_bytes().to_vec());
+        types::name(datatype).unwrap_or_else(predefined)
+    };
     // SAFETY: null or room for MPI_MAX_OBJECT_NAME characters; null or may be written.
     unsafe { store_text(type_name, resultlen, &name, "type_name") }
 }
@@ -200,12 +197,7 @@ pub unsafe fn type_free_keyval(cx: &Cx, type_keyval: *mut c_int) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn type_set_attr(
-    cx: &Cx,
-    datatype: Datatype,
-    type_keyval: c_int,
-    attribute_val: *mut c_void,
-) -> Result<()> {
+pub unsafe fn type_set_attr(cx: &Cx, datatype: Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
     cx.process()?.datatype(datatype)?;
     // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
     unsafe { keyvals::set(&Type(datatype), type_keyval, Value::Pointer(attribute_val.expose_provenance())) }
