@@ -9,6 +9,8 @@ pub const SIZE: &str = "OXMPI_SIZE";
 pub const LOCAL_RANK: &str = "OXMPI_LOCAL_RANK";
 pub const LOCAL_SIZE: &str = "OXMPI_LOCAL_SIZE";
 pub const APPNUM: &str = "OXMPI_APPNUM";
+/// How many ranks run this rank's program, where a job has several.
+pub const APP_SIZE: &str = "OXMPI_APP_SIZE";
 pub const UNIVERSE_SIZE: &str = "OXMPI_UNIVERSE_SIZE";
 /// The segment's descriptor, under the same number in `mpirun` and in the rank.
 pub const SEGMENT: &str = "OXMPI_SEGMENT";
@@ -19,7 +21,8 @@ pub const LIFELINE: &str = "OXMPI_LIFELINE";
 pub const JOB: &str = "OXMPI_JOB";
 
 /// Everything above: what a launcher takes out of the environment that it inherited, so that jobs nest.
-pub const ALL: [&str; 9] = [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB];
+pub const ALL: [&str; 10] =
+    [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, APP_SIZE, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB];
 
 /// A rank's place as the variables tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub struct Seat {
     pub local_rank: usize,
     pub local_size: usize,
     pub appnum: i32,
+    pub app_size: usize,
     pub universe_size: usize,
     pub mpirun: u32,
     pub segment: i32,
@@ -38,13 +42,14 @@ pub struct Seat {
 }
 
 impl Seat {
-    pub fn write(&self) -> [(&'static str, String); 9] {
+    pub fn write(&self) -> [(&'static str, String); 10] {
         [
             (RANK, self.rank.to_string()),
             (SIZE, self.size.to_string()),
             (LOCAL_RANK, self.local_rank.to_string()),
             (LOCAL_SIZE, self.local_size.to_string()),
             (APPNUM, self.appnum.to_string()),
+            (APP_SIZE, self.app_size.to_string()),
             (UNIVERSE_SIZE, self.universe_size.to_string()),
             (SEGMENT, self.segment.to_string()),
             (LIFELINE, self.lifeline.to_string()),
@@ -81,6 +86,7 @@ impl Seat {
             local_rank: number(LOCAL_RANK, local_size)? as usize,
             local_size: local_size as usize,
             appnum: number(APPNUM, INT)? as i32,
+            app_size: number(APP_SIZE, size + 1)? as usize,
             universe_size: number(UNIVERSE_SIZE, INT)? as usize,
             mpirun: u32::try_from(mpirun).map_err(|_| broken(JOB, &job))?,
             segment: number(SEGMENT, INT)? as i32,
@@ -103,6 +109,7 @@ mod tests {
             local_rank: 3,
             local_size: 8,
             appnum: 0,
+            app_size: 8,
             universe_size: 8,
             mpirun: 4711,
             segment: 60,

@@ -173,6 +173,7 @@ mod tests {
                 local_rank: rank,
                 local_size: 3,
                 appnum: 1,
+                app_size: 2,
                 universe_size: 3,
                 mpirun: std::process::id(),
                 segment: self.fd.as_raw_fd(),

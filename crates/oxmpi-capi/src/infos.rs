@@ -1,7 +1,7 @@
 //! The info objects of this process. They exist independently of any world or session, and from any thread, so they
 //! have a table and a lock of their own.
 
-use crate::library::{self, World};
+use crate::library::{self, Guard, World};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as Handle;
 use oxmpi_abi::{Error, Result, bail};
@@ -69,11 +69,13 @@ pub fn environment(argv: &[&[u8]]) -> Info {
     let own: Vec<&[u8]> = own.iter().map(|argument| argument.as_bytes()).collect();
     let wdir = std::env::current_dir().ok();
     let var = |name: &str| std::env::var(name).ok();
+    // A program that a rank started has the rank's environment.
+    let alone = Guard::enter_late().is_some_and(|guard| guard.appnum.is_none());
     let kinds = var(library::MEMORY_ALLOC_KINDS);
     let errhandler = var(library::INITIAL_ERRHANDLER);
     Environment {
         argv: if argv.is_empty() { &own } else { argv },
-        maxprocs: var(library::MAXPROCS).and_then(|count| count.parse().ok()),
+        maxprocs: var(oxmpi_boot::env::APP_SIZE).filter(|_| !alone).and_then(|count| count.parse().ok()),
         initial_errhandler: errhandler.as_deref(),
         memory_alloc_kinds: kinds.as_deref(),
         arch: Some(std::env::consts::ARCH),

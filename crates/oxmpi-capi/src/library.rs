@@ -34,8 +34,6 @@ pub static LAST_USED_CODE: AtomicI32 = AtomicI32::new(MPI_ERR_LASTCODE);
 /// What mpirun was asked to tell the library.
 pub const INITIAL_ERRHANDLER: &str = "OXMPI_INITIAL_ERRHANDLER";
 pub const MEMORY_ALLOC_KINDS: &str = "OXMPI_MEMORY_ALLOC_KINDS";
-/// The number of processes that this program was started with: its `-n`.
-pub const MAXPROCS: &str = "OXMPI_MAXPROCS";
 
 /// Error handlers that the program made, which may be made and freed at any time.
 static ERRHANDLERS: Mutex<Errhandlers> = Mutex::new(Errhandlers::new());

@@ -112,7 +112,7 @@ impl Errhandlers {
 
     /// A handler that the program holds a handle of.
     fn held(&mut self, handle: Handle) -> Result<&mut Errhandler> {
-        if !self.table.get(handle.0).is_some_and(|found| found.handles > 0) {
+        if self.table.get(handle.0).is_none_or(|found| found.handles == 0) {
             return Err(self.bad(handle));
         }
         self.table.get_mut(handle.0).ok_or_else(|| unreachable!("just found"))

@@ -94,6 +94,7 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
         local_rank: 0,
         local_size: size,
         appnum: 0,
+        app_size: 0,
         universe_size: settings.universe_size.unwrap_or(size),
         mpirun: std::process::id(),
         segment: segment_fd.as_raw_fd(),
@@ -113,7 +114,7 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
     let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
     for ((rank, app), source) in apps.enumerate().zip(&sources) {
         let program = &programs[app];
-        (seat.rank, seat.local_rank, seat.appnum) = (rank, rank, app as i32);
+        (seat.rank, seat.local_rank, seat.appnum, seat.app_size) = (rank, rank, app as i32, counts[app]);
         let stdin = match source {
             Source::Nothing => nothing.as_raw_fd(),
             Source::Inherited => 0,

@@ -224,7 +224,7 @@ pub unsafe fn win_f2c(win: Fint) -> Win {
 
 // ---- statuses: the three forms have one layout, as long as a Fortran INTEGER is an int ----
 
-const _: () = assert!(size_of::<Status>() == 8 * size_of::<Fint>() && align_of::<Status>() == align_of::<Fint>());
+const _: () = assert!(size_of::<Status>() == size_of::<[Fint; 8]>() && align_of::<Status>() == align_of::<Fint>());
 
 /// Copies a status from one form to another, having looked for what stands for "no status".
 ///

@@ -1,10 +1,11 @@
-//! The names of communicators, and what two of them have in common.
+//! The names of communicators and windows, and what two communicators have in common.
 
+use super::errhandlers::not_window;
 use super::{store, store_text, text};
 use crate::call::{Cx, On};
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::Comm;
+use oxmpi_abi::handle::{Comm, Win};
 use std::ffi::{c_char, c_int};
 
 pub unsafe fn comm_set_name(cx: &Cx, comm: Comm, comm_name: *const c_char) -> Result<()> {
@@ -21,6 +22,20 @@ pub unsafe fn comm_get_name(cx: &Cx, comm: Comm, comm_name: *mut c_char, resultl
     let name = if comm == MPI_COMM_NULL { b"MPI_COMM_NULL" } else { guard.comm(comm)?.name.as_slice() };
     // SAFETY: null or room for MPI_MAX_OBJECT_NAME characters; null or may be written.
     unsafe { store_text(comm_name, resultlen, name, "comm_name") }
+}
+
+pub unsafe fn win_set_name(cx: &Cx, win: Win, _win_name: *const c_char) -> Result<()> {
+    cx.process()?;
+    Err(not_window(win))
+}
+
+pub unsafe fn win_get_name(cx: &Cx, win: Win, win_name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
+    cx.process()?;
+    if win != MPI_WIN_NULL {
+        return Err(not_window(win));
+    }
+    // SAFETY: null or room for MPI_MAX_OBJECT_NAME characters; null or may be written.
+    unsafe { store_text(win_name, resultlen, b"MPI_WIN_NULL", "win_name") }
 }
 
 pub unsafe fn comm_test_inter(cx: &Cx, comm: Comm, flag: *mut c_int) -> Result<()> {

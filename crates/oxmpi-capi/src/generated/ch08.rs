@@ -1034,14 +1034,16 @@ pub unsafe extern "C" fn PMPI_Win_get_attr(
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_name(win: Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::WinGetName, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetName, On::Win(win), |cx| names::win_get_name(cx, win, win_name, resultlen)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_name(win: Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    unsupported(Fun::WinGetName, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetName, On::Win(win), |cx| names::win_get_name(cx, win, win_name, resultlen)) }
 }
 
 /// # Safety
@@ -1064,12 +1066,14 @@ pub unsafe extern "C" fn PMPI_Win_set_attr(win: Win, win_keyval: c_int, attribut
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_set_name(win: Win, win_name: *const c_char) -> c_int {
-    unsupported(Fun::WinSetName, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetName, On::Win(win), |cx| names::win_set_name(cx, win, win_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_set_name(win: Win, win_name: *const c_char) -> c_int {
-    unsupported(Fun::WinSetName, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetName, On::Win(win), |cx| names::win_set_name(cx, win, win_name)) }
 }
