@@ -1,0 +1,4 @@
+// ranks: 2 8
+// env: OXMPI_SINGLE_COPY=0
+// The same as pt2pt/modes_blocking.c, through the segment: as where the kernel or a container forbids reading another process's memory.
+#include "../pt2pt/modes_blocking.c"
