@@ -133,7 +133,7 @@ pub fn set_world(state: World) {
 pub fn join(thread_level: i32) -> Result<()> {
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     let threaded = thread_level == MPI_THREAD_MULTIPLE || *users > 0 && thread_level != MPI_THREAD_SINGLE;
-    if *users == 0 {
+    if *users == 0 && PROCESS.load(Ordering::Acquire).is_null() {
         let mut process = KEPT.load(Ordering::Acquire);
         if process.is_null() {
             process = Box::into_raw(Box::new(Process::start()?));
@@ -147,26 +147,31 @@ pub fn join(thread_level: i32) -> Result<()> {
         }
         THREADED.store(threaded, Ordering::Relaxed);
         PROCESS.store(process, Ordering::Release);
-    } else if threaded {
+    } else if threaded || *users == 0 {
+        // Without users, another thread is about to leave.
         THREADED.store(true, Ordering::Relaxed);
     }
     *users += 1;
     Ok(())
 }
 
-/// Whether the next [`leave`] is the last.
-pub fn is_last_user() -> bool {
-    *USERS.lock().unwrap_or_else(PoisonError::into_inner) == 1
-}
-
-/// The world or a session has ended.
-pub fn leave() {
+/// The world or a session has ended. True when nobody is left: then, once what was sent has arrived, [`leave`].
+#[must_use]
+pub fn retire() -> bool {
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     *users -= 1;
+    *users == 0
+}
+
+/// Takes part in nothing any more, unless somebody [joined](join) again in the meantime.
+pub fn leave() {
+    let users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     if *users == 0 {
         let process = PROCESS.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: there was a user, so it is there; only atomics of the segment are used.
-        unsafe { (*process).engine.shm().leave() };
+        // SAFETY: null or kept to the end; only atomics of the segment are used.
+        if let Some(process) = unsafe { process.as_ref() } {
+            process.engine.shm().leave();
+        }
     }
 }
 

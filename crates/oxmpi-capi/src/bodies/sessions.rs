@@ -4,7 +4,7 @@
 use super::{check_place, store, text};
 use crate::call::{Cx, On};
 use crate::infos;
-use crate::library::{self, World};
+use crate::library::{self, Guard, World};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Errhandler, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
@@ -48,7 +48,9 @@ unsafe fn open(info: InfoHandle, errhandler: Errhandler, session: *mut Session) 
         // SAFETY: checked.
         Ok(handle) => unsafe { store(session, Session(handle), "session") },
         Err(_) => {
-            library::leave();
+            if library::retire() {
+                library::leave();
+            }
             bail!(MPI_ERR_NO_SPACE, "no handles are left for sessions")
         }
     }
@@ -102,14 +104,18 @@ pub unsafe fn session_finalize(cx: &Cx, session: *mut Session) -> Result<()> {
             _ => Some(()),
         });
     }
-    if library::is_last_user() {
-        // What was sent must arrive, also what nobody waited for.
-        cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
-    }
     guard.session_buffers.remove(&handle);
     drop(guard);
-    if let Some(ended) = library::sessions().remove(handle.0) {
-        library::errhandlers().detach(ended.errhandler);
+    let Some(ended) = library::sessions().remove(handle.0) else {
+        bail!(MPI_ERR_SESSION, "the session was finalized by another thread at the same time");
+    };
+    library::errhandlers().detach(ended.errhandler);
+    if library::retire() {
+        // What was sent must arrive, also what nobody waited for. There is nothing to enter when another thread has
+        // come and gone meanwhile; then it has seen to that.
+        if let Some(mut guard) = Guard::enter() {
+            cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+        }
         library::leave();
     }
     // SAFETY: checked.

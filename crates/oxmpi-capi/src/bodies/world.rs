@@ -61,7 +61,9 @@ pub unsafe fn finalize(cx: &Cx) -> Result<()> {
     }
     library::set_world(World::Finalized);
     drop(guard);
-    library::leave();
+    if library::retire() {
+        library::leave();
+    }
     Ok(())
 }
 
