@@ -40,6 +40,12 @@ impl Status {
         Status::new(-3, -2, 0)
     }
 
+    /// Takes over what another status says, but for the error field, which only calls that complete several operations set.
+    #[inline]
+    pub fn assign(&mut self, other: &Status) {
+        *self = Status { error: self.error, ..*other };
+    }
+
     /// Bytes of data, in packed form, that the operation moved.
     #[inline]
     pub fn bytes(&self) -> u64 {

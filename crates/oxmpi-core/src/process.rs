@@ -10,7 +10,7 @@ use crate::matching::{Envelope, Pattern};
 use crate::request::{Active, Body, PoolId, Request, Start};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
-use oxmpi_abi::{Error, Result, bail};
+use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_base::lifeline;
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
 use oxmpi_boot::{Member, Start as Boot};
@@ -286,19 +286,25 @@ impl Process {
         }
     }
 
-    /// Ends a plain send or receive that is done, the common case of every wait. `None`: it is not done, or it is
-    /// another kind of request.
+    /// Ends a plain send or receive that is done, the common case of every wait: its status goes where it is wanted.
     #[inline]
-    pub fn finish_plain(&mut self, handle: handle::Request) -> Option<(Outcome, handle::Comm)> {
+    pub fn finish_plain(&mut self, handle: handle::Request, status: Option<&mut Status>) -> Plain {
         if handle == self.sent {
-            return Some((Outcome::sent(), MPI_COMM_SELF));
+            if let Some(status) = status {
+                status.assign(&Status::empty());
+            }
+            return Plain::Done;
         }
-        let request = self.requests.get(handle.0)?;
-        let Body::Once(Active::Send(op) | Active::Recv(op)) = request.body else { return None };
+        let Some(request) = self.requests.get(handle.0) else { return Plain::Other };
+        let Body::Once(Active::Send(op) | Active::Recv(op)) = request.body else { return Plain::Other };
         let comm = request.comm;
-        let outcome = self.engine.take_outcome(op)?;
-        self.requests.remove(handle.0);
-        Some((outcome, comm))
+        match self.engine.finish(op, status) {
+            None => Plain::Pending,
+            Some(error) => {
+                self.requests.remove(handle.0);
+                error.map_or(Plain::Done, |error| Plain::Failed(error, comm))
+            }
+        }
     }
 
     #[inline]
@@ -326,6 +332,15 @@ impl Process {
             }),
         })
     }
+}
+
+/// What [`Process::finish_plain`] found.
+pub enum Plain {
+    Done,
+    Failed(Error, handle::Comm),
+    Pending,
+    /// Not a plain send or receive.
+    Other,
 }
 
 /// Addresses below this belong to nobody: small numbers are constants of the ABI or null pointers.

@@ -9,6 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::engine::Outcome;
+use oxmpi_core::process::Plain;
 use oxmpi_core::request::{Body, Generalized};
 use std::ffi::{c_int, c_void};
 
@@ -55,15 +56,19 @@ fn complete(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Outcome {
 /// Asks the user's functions for the status of a generalized request and lets them clean up.
 fn end_generalized(generalized: &Generalized) -> Outcome {
     let mut outcome = query_generalized(generalized);
-    // SAFETY: the addresses were given as functions of these types to MPI_Grequest_start.
-    let freed = unsafe {
+    let freed = free_generalized(generalized);
+    outcome.error = outcome.error.or(freed.err());
+    outcome
+}
+
+/// Lets the user's function clean up after a generalized request.
+fn free_generalized(generalized: &Generalized) -> Result<()> {
+    // SAFETY: the address was given as a function of this type to MPI_Grequest_start.
+    let answer = unsafe {
         let free = std::mem::transmute::<usize, GrequestFreeFn>(generalized.free);
         free.map_or(MPI_SUCCESS, |free| free(generalized.extra_state as *mut c_void))
     };
-    if freed != MPI_SUCCESS && outcome.error.is_none() {
-        outcome.error = Some(callback_error(freed, "free"));
-    }
-    outcome
+    if answer == MPI_SUCCESS { Ok(()) } else { Err(callback_error(answer, "free")) }
 }
 
 fn query_generalized(generalized: &Generalized) -> Outcome {
@@ -97,26 +102,50 @@ pub unsafe fn wait(cx: &Cx, request: *mut Request, status: *mut Status) -> Resul
     let mut guard = cx.process()?;
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
-    let outcome = wait_one(cx, &mut guard, request)?;
     // SAFETY: null or a status.
-    unsafe { super::finish(outcome, status) }
+    match unsafe { wait_one(cx, &mut guard, request, status)? } {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
 }
 
+/// Waits for one request. Its status is stored, its error returned.
+///
+/// # Safety
+/// `status` is null or points to a status.
 #[inline]
-fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
-    if *request != MPI_REQUEST_NULL {
-        if let Some((outcome, comm)) = guard.finish_plain(*request) {
+unsafe fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request, status: *mut Status) -> Result<Option<Error>> {
+    let handle = *request;
+    // SAFETY: as the caller says; a status is integers, which have no invalid values.
+    let place = || unsafe { status.as_mut() };
+    let mut found = guard.finish_plain(handle, place());
+    if let Plain::Pending = found {
+        found = cx.wait(guard, |process| match process.finish_plain(handle, place()) {
+            Plain::Pending => None,
+            other => Some(other),
+        });
+    }
+    match found {
+        Plain::Done => {
             *request = MPI_REQUEST_NULL;
-            if outcome.error.is_some() {
-                cx.raise_on(On::Comm(comm));
-            }
-            return Ok(outcome);
+            Ok(None)
+        }
+        Plain::Failed(error, comm) => {
+            *request = MPI_REQUEST_NULL;
+            cx.raise_on(On::Comm(comm));
+            Ok(Some(error))
+        }
+        _ => {
+            let outcome = wait_other(cx, guard, request)?;
+            // SAFETY: as the caller says.
+            unsafe { store_status(status, &outcome.status) };
+            Ok(outcome.error)
         }
     }
-    wait_long(cx, guard, request)
 }
 
-fn wait_long(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
+/// Waits for a request of another kind than a plain send or receive.
+fn wait_other(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
     if !is_active(guard, *request)? {
         return Ok(Outcome::sent());
     }
@@ -184,22 +213,23 @@ impl<'a> Several<'a> {
         Several { cx, statuses, count: 0, failed: Vec::new(), text: String::new() }
     }
 
-    /// Stores the next status, for the request at `index`.
-    ///
-    /// # Safety
-    /// The array of statuses is null or has room for it.
-    unsafe fn store(&mut self, outcome: Outcome, index: usize) {
-        if let Some(error) = &outcome.error {
-            let code = library::errors().code_for(error, self.cx.fun.name());
-            raise::note_status_code(code);
-            self.failed.push((self.count, code));
-            if self.text.is_empty() {
-                self.text = format!("request {index}: {}", error.text());
-            }
+    /// Counts the request at `index`, whose status is stored.
+    #[inline]
+    fn add(&mut self, error: Option<Error>, index: usize) {
+        if let Some(error) = error {
+            self.add_failed(&error, index);
         }
-        // SAFETY: as the caller says.
-        unsafe { store_status(status_at(self.statuses, self.count), &outcome.status) };
         self.count += 1;
+    }
+
+    #[cold]
+    fn add_failed(&mut self, error: &Error, index: usize) {
+        let code = library::errors().code_for(error, self.cx.fun.name());
+        raise::note_status_code(code);
+        self.failed.push((self.count, code));
+        if self.text.is_empty() {
+            self.text = format!("request {index}: {}", error.text());
+        }
     }
 
     fn end(self) -> Result<()> {
@@ -224,9 +254,9 @@ pub unsafe fn waitall(cx: &Cx, count: c_int, requests: *mut Request, statuses: *
     check_all(&guard, requests)?;
     let mut several = Several::new(cx, statuses);
     for (index, request) in requests.iter_mut().enumerate() {
-        let outcome = wait_one(cx, &mut guard, request)?;
         // SAFETY: the array of statuses is as long as that of requests, or null.
-        unsafe { several.store(outcome, index) };
+        let error = unsafe { wait_one(cx, &mut guard, request, status_at(statuses, index))? };
+        several.add(error, index);
     }
     several.end()
 }
@@ -252,9 +282,9 @@ pub unsafe fn testall(
     }
     let mut several = Several::new(cx, statuses);
     for (index, request) in requests.iter_mut().enumerate() {
-        let outcome = wait_one(cx, &mut guard, request)?;
         // SAFETY: the array of statuses is as long as that of requests, or null.
-        unsafe { several.store(outcome, index) };
+        let error = unsafe { wait_one(cx, &mut guard, request, status_at(statuses, index))? };
+        several.add(error, index);
     }
     several.end()
 }
@@ -426,8 +456,9 @@ unsafe fn end_some(
             // SAFETY: as the caller says.
             unsafe {
                 indices.add(done).write(index as c_int);
-                several.store(outcome, index);
+                store_status(status_at(statuses, done), &outcome.status);
             }
+            several.add(outcome.error, index);
             done += 1;
         }
     }
@@ -456,7 +487,7 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
         Some(Body::Once(active) | Body::Persistent(_, Some(active))) => active.detach(&mut guard.engine),
         Some(Body::Generalized(generalized)) => {
             drop(guard);
-            end_generalized(&generalized);
+            return free_generalized(&generalized);
         }
         Some(Body::Sent | Body::Persistent(_, None)) | None => {}
     }
@@ -531,7 +562,7 @@ pub unsafe fn grequest_complete(cx: &Cx, request: Request) -> Result<()> {
         let removed = guard.requests.remove(request.0);
         drop(guard);
         if let Some(Body::Generalized(generalized)) = removed.map(|removed| removed.body) {
-            end_generalized(&generalized);
+            return free_generalized(&generalized);
         }
     }
     Ok(())

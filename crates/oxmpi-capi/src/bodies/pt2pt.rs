@@ -3,6 +3,7 @@
 use super::{check_place, finish, store, store_status};
 use crate::call::Cx;
 use crate::library::Guard;
+use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status};
 use oxmpi_core::engine::{Mode, Outcome, Route, Small};
@@ -283,6 +284,23 @@ pub unsafe fn recv(
     recv_and_wait(cx, guard, buf, count, datatype, source, tag, comm, status)
 }
 
+/// Length and pattern of a receive into a contiguous buffer, if the arguments are plainly right.
+#[inline(always)]
+fn quick_pattern(
+    guard: &Guard,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Option<(usize, Pattern)> {
+    let bytes = quick_bytes(buf, count, datatype)?;
+    let comm = guard.comm(comm).ok()?;
+    let known = (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE;
+    (known && (tag >= 0 || tag == MPI_ANY_TAG)).then_some((bytes, Pattern { context: comm.context, source, tag }))
+}
+
 /// A message of one packet that is here, or comes soon, is received at once. Whatever is unusual or wrong answers `None`,
 /// and the long way finds out.
 #[inline(always)]
@@ -354,8 +372,15 @@ pub unsafe fn irecv(
     request: *mut Request,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
     check_place(request, "request")?;
+    if let Some((bytes, pattern)) = quick_pattern(&guard, buf, count, datatype, source, tag, comm) {
+        let op = guard.engine.recv(pattern, Buf::dense(buf.cast(), bytes));
+        let handle = guard.once(comm, Active::Recv(op));
+        // SAFETY: checked not to be null.
+        unsafe { request.write(handle) };
+        return Ok(());
+    }
+    let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
     let active = match pattern {
         Some(pattern) => Active::Recv(guard.engine.recv(pattern, buf)),
         None => Active::Done(nothing_received()),

@@ -34,9 +34,11 @@ const PIECE_MIN: usize = 512;
 const UNPACK_STEP: usize = 64 << 10;
 const STREAM_PART: usize = 16 << 10;
 
-/// Chunks small enough that both sides find work, large enough that the system call does not matter.
+/// Chunks small enough that both sides find work, large enough that their system calls do not matter: halves, and
+/// quarters where a quarter is still long.
 fn chunk(length: u64) -> u64 {
-    (length / 4).next_multiple_of(4096).clamp(16 << 10, 256 << 10)
+    let parts = if length < 512 << 10 { 2 } else { 4 };
+    (length / parts).next_multiple_of(4096).clamp(4096, 256 << 10)
 }
 
 impl Engine {

@@ -20,6 +20,7 @@ mod send;
 
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
+use oxmpi_abi::{Error, Status};
 use oxmpi_transport::{Head, Incoming, Shm, TicketId};
 use std::collections::VecDeque;
 
@@ -288,6 +289,12 @@ impl Engine {
     #[inline]
     pub fn take_outcome(&mut self, op: OpId) -> Option<Outcome> {
         self.ops.take_outcome(op)
+    }
+
+    /// Ends an operation that is done: its status goes where it is wanted, its error is returned.
+    #[inline]
+    pub fn finish(&mut self, op: OpId, status: Option<&mut Status>) -> Option<Option<Error>> {
+        self.ops.finish(op, status)
     }
 
     /// How the operation ended, once it has; it stays.

@@ -62,18 +62,35 @@ impl Default for Ops {
 impl Ops {
     #[inline]
     pub fn insert(&mut self, op: Op) -> OpId {
-        let id = self.free;
-        if id == NONE {
-            self.entries.push(Entry { op, detached: false, outcome: Outcome::sent() });
-            return (self.entries.len() - 1) as OpId;
+        let id = self.next_id();
+        self.fill(id, op);
+        id
+    }
+
+    /// The number that the next operation gets, for who needs it before [`Ops::fill`].
+    #[inline]
+    pub fn next_id(&mut self) -> OpId {
+        if self.free == NONE {
+            self.grow();
         }
+        self.free
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.free = self.entries.len() as OpId;
+        self.entries.push(Entry { op: Op::Free { next: NONE }, detached: false, outcome: Outcome::sent() });
+    }
+
+    /// Puts an operation where [`Ops::next_id`] said. Inlined, so that it is made in its place.
+    #[inline(always)]
+    pub fn fill(&mut self, id: OpId, op: Op) {
         let entry = &mut self.entries[id as usize];
         if let Op::Free { next } = entry.op {
             self.free = next;
         }
         entry.op = op;
         entry.detached = false;
-        id
     }
 
     #[inline]
@@ -111,11 +128,14 @@ impl Ops {
         self.entries[id as usize].outcome = outcome;
     }
 
-    /// The operation is done, with the outcome that was expected of it (for a send: nothing to say).
+    /// The operation is done, a receive with the outcome that was expected of it, a send with nothing to say.
     #[inline]
     pub fn complete(&mut self, id: OpId) {
         let entry = &mut self.entries[id as usize];
         debug_assert!(!matches!(entry.op, Op::Free { .. } | Op::Over));
+        if let Op::Send(_) = entry.op {
+            entry.outcome.status = Status::empty();
+        }
         entry.op = Op::Over;
         if entry.detached {
             self.take_outcome(id);
@@ -124,8 +144,12 @@ impl Ops {
 
     /// The operation is over, with another outcome than expected.
     pub fn end(&mut self, id: OpId, outcome: Outcome) {
-        self.expect(id, outcome);
-        self.complete(id);
+        let entry = &mut self.entries[id as usize];
+        entry.outcome = outcome;
+        entry.op = Op::Over;
+        if entry.detached {
+            self.take_outcome(id);
+        }
     }
 
     #[inline]
@@ -138,6 +162,21 @@ impl Ops {
         matches!(entry.op, Op::Over).then_some(&entry.outcome)
     }
 
+    /// Ends an operation that is done: its status goes where it is wanted, its error is returned. `None` while it is not
+    /// done.
+    #[inline]
+    pub fn finish(&mut self, id: OpId, status: Option<&mut Status>) -> Option<Option<Error>> {
+        let entry = &mut self.entries[id as usize];
+        if !matches!(entry.op, Op::Over) {
+            return None;
+        }
+        entry.op = Op::Free { next: std::mem::replace(&mut self.free, id) };
+        if let Some(status) = status {
+            status.assign(&entry.outcome.status);
+        }
+        Some(entry.outcome.error.take())
+    }
+
     /// The outcome of an operation that is done; its number is free then.
     #[inline]
     pub fn take_outcome(&mut self, id: OpId) -> Option<Outcome> {
@@ -146,7 +185,7 @@ impl Ops {
             return None;
         }
         entry.op = Op::Free { next: std::mem::replace(&mut self.free, id) };
-        Some(std::mem::replace(&mut entry.outcome, Outcome::sent()))
+        Some(Outcome { status: entry.outcome.status, error: entry.outcome.error.take() })
     }
 
     pub fn detach(&mut self, id: OpId) {

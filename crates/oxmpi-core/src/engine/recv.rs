@@ -16,7 +16,7 @@ pub(super) struct RecvOp {
 }
 
 pub(super) enum Phase {
-    Posted(Option<PostedId>),
+    Posted(PostedId),
     /// Matched; parts are still coming.
     Arriving,
     /// Matched; see `copy.rs`.
@@ -82,19 +82,23 @@ impl Message {
 
 impl Engine {
     /// Starts a receive.
-    #[inline]
+    #[inline(always)]
     pub fn recv(&mut self, pattern: Pattern, buf: Buf) -> OpId {
-        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Posted(None) }));
         if !self.unexpected.is_empty() {
             if let Some((id, envelope, message)) = self.take_unexpected(&pattern, false) {
-                self.deliver(op, &envelope, message, Some(id));
-                return op;
+                return self.recv_stored(&envelope, message, Some(id), buf);
             }
         }
+        let op = self.ops.next_id();
         let posted = self.posted.post(pattern, op);
-        if let Some(recv) = self.ops.recv_mut(op) {
-            recv.phase = Phase::Posted(Some(posted));
-        }
+        self.ops.fill(op, Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Posted(posted) }));
+        op
+    }
+
+    #[inline(never)]
+    fn recv_stored(&mut self, envelope: &Envelope, message: Message, id: Option<MessageId>, buf: Buf) -> OpId {
+        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Arriving }));
+        self.deliver(op, envelope, message, id);
         op
     }
 
@@ -148,15 +152,13 @@ impl Engine {
 
     /// Starts the receive of a message that was taken.
     pub fn recv_message(&mut self, envelope: &Envelope, message: Message, buf: Buf) -> OpId {
-        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Arriving }));
-        self.deliver(op, envelope, message, None);
-        op
+        self.recv_stored(envelope, message, None, buf)
     }
 
     /// Takes a receive back if no message has met it.
     pub fn cancel_recv(&mut self, op: OpId) {
         let Op::Recv(recv) = self.ops.get(op) else { return };
-        if let Phase::Posted(Some(posted)) = recv.phase {
+        if let Phase::Posted(posted) = recv.phase {
             if self.posted.cancel(posted).is_some() {
                 self.ops.end(op, Outcome::cancelled());
             }
