@@ -103,13 +103,14 @@ const fn pack_word(stamp: u32, cells: usize, user: u16) -> u64 {
 /// Cells that are prefetched at the most: beyond, the prefetches would only queue up.
 const PREFETCH_MOST: usize = 300;
 
+/// Asks for a cache line with the right to write to it. The compiler's own prefetch only asks for that right where the
+/// target is known to have the instruction; processors without it take it for no operation.
 #[inline(always)]
 fn prefetch_for_writing<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint; it has no effect that a program could see, whatever the address.
+    // SAFETY: a hint; it has no effect that a program could see.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>((&raw const *place).cast());
+        std::arch::asm!("prefetchw [{}]", in(reg) std::ptr::from_ref(place), options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;

@@ -61,6 +61,11 @@ impl BufferPool {
         self.pending.first().is_none_or(|oldest| oldest.number >= mark)
     }
 
+    /// The buffer's owner goes away; the messages go on to their end.
+    pub fn abandon(self, engine: &mut Engine) {
+        self.pending.into_iter().for_each(|message| engine.detach(message.op));
+    }
+
     fn reap(&mut self, engine: &mut Engine) {
         self.pending.retain(|message| engine.take_outcome(message.op).is_none());
     }

@@ -1,33 +1,52 @@
-//! Communicators: a group of processes and a context that keeps their messages apart from all others.
+//! Communicators: a group of processes, or two of them, and a context that keeps their messages apart from all others.
 
 use crate::buffer::BufferPool;
+use crate::info::Info;
+use crate::talk::Party;
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::{Comm as CommHandle, Errhandler};
+use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use std::sync::Arc;
 
 pub struct Comm {
     pub handle: CommHandle,
     /// Point-to-point messages carry this context; what the library sends for itself carries the next.
     pub context: u32,
-    /// This process's rank.
+    /// This process's rank in its own group.
     pub rank: i32,
+    /// Whom a rank in a message means: the communicator's group, or the remote group of an intercommunicator.
     pub group: Ranks,
+    /// The group that this process is in, where that is not `group`: in an intercommunicator.
+    pub local: Option<Ranks>,
     pub errhandler: Errhandler,
     /// Bytes, as C gives them.
     pub name: Vec<u8>,
     /// Where buffered sends of this communicator go, when it has a buffer of its own.
     pub buffer: Option<BufferPool>,
+    /// The session that it was derived from, if it was.
+    pub session: Option<Session>,
+    /// The hints that the program gave and that mean something here.
+    pub hints: Info,
+    /// How many collective operations were called on it, the same number everywhere.
+    collectives: u32,
 }
 
 /// Which process has which rank.
 #[derive(Clone, Debug)]
 pub enum Ranks {
-    /// Everybody, in the node's order.
+    /// Everybody up to a number, in the node's order.
     All(usize),
     List(Arc<[u32]>),
 }
 
 impl Ranks {
+    /// The processes of a list, in the cheapest form.
+    pub fn from_list(list: Vec<u32>) -> Ranks {
+        if list.iter().enumerate().all(|(rank, &process)| rank == process as usize) {
+            return Ranks::All(list.len());
+        }
+        Ranks::List(list.into())
+    }
+
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -48,6 +67,24 @@ impl Ranks {
             Ranks::List(list) => list[rank] as usize,
         }
     }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len()).map(|rank| self.get(rank) as u32)
+    }
+
+    /// The rank of a process, by search: for now and then. A [`Group`](crate::group::Group) has a table.
+    pub fn position(&self, process: usize) -> Option<usize> {
+        match self {
+            Ranks::All(count) => (process < *count).then_some(process),
+            Ranks::List(list) => list.iter().position(|&member| member as usize == process),
+        }
+    }
+}
+
+impl From<Vec<u32>> for Ranks {
+    fn from(list: Vec<u32>) -> Ranks {
+        Ranks::from_list(list)
+    }
 }
 
 impl Comm {
@@ -60,20 +97,40 @@ impl Comm {
     }
 
     fn predefined(handle: CommHandle, context: u32, rank: i32, group: Ranks, name: &str) -> Comm {
+        Comm { handle, name: name.as_bytes().to_vec(), ..Comm::new(context, rank, group, None, MPI_ERRORS_ARE_FATAL) }
+    }
+
+    /// A communicator without anything that belongs to it; it gets its handle when it is
+    /// [added](crate::process::Process::add_comm).
+    pub fn new(context: u32, rank: i32, group: Ranks, local: Option<Ranks>, errhandler: Errhandler) -> Comm {
         Comm {
-            handle,
+            handle: MPI_COMM_NULL,
             context,
             rank,
             group,
-            errhandler: MPI_ERRORS_ARE_FATAL,
-            name: name.as_bytes().to_vec(),
+            local,
+            errhandler,
+            name: Vec::new(),
             buffer: None,
+            session: None,
+            hints: Info::new(),
+            collectives: 0,
         }
     }
 
+    /// How many ranks can be addressed: the size of the group, or of an intercommunicator's remote group.
     #[inline]
     pub fn size(&self) -> i32 {
         self.group.len() as i32
+    }
+
+    pub fn is_inter(&self) -> bool {
+        self.local.is_some()
+    }
+
+    /// The group that this process is in.
+    pub fn local_group(&self) -> &Ranks {
+        self.local.as_ref().unwrap_or(&self.group)
     }
 
     /// The context of what the library sends for itself.
@@ -81,11 +138,41 @@ impl Comm {
         self.context + 1
     }
 
+    /// All processes of the communicator, in an order that all of them agree on: of an intercommunicator's groups the one
+    /// whose first process has the lower number comes first.
+    pub fn everybody(&self) -> Ranks {
+        match &self.local {
+            None => self.group.clone(),
+            Some(local) if local.get(0) < self.group.get(0) => {
+                Ranks::from_list(local.iter().chain(self.group.iter()).collect())
+            }
+            Some(local) => Ranks::from_list(self.group.iter().chain(local.iter()).collect()),
+        }
+    }
+
+    /// The tag, on the inner context, for the messages of the next collective operation. Every process calls the
+    /// collective operations of a communicator in the same order, so they agree on it.
+    pub fn collective_tag(&mut self) -> i32 {
+        self.collectives = self.collectives.wrapping_add(1);
+        i32::MIN | (self.collectives & COLLECTIVE_TAGS) as i32
+    }
+
+    /// The parties of a collective operation of the library's own over the whole communicator.
+    pub fn party(&mut self, process: usize) -> Party {
+        let tag = self.collective_tag();
+        Party::new(self.everybody(), process, self.inner_context(), tag)
+    }
+
     /// How an error text calls it.
     pub fn describe(&self) -> String {
-        match self.name.is_empty() {
-            true => format!("a communicator of {} processes", self.size()),
-            false => String::from_utf8_lossy(&self.name).into_owned(),
+        match (self.name.is_empty(), &self.local) {
+            (false, _) => String::from_utf8_lossy(&self.name).into_owned(),
+            (true, None) => format!("a communicator of {} processes", self.size()),
+            (true, Some(local)) => format!("an intercommunicator of {} and {} processes", local.len(), self.size()),
         }
     }
 }
+
+/// On the inner context, tags from zero on are those that the program gave to `MPI_Comm_create_group`; collective
+/// operations have negative ones, counted in so many bits that they come again long after the last has ended.
+const COLLECTIVE_TAGS: u32 = (1 << 30) - 1;

@@ -1,8 +1,10 @@
 //! What MPI's objects are and how messages find each other, above any transport and below the C interface.
 //!
 //! ```text
-//! process.rs   every object that a handle names       comm.rs  request.rs  buffer.rs  errors.rs  errhandler.rs
-//!    |                                                 info.rs  attributes.rs
+//! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  errors.rs
+//!    |                                                 errhandler.rs  info.rs  attributes.rs
+//! contexts.rs  how processes agree on a new communicator, in the words of talk.rs
+//!    |
 //! engine/      sends, receives, progress
 //!    |
 //! matching/    posted receives and unexpected messages
@@ -13,12 +15,16 @@
 
 pub mod buffer;
 pub mod comm;
+pub mod contexts;
 pub mod engine;
+pub mod group;
 pub mod process;
 pub mod request;
+pub mod talk;
 
 pub mod attributes;
 pub mod errhandler;
 pub mod errors;
 pub mod info;
+pub mod making;
 pub mod matching;

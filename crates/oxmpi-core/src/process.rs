@@ -5,7 +5,10 @@
 
 use crate::buffer::BufferPool;
 use crate::comm::Comm;
+use crate::contexts::Contexts;
 use crate::engine::{Engine, OpId, Outcome, Route};
+use crate::group::Group;
+use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
 use crate::request::{Active, Body, PoolId, Request, Start};
 use oxmpi_abi::constants::*;
@@ -30,6 +33,11 @@ pub struct Process {
     pub world: Comm,
     pub own: Comm,
     pub comms: SlotTable<Comm>,
+    pub groups: SlotTable<Arc<Group>>,
+    pub no_members: Arc<Group>,
+    pub contexts: Contexts,
+    /// Communicators that come to be while the program does other things.
+    pub(crate) making: Vec<Making>,
     pub requests: SlotTable<Request>,
     /// The request of every send that was complete at once.
     pub sent: handle::Request,
@@ -69,6 +77,10 @@ impl Process {
             world: Comm::world(rank, size),
             own: Comm::own(rank),
             comms: SlotTable::new(Kind::Comm),
+            groups: SlotTable::new(Kind::Group),
+            no_members: Arc::new(Group::empty()),
+            contexts: Contexts::new(rank, size),
+            making: Vec::new(),
             requests,
             sent,
             messages: SlotTable::new(Kind::Message),
@@ -110,12 +122,20 @@ impl Process {
     }
 
     #[cold]
-    fn bad_comm(&self, handle: handle::Comm) -> Error {
+    pub(crate) fn bad_comm(&self, handle: handle::Comm) -> Error {
         if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
             let name = if handle == MPI_COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
             return Error::new(MPI_ERR_COMM, format!("{name} exists between MPI_Init and MPI_Finalize only"));
         }
         bad_handle(&self.comms, MPI_ERR_COMM, handle.0, "communicator", MPI_COMM_NULL.0, "MPI_COMM_NULL")
+    }
+
+    pub fn group(&self, handle: handle::Group) -> Result<&Arc<Group>> {
+        match self.groups.get(handle.0) {
+            Some(found) => Ok(found),
+            None if handle == MPI_GROUP_EMPTY => Ok(&self.no_members),
+            None => Err(bad_handle(&self.groups, MPI_ERR_GROUP, handle.0, "group", MPI_GROUP_NULL.0, "MPI_GROUP_NULL")),
+        }
     }
 
     pub fn request(&self, handle: handle::Request) -> Result<&Request> {
@@ -218,6 +238,11 @@ impl Process {
     fn pool_for(&self, comm: handle::Comm) -> PoolId {
         match self.comm(comm) {
             Ok(comm) if comm.buffer.is_some() => PoolId::Comm(comm.handle),
+            Ok(Comm { session: Some(session), .. })
+                if self.session_buffers.get(session).is_some_and(Option::is_some) =>
+            {
+                PoolId::Session(*session)
+            }
             _ => PoolId::Process,
         }
     }

@@ -2,9 +2,10 @@
 
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
-use oxmpi_abi::Status;
 use oxmpi_abi::handle::Comm;
+use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::Buf;
+use std::sync::{Arc, OnceLock};
 
 /// A request and the communicator whose error handler hears of its failure.
 pub struct Request {
@@ -29,9 +30,14 @@ pub enum Active {
     Exchange(Box<Exchange>),
     /// Waits until the messages before a mark have left a buffer.
     Flush(PoolId, u64),
+    /// Something that progress brings to its end by itself: done when the cell says how.
+    Promise(Promise),
     /// Complete from the start.
     Done(Outcome),
 }
+
+/// How something ended: empty until it has, then the error if there was one.
+pub type Promise = Arc<OnceLock<Option<Error>>>;
 
 pub struct Exchange {
     pub send: Option<OpId>,
@@ -99,6 +105,7 @@ impl Active {
                 send.is_none() && recv.is_none_or(|op| engine.is_done(op))
             }
             Active::Flush(pool, mark) => flushed(engine, *pool, *mark),
+            Active::Promise(promise) => promise.get().is_some(),
             Active::Done(_) => true,
         }
     }
@@ -118,6 +125,7 @@ impl Active {
                 Outcome { status: received.status, error }
             }
             Active::Flush(..) => Outcome::sent(),
+            Active::Promise(promise) => Outcome { status: Status::empty(), error: promise.get().cloned().flatten() },
             Active::Done(outcome) => outcome,
         }
     }
@@ -130,7 +138,7 @@ impl Active {
                 Some(op) => engine.outcome(op).map_or_else(Status::empty, |end| end.status),
                 None => Status::proc_null(),
             },
-            Active::Flush(..) => Status::empty(),
+            Active::Flush(..) | Active::Promise(_) => Status::empty(),
             Active::Done(outcome) => outcome.status,
         }
     }
@@ -141,7 +149,7 @@ impl Active {
             Active::Send(op) => engine.cancel_send(*op),
             Active::Recv(op) => engine.cancel_recv(*op),
             Active::Done(_) => {}
-            Active::Exchange(_) | Active::Flush(..) => return false,
+            Active::Exchange(_) | Active::Flush(..) | Active::Promise(_) => return false,
         }
         true
     }
@@ -160,7 +168,7 @@ impl Active {
                     engine.detach(op);
                 }
             }
-            Active::Flush(..) | Active::Done(_) => {}
+            Active::Flush(..) | Active::Promise(_) | Active::Done(_) => {}
         }
     }
 }

@@ -321,15 +321,9 @@ fn recv_quickly(
     let peer = comm.group.get(source as usize);
     let pattern = Pattern { context: comm.context, source, tag };
     let buf = Buf::dense(buf.cast(), bytes);
-    for _ in 0..guard.engine.pauses_before_reply(peer) {
-        std::hint::spin_loop();
-    }
-    for look in 0..quick_looks(guard) {
+    for _ in 0..quick_looks(guard) {
         match guard.engine.recv_small(peer, &pattern, &buf) {
-            Small::Received(received) => {
-                guard.engine.learn_reply(peer, look == 0);
-                return Some(received);
-            }
+            Small::Received(received) => return Some(received),
             Small::Nothing => std::hint::spin_loop(),
             Small::Other => break,
         }

@@ -66,22 +66,9 @@ pub struct Engine {
     single_copy: bool,
     /// The longest message that is sent without asking its receiver.
     eager_limit: usize,
-    reply: Reply,
     /// Whose packets `progress` looks at first.
     first_sender: usize,
 }
-
-/// When a reply may be expected: right after a message has left, looking for the answer would only take the cache line
-/// away from the peer that is about to write it. How long to look away is learnt from whether answers were there then.
-#[derive(Default)]
-struct Reply {
-    /// The peer of the last small message, until something is received from it.
-    from: Option<usize>,
-    pauses: u8,
-}
-
-/// The most pauses before the first look for a reply; one is some ten nanoseconds.
-const MOST_PAUSES: u8 = 10;
 
 /// What is under way between this rank and one peer.
 #[derive(Default)]
@@ -126,7 +113,6 @@ impl Engine {
             streams: Vec::new(),
             single_copy,
             eager_limit,
-            reply: Reply::default(),
             first_sender: 0,
         }
     }
@@ -257,22 +243,6 @@ impl Engine {
         }
     }
 
-    /// How many pauses to make before looking for a message from `peer`.
-    #[inline]
-    pub fn pauses_before_reply(&self, peer: usize) -> u8 {
-        if self.reply.from == Some(peer) { self.reply.pauses } else { 0 }
-    }
-
-    /// Whether a message from `peer` was there at the first look.
-    #[inline]
-    pub fn learn_reply(&mut self, peer: usize, there: bool) {
-        if self.reply.from == Some(peer) {
-            self.reply.from = None;
-            let pauses = self.reply.pauses;
-            self.reply.pauses = if there { pauses.saturating_sub(1) } else { (pauses + 1).min(MOST_PAUSES) };
-        }
-    }
-
     /// Whether a copy is under way that needs this rank.
     pub fn is_busy(&self) -> bool {
         !self.copies.is_empty()
@@ -307,6 +277,14 @@ impl Engine {
         self.ops.detach(op);
     }
 
+    /// Whether an operation under way or a waiting message is of this context or its twin.
+    pub fn uses_context(&self, context: u32) -> bool {
+        let ours = |other: u32| other & !1 == context;
+        self.ops.send_contexts().any(ours)
+            || self.posted.iter().any(|(_, pattern, _)| ours(pattern.context))
+            || self.unexpected.iter().any(|(_, envelope, _)| ours(envelope.context))
+    }
+
     /// Whether nothing that this rank sends is under way any more, but to ranks that have left.
     pub fn is_flushed(&self) -> bool {
         let stuck = |&peer: &u32| !self.shm.has_left(peer as usize);
@@ -314,5 +292,6 @@ impl Engine {
     }
 }
 
-/// Up to here a message goes through the ring at once; from here on the receiver's side of the copy pays for asking.
-const EAGER_LIMIT: usize = 16 << 10;
+/// Up to here a message goes through the ring at once. Beyond, two copies cost more than asking the receiver and copying
+/// from both sides.
+const EAGER_LIMIT: usize = 8 << 10;

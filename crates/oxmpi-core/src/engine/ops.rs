@@ -193,6 +193,14 @@ impl Ops {
         self.take_outcome(id);
     }
 
+    /// The contexts of sends that are not done, one for each.
+    pub fn send_contexts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.entries.iter().filter_map(|entry| match &entry.op {
+            Op::Send(send) => Some(send.context()),
+            _ => None,
+        })
+    }
+
     /// The peers of sends that are not done, one for each.
     pub fn pending_sends(&self) -> impl Iterator<Item = usize> + '_ {
         self.entries.iter().filter_map(|entry| match &entry.op {

@@ -67,6 +67,10 @@ impl SendOp {
     pub fn peer(&self) -> usize {
         self.route.peer
     }
+
+    pub fn context(&self) -> u32 {
+        self.route.context
+    }
 }
 
 /// The first part of a longer message: enough to be worth the packet, little enough that the receiver starts soon. Parts
@@ -92,7 +96,6 @@ impl Engine {
         if buf.len() > INLINE_BYTES || peer == self.shm.rank() || !self.lanes[peer].queue.is_empty() {
             return false;
         }
-        self.reply.from = Some(peer);
         !self.shm.under_pressure(peer) && self.shm.send_inline(peer, &route.head(EAGER, 0, buf.len() as u32), buf)
     }
 
@@ -102,7 +105,6 @@ impl Engine {
         if route.peer == self.shm.rank() {
             return self.send_own(mode, route, buf);
         }
-        self.reply.from = Some(route.peer);
         let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.shm.under_pressure(route.peer);
         if !eager {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
