@@ -1,0 +1,323 @@
+//! Contexts: the numbers that keep the messages of one communicator apart from those of all others, and how the processes
+//! of a new communicator agree on one.
+//!
+//! Matching happens at the receiver, by context; so no process may ever hold two things with the same context at a time.
+//! A context is even and has a twin, the next number, for what the library sends for itself on the communicator.
+//!
+//! ```text
+//!  31                                 1   0
+//! +------------------+-----------------+---+
+//! |  process number  |     counter     | 0 |     as many bits for the process as the job needs
+//! +------------------+-----------------+---+
+//! ```
+//!
+//! The first process of a new communicator proposes a context from its own share of the numbers, and tells the others.
+//! Nobody else proposes from that share, so two agreements never want the same number, whatever threads, communicators
+//! and orders they run in: there is nothing to lock and nothing to retry, and one broadcast is all. The members need not
+//! wait for each other, since messages in a context that the receiver has not heard of yet are kept like all that is
+//! unexpected.
+//!
+//! # Reuse
+//! Until the counter has been around once (in a job of 8 processes after 2^28 communicators) every number is new. After
+//! that, `MPI_Comm_free` is no proof that a number is free: it is local, other members may be behind, and requests, active
+//! or persistent, may outlive it by any time. So a number that has been used is proposed with a question: each member of
+//! the *new* communicator looks whether it holds anything of that context, a communicator, a request, an operation, a
+//! message, and only if all say no is it taken. That is enough, because a message of an earlier use can do harm in
+//! one place only: at a member of the new communicator. Such a member was a member of the old one, too. If a receive of the
+//! old one is pending or can still be started there, that member says no. If it has neither, and no communicator to
+//! start one with, then no message for it can be on its way or come to be sent, unless the program sent something that
+//! nobody was ever going to receive.
+//!
+//! Looking is a search through everything that the process holds. It is rare, and in exchange nothing is counted where it
+//! would cost every message something.
+
+use crate::process::Process;
+use crate::request::{Body, Start};
+use crate::talk::{Line, Party};
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_OTHER};
+use oxmpi_abi::{Result, bail};
+
+/// For agreements between processes that share no communicator. Its messages have tags made from the program's strings; the
+/// twin's have tags that are contexts which a member drew for the purpose.
+pub const MEETING: u32 = 4;
+
+/// The context of a communicator that is still being made. No message carries it.
+pub const NOT_YET: u32 = 6;
+
+/// Counter values below this are never drawn: as process 0's they are the world's, the own, the meeting
+/// context and [`NOT_YET`].
+const FIRST: u32 = 4;
+
+/// Debug builds go around soon, so that tests see contexts used again.
+const MOST_BITS: u32 = if cfg!(debug_assertions) { 16 } else { 31 };
+
+/// One process's share of the contexts.
+pub struct Contexts {
+    process: u32,
+    bits: u32,
+    next: u32,
+    /// Whether the counter has been around.
+    again: bool,
+    unused: Vec<Proposal>,
+}
+
+/// A context that a process proposes for a new communicator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Proposal {
+    pub context: u32,
+    /// It has been used before: all must agree that it is free.
+    pub used: bool,
+}
+
+impl Proposal {
+    fn from_words(words: &[u64]) -> Proposal {
+        Proposal { context: words[0] as u32, used: words[1] != 0 }
+    }
+
+    fn to_words(self) -> [u64; 2] {
+        [u64::from(self.context), u64::from(self.used)]
+    }
+}
+
+/// What the first member tells when it has no context left.
+const NONE_LEFT: Proposal = Proposal { context: u32::MAX, used: false };
+
+impl Contexts {
+    pub fn new(process: usize, processes: usize) -> Contexts {
+        let bits = (31 - processes.next_power_of_two().trailing_zeros()).min(MOST_BITS);
+        Contexts { process: process as u32, bits, next: FIRST, again: false, unused: Vec::new() }
+    }
+
+    /// The next context, whether it is free or not.
+    fn draw(&mut self) -> Proposal {
+        if let Some(proposal) = self.unused.pop() {
+            return proposal;
+        }
+        let proposal = Proposal { context: (self.process << self.bits | self.next) << 1, used: self.again };
+        self.next += 1;
+        if self.next == 1 << self.bits {
+            (self.next, self.again) = (FIRST, true);
+        }
+        proposal
+    }
+
+    pub fn give_back(&mut self, proposal: Proposal) {
+        self.unused.push(proposal);
+    }
+}
+
+impl Process {
+    /// A context of this process's share that nothing here uses.
+    pub(crate) fn draw_context(&mut self) -> Option<Proposal> {
+        for _ in 0..1u64 << self.contexts.bits {
+            let proposal = self.contexts.draw();
+            if !proposal.used || !self.uses_context(proposal.context) {
+                return Some(proposal);
+            }
+        }
+        None
+    }
+
+    /// Whether this process holds anything of a context or its twin.
+    pub fn uses_context(&self, context: u32) -> bool {
+        let ours = |other: u32| other & !1 == context;
+        let starts = |start: &Start| match start {
+            Start::Send { route, .. } | Start::Buffered { route, .. } => ours(route.context),
+            Start::Recv { pattern, .. } => ours(pattern.context),
+            Start::Nothing(_) => false,
+        };
+        self.comms.iter().any(|(_, comm)| comm.context == context)
+            || self.messages.iter().any(|(_, (envelope, ..))| ours(envelope.context))
+            || self.requests.iter().any(|(_, request)| match &request.body {
+                Body::Persistent(start, _) => starts(start),
+                Body::Once(_) | Body::Sent | Body::Generalized(_) => false,
+            })
+            || self.engine.uses_context(context)
+    }
+}
+
+/// All members agree on a context for what they make together. `key` stands for what each of them believes it is making;
+/// who believes otherwise than the first member finds out.
+pub async fn agree(line: Line, party: Party, key: u64) -> Result<u32> {
+    settle(&line, &party, None, key).await
+}
+
+/// As [`agree`], where everybody knows a proposal already.
+async fn settle(line: &Line, party: &Party, known: Option<Proposal>, key: u64) -> Result<u32> {
+    let mut known = known;
+    loop {
+        let proposal = match known.take() {
+            Some(proposal) => proposal,
+            None => {
+                let own = if party.rank == 0 { line.draw().await.unwrap_or(NONE_LEFT) } else { NONE_LEFT };
+                let [context, used] = own.to_words();
+                let mut words = [context, used, key];
+                line.tell(party, &mut words).await?;
+                if words[2] != key {
+                    bail!(MPI_ERR_ARG, "the members of the new communicator call with different groups or string tags");
+                }
+                Proposal::from_words(&words)
+            }
+        };
+        if proposal == NONE_LEFT {
+            bail!(MPI_ERR_OTHER, "all contexts are in use: too many communicators exist at a time");
+        }
+        if !proposal.used {
+            return Ok(proposal.context);
+        }
+        let free = line.is_free(proposal.context).await;
+        if line.all(party, free).await? {
+            return Ok(proposal.context);
+        }
+    }
+}
+
+/// One process's part in a split.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// `None`: in no communicator.
+    pub color: Option<u32>,
+    pub key: i32,
+}
+
+/// What a split gives a process: the processes of its own color in their order, of its group and, between groups, of the
+/// other one.
+pub struct Share {
+    pub context: u32,
+    pub near: Vec<u32>,
+    pub far: Vec<u32>,
+}
+
+/// Divides a party by color. `is_near` says for each member whether it is of this process's own group; without an
+/// other group all are. `None` for a process that gets no communicator.
+///
+/// Everybody hears everything, so the work is to sort: in all n log n.
+pub async fn split(line: Line, party: Party, is_near: Option<Vec<bool>>, part: Part) -> Result<Option<Share>> {
+    const WIDTH: usize = 3;
+    const NO_COLOR: u64 = u64::MAX;
+    let own = line.draw().await.unwrap_or(NONE_LEFT);
+    let [context, used] = own.to_words();
+    // The key in order: its sign bit flipped, it compares as an unsigned number.
+    let order = (part.key as u32 ^ 1 << 31) as u64;
+    let said = [part.color.map_or(NO_COLOR, u64::from), used << 32 | order, context];
+    let all = line.gather(&party, &said).await?;
+    let Some(color) = part.color else {
+        if own != NONE_LEFT {
+            line.give_back(own);
+        }
+        return Ok(None);
+    };
+    let (mut near, mut far) = (Vec::new(), Vec::new());
+    for (rank, said) in all.chunks_exact(WIDTH).enumerate() {
+        if said[0] == u64::from(color) {
+            let side = if is_near.as_ref().is_none_or(|is_near| is_near[rank]) { &mut near } else { &mut far };
+            side.push((said[1] as u32, rank));
+        }
+    }
+    // Members of a group stand in the party in the order of their ranks, so ties are broken as they should be.
+    near.sort_unstable();
+    far.sort_unstable();
+    let leads = near[0].1.min(far.first().map_or(usize::MAX, |first| first.1));
+    let useless = is_near.is_some() && far.is_empty();
+    if (useless || leads != party.rank) && own != NONE_LEFT {
+        line.give_back(own);
+    }
+    if useless {
+        return Ok(None);
+    }
+    let said = &all[leads * WIDTH..][..WIDTH];
+    let proposal = Proposal { context: said[2] as u32, used: said[1] >> 32 != 0 };
+    let processes = |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| party.members.get(rank) as u32).collect();
+    let (near, far): (Vec<u32>, Vec<u32>) = (processes(&near), processes(&far));
+    let mut members: Vec<u32> = near.iter().chain(&far).copied().collect();
+    let first = party.members.get(leads) as u32;
+    // The same order for both groups, the one who proposed first: it is the one to propose again.
+    members.sort_unstable_by_key(|&process| (process != first, process));
+    let new = Party::new(members.into(), party.members.get(party.rank), party.context, party.tag);
+    let context = settle(&line, &new, Some(proposal), 0).await?;
+    Ok(Some(Share { context, near, far }))
+}
+
+/// What two groups come to when they join for an intercommunicator: its context and the other group.
+pub struct Joined {
+    pub context: u32,
+    pub far: Vec<u32>,
+}
+
+/// The leader cannot do its part in [`join`], and the others must not wait for it.
+pub async fn refuse(line: Line, near: Party) -> Result<()> {
+    line.tell(&near, &mut [0; 2]).await
+}
+
+/// Two groups join. The first members are the leaders; `bridge` is theirs alone, a party of the two with this side's
+/// leader in its place. Everybody gets to know the other group and a context.
+pub async fn join(line: Line, near: Party, bridge: Option<Party>) -> Result<Joined> {
+    // The size of the other group, and a number that only this agreement has, for the messages between the groups. A size of zero
+    // says that a leader could not do its part.
+    let mut facts = [0; 2];
+    let mut far = Vec::new();
+    if let Some(bridge) = &bridge {
+        let other = 1 - bridge.rank;
+        let drawn = line.draw().await;
+        let ticket = drawn.map_or(0, |drawn| u64::from(drawn.context));
+        line.send(bridge, other, &[near.len() as u64, ticket]);
+        let theirs = line.receive(bridge, other, 2).await?;
+        let list: Vec<u64> = near.members.iter().map(u64::from).collect();
+        line.send(bridge, other, &list);
+        far = line.receive(bridge, other, theirs[0] as usize).await?;
+        let first = bridge.members.get(0) < bridge.members.get(1);
+        let ours = first == (bridge.rank == 0);
+        if let Some(drawn) = drawn.filter(|_| !ours) {
+            line.give_back(drawn);
+        }
+        let ticket = if ours { ticket } else { theirs[1] };
+        facts = [if ticket == 0 { 0 } else { theirs[0] }, ticket];
+    }
+    line.tell(&near, &mut facts).await?;
+    if facts[0] == 0 {
+        bail!(MPI_ERR_OTHER, "the leader of the group could not join the other group");
+    }
+    far.resize(facts[0] as usize, 0);
+    line.tell(&near, &mut far).await?;
+    let far: Vec<u32> = far.into_iter().map(|process| process as u32).collect();
+    let mut members: Vec<u32> = near.members.iter().chain(far.iter().copied()).collect();
+    members.sort_unstable();
+    if members.windows(2).any(|pair| pair[0] == pair[1]) {
+        bail!(oxmpi_abi::constants::MPI_ERR_GROUP, "the two groups have a process in common");
+    }
+    let process = near.members.get(near.rank);
+    let all = Party::new(members.into(), process, MEETING + 1, (facts[1] >> 1) as i32);
+    let context = settle(&line, &all, None, 0).await?;
+    Ok(Joined { context, far })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_do_not_overlap_and_go_around() {
+        for processes in [1, 2, 3, 8, 1000] {
+            let mut seen = std::collections::BTreeSet::new();
+            for process in std::collections::BTreeSet::from([0, processes / 2, processes - 1]) {
+                let mut share = Contexts { bits: 4, ..Contexts::new(process, processes) };
+                let round: Vec<Proposal> = (0..12).map(|_| share.draw()).collect();
+                assert!(round.iter().all(|proposal| !proposal.used && proposal.context % 2 == 0));
+                assert!(round.iter().all(|proposal| seen.insert(proposal.context)));
+                let again = share.draw();
+                assert_eq!(again, Proposal { context: round[0].context, used: true });
+                share.give_back(again);
+                assert_eq!(share.draw(), again);
+                assert_ne!(share.draw(), again);
+            }
+            assert!(!seen.contains(&0) && !seen.contains(&2) && !seen.contains(&MEETING));
+        }
+    }
+
+    #[test]
+    fn the_largest_job_still_has_numbers() {
+        let mut share = Contexts::new((1 << 20) - 1, 1 << 20);
+        assert_eq!(share.bits, 11);
+        assert!(share.draw().context > 0);
+    }
+}

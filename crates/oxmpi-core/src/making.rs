@@ -1,0 +1,93 @@
+//! Communicators in the making: how one gets its place in the table, at once or after a conversation that goes on while the
+//! program does other things, and how it goes away.
+
+use crate::comm::{Comm, Ranks};
+use crate::contexts::{NOT_YET, agree};
+use crate::process::Process;
+use crate::request::Promise;
+use crate::talk::{Party, Talk};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle;
+use oxmpi_abi::{Result, bail};
+use std::sync::Arc;
+
+/// A communicator whose handle the program has, and whose context its members have not agreed on yet.
+pub(crate) struct Making {
+    talk: Talk<Result<u32>>,
+    comm: handle::Comm,
+    group: Ranks,
+    local: Option<Ranks>,
+    promise: Promise,
+}
+
+impl Process {
+    /// Gives a communicator its place and its handle.
+    pub fn add_comm(&mut self, comm: Comm) -> Result<handle::Comm> {
+        let Ok(raw) = self.comms.try_insert(comm) else {
+            bail!(MPI_ERR_NO_SPACE, "no handles are left for communicators");
+        };
+        let handle = handle::Comm(raw);
+        if let Some(comm) = self.comms.get_mut(raw) {
+            comm.handle = handle;
+        }
+        Ok(handle)
+    }
+
+    /// As [`Process::add_comm`], for a communicator whose context the party has yet to agree on. Until then it has no
+    /// members, so that nothing can be sent on it.
+    pub fn add_comm_later(&mut self, mut comm: Comm, party: Party) -> Result<(handle::Comm, Promise)> {
+        let group = std::mem::replace(&mut comm.group, Ranks::All(0));
+        let local = comm.local.take();
+        comm.context = NOT_YET;
+        let comm = self.add_comm(comm)?;
+        let promise = Promise::default();
+        let talk = Talk::new(|line| agree(line, party, 0));
+        self.making.push(Making { talk, comm, group, local, promise: Arc::clone(&promise) });
+        self.progress_making();
+        Ok((comm, promise))
+    }
+
+    /// Takes a communicator out of the table. What was started on it goes on.
+    pub fn remove_comm(&mut self, handle: handle::Comm) -> Result<Comm> {
+        if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
+            bail!(MPI_ERR_COMM, "{} cannot be freed", self.comm(handle)?.describe());
+        }
+        let Some(mut comm) = self.comms.remove(handle.0) else { return Err(self.bad_comm(handle)) };
+        if let Some(pool) = comm.buffer.take() {
+            pool.abandon(&mut self.engine);
+        }
+        Ok(comm)
+    }
+
+    /// Moves everything that can move: messages, and what waits for them. `true` when something may have completed.
+    #[inline]
+    pub fn progress(&mut self) -> bool {
+        let moved = self.engine.progress();
+        if self.making.is_empty() { moved } else { self.progress_making() | moved }
+    }
+
+    #[inline(never)]
+    fn progress_making(&mut self) -> bool {
+        let mut all = std::mem::take(&mut self.making);
+        let before = all.len();
+        all.retain_mut(|making| {
+            let Some(context) = self.drive(&mut making.talk) else { return true };
+            let error = match (context, self.comms.get_mut(making.comm.0)) {
+                (Ok(context), Some(comm)) => {
+                    comm.context = context;
+                    comm.group = making.group.clone();
+                    comm.local = making.local.take();
+                    None
+                }
+                (Ok(_), None) => None,
+                (Err(error), _) => Some(error),
+            };
+            // Nobody else sets it.
+            let _ = making.promise.set(error);
+            false
+        });
+        let ended = all.len() < before;
+        self.making = all;
+        ended
+    }
+}

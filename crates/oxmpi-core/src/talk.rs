@@ -1,0 +1,281 @@
+//! Conversations of the library with itself: small collective operations that processes hold in order to agree on
+//! something, such as the context of a new communicator.
+//!
+//! A conversation is an `async` function over a [`Line`], written once. Who has to wait for it drives it in a wait; who
+//! may not wait leaves it to [`Process::progress`](crate::process::Process::progress) as a task. It is driven by polling
+//! alone: nothing ever wakes it, it looks again whenever messages have moved.
+//!
+//! The function cannot touch the engine: it puts what it wants on a desk that it shares with its driver, and the driver
+//! does it. Messages name their sender by process number, which no two members of anything share.
+
+use crate::comm::Ranks;
+use crate::contexts::Proposal;
+use crate::engine::{OpId, Route};
+use crate::matching::Pattern;
+use crate::process::Process;
+use oxmpi_abi::{Error, Result};
+use oxmpi_datatype::Buf;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Who talks to whom, and how their messages are told from others.
+#[derive(Clone)]
+pub struct Party {
+    pub members: Ranks,
+    /// This process's place among the members.
+    pub rank: usize,
+    pub context: u32,
+    pub tag: i32,
+}
+
+impl Party {
+    /// A party that `process` is one of.
+    pub fn new(members: Ranks, process: usize, context: u32, tag: i32) -> Party {
+        let rank = members.position(process).unwrap_or_else(|| unreachable!("a process talks among its own"));
+        Party { members, rank, context, tag }
+    }
+
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The same with this member first, which is who speaks in [`Line::tell`].
+    pub fn led_by(&self, leader: usize) -> Party {
+        if leader == 0 {
+            return self.clone();
+        }
+        let mut list: Vec<u32> = self.members.iter().collect();
+        list[..=leader].rotate_right(1);
+        let rank = match self.rank {
+            rank if rank == leader => 0,
+            rank if rank < leader => rank + 1,
+            rank => rank,
+        };
+        Party { members: Ranks::from_list(list), rank, ..self.clone() }
+    }
+}
+
+/// One side of a conversation: what an `async` function speaks through.
+#[derive(Clone, Default)]
+pub struct Line {
+    desk: Arc<Mutex<Desk>>,
+}
+
+#[derive(Default)]
+struct Desk {
+    orders: Vec<Order>,
+    question: Option<Question>,
+    answer: Option<Answer>,
+}
+
+enum Order {
+    Send(Route, Box<[u8]>),
+    GiveBack(Proposal),
+}
+
+enum Question {
+    Receive(Pattern, usize),
+    Draw,
+    IsFree(u32),
+}
+
+enum Answer {
+    Words(Result<Vec<u64>>),
+    Drawn(Option<Proposal>),
+    Free(bool),
+}
+
+impl Line {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask(&self, question: Question) -> Answer {
+        self.desk().question = Some(question);
+        poll_fn(|_| match self.desk().answer.take() {
+            Some(answer) => Poll::Ready(answer),
+            None => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Sends words to a member.
+    pub fn send(&self, party: &Party, to: usize, words: &[u64]) {
+        let source = party.members.get(party.rank) as i32;
+        let route = Route { peer: party.members.get(to), context: party.context, source, tag: party.tag };
+        let bytes = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        self.desk().orders.push(Order::Send(route, bytes));
+    }
+
+    /// Waits for so many words from a member.
+    pub async fn receive(&self, party: &Party, from: usize, count: usize) -> Result<Vec<u64>> {
+        let source = party.members.get(from) as i32;
+        let pattern = Pattern { context: party.context, source, tag: party.tag };
+        match self.ask(Question::Receive(pattern, count)).await {
+            Answer::Words(words) => words,
+            _ => unreachable!("the answer fits the question"),
+        }
+    }
+
+    /// A context of this process's own to propose to others; `None` when all are in use.
+    pub async fn draw(&self) -> Option<Proposal> {
+        match self.ask(Question::Draw).await {
+            Answer::Drawn(proposal) => proposal,
+            _ => unreachable!("the answer fits the question"),
+        }
+    }
+
+    /// A drawn context that nobody will use.
+    pub fn give_back(&self, proposal: Proposal) {
+        self.desk().orders.push(Order::GiveBack(proposal));
+    }
+
+    /// Whether this process has nothing left of an earlier use of the context.
+    pub async fn is_free(&self, context: u32) -> bool {
+        match self.ask(Question::IsFree(context)).await {
+            Answer::Free(free) => free,
+            _ => unreachable!("the answer fits the question"),
+        }
+    }
+
+    // ---- small collective operations ----
+
+    /// The first member tells all others: down a binomial tree. Every member gives as many words as will come.
+    pub async fn tell(&self, party: &Party, words: &mut [u64]) -> Result<()> {
+        let (rank, size) = (party.rank, party.len());
+        // The lowest set bit of a rank is its distance from its parent.
+        let mut bit = if rank == 0 { size.next_power_of_two() } else { rank & rank.wrapping_neg() };
+        if rank != 0 {
+            words.copy_from_slice(&self.receive(party, rank - bit, words.len()).await?);
+        }
+        while bit > 1 {
+            bit /= 2;
+            if rank + bit < size {
+                self.send(party, rank + bit, words);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all members say yes: up the tree, and down again.
+    pub async fn all(&self, party: &Party, yes: bool) -> Result<bool> {
+        let (rank, size) = (party.rank, party.len());
+        let mut verdict = [u64::from(yes)];
+        let mut bit = 1;
+        while bit < size && rank & bit == 0 {
+            if rank + bit < size {
+                verdict[0] &= self.receive(party, rank + bit, 1).await?[0];
+            }
+            bit *= 2;
+        }
+        if rank != 0 {
+            self.send(party, rank - bit, &verdict);
+        }
+        self.tell(party, &mut verdict).await?;
+        Ok(verdict[0] == 1)
+    }
+
+    /// What each member says, by rank, in rounds that double what is known. Every member says the same number of words.
+    pub async fn gather(&self, party: &Party, own: &[u64]) -> Result<Vec<u64>> {
+        let (rank, size, width) = (party.rank, party.len(), own.len());
+        let mut known = own.to_vec();
+        let mut distance = 1;
+        while distance < size {
+            let count = distance.min(size - distance);
+            self.send(party, (rank + size - distance) % size, &known[..count * width]);
+            known.extend(self.receive(party, (rank + distance) % size, count * width).await?);
+            distance *= 2;
+        }
+        known.rotate_right(rank * width);
+        Ok(known)
+    }
+}
+
+/// A conversation under way.
+pub struct Talk<T> {
+    future: Pin<Box<dyn Future<Output = T> + Send>>,
+    line: Line,
+    receiving: Option<(OpId, Vec<u64>)>,
+}
+
+impl<T> Talk<T> {
+    pub fn new<F: Future<Output = T> + Send + 'static>(talk: impl FnOnce(Line) -> F) -> Talk<T> {
+        let line = Line::default();
+        Talk { future: Box::pin(talk(line.clone())), line, receiving: None }
+    }
+}
+
+impl Process {
+    /// Goes on with a conversation as far as it can; what it came to, once it has.
+    pub fn drive<T>(&mut self, talk: &mut Talk<T>) -> Option<T> {
+        loop {
+            if let Some((op, _)) = talk.receiving {
+                let outcome = self.engine.take_outcome(op)?;
+                let (_, words) = talk.receiving.take()?;
+                let expected = words.len() as u64 * 8;
+                let answer = match outcome.error {
+                    Some(error) => Err(garbled(error.text())),
+                    None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
+                    None => Ok(words),
+                };
+                talk.line.desk().answer = Some(Answer::Words(answer));
+            }
+            let state = talk.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let orders = std::mem::take(&mut talk.line.desk().orders);
+            for order in orders {
+                match order {
+                    Order::Send(route, bytes) => {
+                        if let Some(op) = self.engine.send_stored(&route, bytes) {
+                            self.engine.detach(op);
+                        }
+                    }
+                    Order::GiveBack(proposal) => self.contexts.give_back(proposal),
+                }
+            }
+            if let Poll::Ready(result) = state {
+                return Some(result);
+            }
+            let question = talk.line.desk().question.take()?;
+            let answer = match question {
+                Question::Receive(pattern, count) => {
+                    let mut words = vec![0u64; count];
+                    let buf = Buf::dense(words.as_mut_ptr().cast(), count * 8);
+                    talk.receiving = Some((self.engine.recv(pattern, buf), words));
+                    continue;
+                }
+                Question::Draw => Answer::Drawn(self.draw_context()),
+                Question::IsFree(context) => Answer::Free(!self.uses_context(context)),
+            };
+            talk.line.desk().answer = Some(answer);
+        }
+    }
+}
+
+#[cold]
+fn garbled(why: &str) -> Error {
+    Error::new(
+        oxmpi_abi::constants::MPI_ERR_OTHER,
+        format!("the processes do not call the same collective operations in the same order ({why})"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_party_led_by_another() {
+        let party = |rank| Party { members: Ranks::from_list(vec![4, 5, 6, 7]), rank, context: 0, tag: 0 };
+        for (rank, expected) in [(0, 1), (1, 2), (2, 0), (3, 3)] {
+            let led = party(rank).led_by(2);
+            assert_eq!(led.members.iter().collect::<Vec<_>>(), [6, 4, 5, 7]);
+            assert_eq!(led.rank, expected);
+        }
+    }
+}
