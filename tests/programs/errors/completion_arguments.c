@@ -6,6 +6,22 @@
 static MPI_Request pending, inactive;
 static int value;
 
+static int query(void *extra, MPI_Status *status) { return extra == status ? MPI_ERR_OTHER : MPI_SUCCESS; }
+static int release(void *extra) { return extra ? MPI_ERR_OTHER : MPI_SUCCESS; }
+static int cancel(void *extra, int complete) { return extra && complete ? MPI_ERR_OTHER : MPI_SUCCESS; }
+
+static void generalized(void) {
+    MPI_Request r = MPI_REQUEST_NULL, copy;
+    CHECK_ERROR(MPI_Grequest_start(query, release, cancel, NULL, NULL), MPI_ERR_ARG, "MPI_Grequest_start");
+    OK(MPI_Grequest_start(query, release, cancel, NULL, &r));
+    CHECK_ERROR(MPI_Start(&r), MPI_ERR_REQUEST, "MPI_Start");
+    OK(MPI_Grequest_complete(r));
+    CHECK_ERROR(MPI_Grequest_complete(r), MPI_ERR_REQUEST, "MPI_Grequest_complete"); // once only
+    copy = r;
+    OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    CHECK_ERROR(MPI_Grequest_complete(copy), MPI_ERR_REQUEST, "MPI_Grequest_complete");
+}
+
 static void single(void) {
     int flag = 0;
     MPI_Request null = MPI_REQUEST_NULL;
@@ -134,6 +150,7 @@ int main(int argc, char **argv) {
     MPI_Irecv(&value, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &pending);
     MPI_Recv_init(&value, 1, MPI_INT, rank, 2, MPI_COMM_WORLD, &inactive);
     single();
+    generalized();
     lists();
     statuses();
     cancel_sendrecv();

@@ -4,6 +4,7 @@
 
 static int value, upper;
 static MPI_Comm world;
+static MPI_Datatype raw, freed;
 
 typedef struct {
     const char *what;
@@ -33,6 +34,8 @@ static void receives(void) {
     const Case cases[] = {
         {"count -1", MPI_ERR_COUNT, &value, -1, MPI_INT, 0, 1, world},
         {"null datatype", MPI_ERR_TYPE, &value, 1, MPI_DATATYPE_NULL, 0, 1, world},
+        {"datatype not committed", MPI_ERR_TYPE, &value, 1, raw, 0, 1, world},
+        {"datatype freed", MPI_ERR_TYPE, &value, 1, freed, 0, 1, world},
         {"source is the size", MPI_ERR_RANK, &value, 1, MPI_INT, size, 1, world},
         {"source negative", MPI_ERR_RANK, &value, 1, MPI_INT, -77, 1, world},
         {"source MPI_ROOT", MPI_ERR_RANK, &value, 1, MPI_INT, MPI_ROOT, 1, world},
@@ -119,6 +122,8 @@ static void matched_receives(void) {
                  : MPI_Imrecv_c(buf, count, type, message, &r))
         CHECK_ERROR(MATCHED(&value, -1, MPI_INT, &message), MPI_ERR_COUNT, name);
         CHECK_ERROR(MATCHED(&value, 1, MPI_DATATYPE_NULL, &message), MPI_ERR_TYPE, name);
+        CHECK_ERROR(MATCHED(&value, 1, raw, &message), MPI_ERR_TYPE, name);
+        CHECK_ERROR(MATCHED(&value, 1, freed, &message), MPI_ERR_TYPE, name);
         CHECK_ERROR(MATCHED(NULL, 1, MPI_INT, &message), MPI_ERR_BUFFER, name);
         CHECK_ERROR(MATCHED(MPI_IN_PLACE, 1, MPI_INT, &message), MPI_ERR_BUFFER, name);
         CHECK_ERROR(MATCHED(&value, 1, MPI_INT, &null), MPI_ERR_REQUEST, name);
@@ -139,8 +144,15 @@ int main(int argc, char **argv) {
     return_errors();
     upper = tag_upper_bound();
     world = MPI_COMM_WORLD;
+    MPI_Datatype type;
+    MPI_Type_contiguous(1, MPI_INT, &raw); // never committed
+    MPI_Type_contiguous(1, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    freed = type;
+    MPI_Type_free(&type);
     receives();
     probes();
     matched_receives();
+    MPI_Type_free(&raw);
     return finish();
 }

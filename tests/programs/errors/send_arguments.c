@@ -63,11 +63,19 @@ int main(int argc, char **argv) {
     return_errors();
     int value = 0, flag = -1, upper = tag_upper_bound();
     MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Datatype raw, freed, copy;
+    MPI_Type_contiguous(1, MPI_INT, &raw); // never committed
+    MPI_Type_contiguous(1, MPI_INT, &freed);
+    MPI_Type_commit(&freed);
+    copy = freed;
+    MPI_Type_free(&freed);
     const Case cases[] = {
         {"count -1", MPI_ERR_COUNT, &value, -1, MPI_INT, 0, 1, world},
         {"count INT_MIN", MPI_ERR_COUNT, &value, INT_MIN, MPI_INT, 0, 1, world},
         {"null datatype", MPI_ERR_TYPE, &value, 1, MPI_DATATYPE_NULL, 0, 1, world},
         {"null datatype, nothing to send", MPI_ERR_TYPE, &value, 0, MPI_DATATYPE_NULL, 0, 1, world},
+        {"datatype not committed", MPI_ERR_TYPE, &value, 1, raw, 0, 1, world},
+        {"datatype freed", MPI_ERR_TYPE, &value, 1, copy, 0, 1, world},
         {"destination is the size", MPI_ERR_RANK, &value, 1, MPI_INT, size, 1, world},
         {"destination far too large", MPI_ERR_RANK, &value, 1, MPI_INT, INT_MAX, 1, world},
         {"destination MPI_ANY_SOURCE", MPI_ERR_RANK, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, world},
@@ -92,11 +100,19 @@ int main(int argc, char **argv) {
             CHECK_ERROR(functions[f].start(&value, 1, MPI_INT, 0, 1, world, NULL), MPI_ERR_ARG, functions[f].name);
             CHECK_ERROR(functions[f].start_c(&value, 1, MPI_INT, 0, 1, world, NULL), MPI_ERR_ARG, functions[f].name);
         }
+        // More than any memory holds: the size in bytes must not wrap round.
+        MPI_Request r = MPI_REQUEST_NULL;
+        static const MPI_Count huge[] = {INT64_MAX, INT64_MAX / 8 + 1, (MPI_Count)1 << 61, (MPI_Count)1 << 60};
+        for (int k = 0; k < 4; k++)
+            CHECK_ERROR(functions[f].send_c ? functions[f].send_c(&value, huge[k], MPI_DOUBLE, 0, 1, world)
+                                            : functions[f].start_c(&value, huge[k], MPI_DOUBLE, 0, 1, world, &r),
+                        MPI_ERR_COUNT, functions[f].name);
     }
     // A null buffer with nothing in it is fine.
     OK(MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 1, world));
     MPI_Barrier(world);
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world, &flag, MPI_STATUS_IGNORE);
     CHECK_EQ(flag, 0);
+    MPI_Type_free(&raw);
     return finish();
 }

@@ -56,7 +56,10 @@ int main(int argc, char **argv) {
     int a = 0, b = 0, high = tag_upper_bound() == INT_MAX ? -5 : tag_upper_bound() + 1, flag = -1;
     MPI_Comm w = MPI_COMM_WORLD;
     MPI_Datatype i = MPI_INT, none = MPI_DATATYPE_NULL;
+    MPI_Datatype raw;
+    MPI_Type_contiguous(1, MPI_INT, &raw); // never committed
     const Case both[] = {
+        {"send type not committed", MPI_ERR_TYPE, &a, 1, raw, 0, 1, &b, 1, i, 0, 1, w},
         {"send type null", MPI_ERR_TYPE, &a, 1, none, 0, 1, &b, 1, i, 0, 1, w},
         {"send count -1", MPI_ERR_COUNT, &a, -1, i, 0, 1, &b, 1, i, 0, 1, w},
         {"destination too large", MPI_ERR_RANK, &a, 1, i, size, 1, &b, 1, i, 0, 1, w},
@@ -76,6 +79,7 @@ int main(int argc, char **argv) {
         {"send buffer null", MPI_ERR_BUFFER, NULL, 1, i, 0, 1, &b, 1, i, 0, 1, w},
         {"send buffer MPI_IN_PLACE", MPI_ERR_BUFFER, MPI_IN_PLACE, 1, i, 0, 1, &b, 1, i, 0, 1, w},
         {"receive count -1", MPI_ERR_COUNT, &a, 1, i, 0, 1, &b, -1, i, 0, 1, w},
+        {"receive type not committed", MPI_ERR_TYPE, &a, 1, i, 0, 1, &b, 1, raw, 0, 1, w},
         {"receive type null", MPI_ERR_TYPE, &a, 1, i, 0, 1, &b, 1, none, 0, 1, w},
     };
     for (int form = 0; form < 4; form++) {
@@ -98,5 +102,6 @@ int main(int argc, char **argv) {
     MPI_Barrier(w);
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, w, &flag, MPI_STATUS_IGNORE);
     CHECK_EQ(flag, 0);
+    MPI_Type_free(&raw);
     return finish();
 }
