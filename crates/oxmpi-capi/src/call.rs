@@ -22,8 +22,8 @@ pub enum On {
     Win(Win),
     File(File),
     Session(Session),
-    /// The handler itself: of a session that is about to be.
-    Handler(Errhandler),
+    /// The handler itself, of an object that is about to be: the null handle stands for it.
+    Handler(Errhandler, usize),
     /// No object: the standard names `MPI_COMM_SELF`.
     World,
     /// The tool interface: the code is returned, no handler hears of it.
@@ -85,7 +85,7 @@ impl Cx {
             if let Some(result) = ready(guard) {
                 return result;
             }
-            if guard.engine.progress() {
+            if guard.progress() {
                 guard.rouse();
                 continue;
             }
@@ -111,7 +111,7 @@ impl Cx {
     fn sleep<R>(&self, guard: &mut Guard, ready: &mut impl FnMut(&mut Process) -> Option<R>) -> Option<R> {
         wait::prepare_to_sleep(guard.engine.shm().block(), guard.engine.shm().barrier());
         // The last look, now that every sender will see that we sleep.
-        let moved = guard.engine.progress() || guard.engine.is_busy();
+        let moved = guard.progress() || guard.engine.is_busy();
         let result = ready(guard);
         if moved || result.is_some() {
             wait::wake_now(guard.engine.shm().block());

@@ -1,11 +1,23 @@
-//! What the C boundary knows of communicators beside what the engine needs: the attributes that the program hung on
-//! them. Few have any, so they are kept by handle beside the table of communicators.
+//! How communicators come to be and go away at the C boundary: what `oxmpi-core` does not know of them are the attributes that
+//! the program hung on them, and waiting.
+//!
+//! Attributes are kept by handle beside the table of communicators: few have any.
+//!
+//! For who makes communicators: [`create`] when every process knows the members, [`split`] when they have yet to find each
+//! other, [`add`] when the context is agreed on.
 
-use crate::keyvals::{Callbacks, Holder};
-use oxmpi_abi::Result;
+use crate::call::Cx;
+use crate::keyvals::{self, Callbacks, Holder};
+use crate::library::{self, Guard};
+use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM};
 use oxmpi_abi::handle::Comm;
+use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Owner};
+use oxmpi_core::comm::{Comm as Made, Ranks};
+use oxmpi_core::contexts::{self, Part, Share};
+use oxmpi_core::talk::{Line, Party, Talk};
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
 static ATTRIBUTES: Mutex<BTreeMap<Comm, Attributes<Callbacks>>> = Mutex::new(BTreeMap::new());
@@ -29,4 +41,95 @@ impl Holder for Attributed {
         }
         Ok(result)
     }
+}
+
+/// Holds a conversation to its end.
+pub fn talk<T, F>(cx: &Cx, guard: &mut Guard, talk: impl FnOnce(Line) -> F) -> T
+where
+    F: Future<Output = T> + Send + 'static,
+{
+    let mut talk = Talk::new(talk);
+    cx.wait(guard, |process| process.drive(&mut talk))
+}
+
+/// This process's number, by which conversations know it.
+pub fn process_number(guard: &Guard) -> usize {
+    guard.engine.shm().rank()
+}
+
+/// Takes in a communicator that its members agreed on. What it inherits is its parent's: the error handler, the session.
+pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: Option<Ranks>) -> Result<Comm> {
+    let own = process_number(guard);
+    let Some(rank) = local.as_ref().unwrap_or(&group).position(own) else { unreachable!("made for its members") };
+    let from = guard.comm(parent)?;
+    let made = Made { session: from.session, ..Made::new(context, rank as i32, group, local, from.errhandler) };
+    let handler = made.errhandler;
+    let handle = guard.add_comm(made)?;
+    library::errhandlers().share(handler);
+    Ok(handle)
+}
+
+/// Makes a communicator of some processes of another, each of which gives the same group; those that give none get
+/// `MPI_COMM_NULL`. Collective over the parent, though who gets none waits for nobody.
+pub fn create(cx: &Cx, guard: &mut Guard, parent: Comm, group: Option<Ranks>) -> Result<Comm> {
+    let found = guard.comm_mut(parent)?;
+    let (context, tag) = (found.inner_context(), found.collective_tag());
+    match group {
+        None => Ok(MPI_COMM_NULL),
+        Some(group) => create_among(cx, guard, parent, group, context, tag),
+    }
+}
+
+/// As [`create`], between the members alone, whose messages have a context and a tag of the caller's choice.
+pub fn create_among(cx: &Cx, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
+    let key = key_of(&group, b"");
+    let party = Party::new(group.clone(), process_number(guard), context, tag);
+    let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
+    add(guard, parent, context, group, None)
+}
+
+/// A number that is another when the members of a group or the words are others.
+pub fn key_of(group: &Ranks, words: &[u8]) -> u64 {
+    let mut key = 0xcbf2_9ce4_8422_2325u64;
+    let mut mix = |value: u64| key = (key ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+    group.iter().for_each(|process| mix(u64::from(process) + 1));
+    words.iter().for_each(|&byte| mix(u64::from(byte) + 1));
+    key
+}
+
+/// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or without anybody in the other group.
+pub fn split(cx: &Cx, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
+    let own = process_number(guard);
+    let found = guard.comm_mut(parent)?;
+    let party = found.party(own);
+    let is_near = found.local.as_ref().map(|local| {
+        let (near, first) = (local.len(), local.get(0) == party.members.get(0));
+        (0..party.len()).map(|rank| if first { rank < near } else { rank >= party.len() - near }).collect()
+    });
+    let inter = found.is_inter();
+    match talk(cx, guard, |line| contexts::split(line, party, is_near, part))? {
+        None => Ok(MPI_COMM_NULL),
+        Some(Share { context, near, far }) if inter => add(guard, parent, context, far.into(), Some(near.into())),
+        Some(Share { context, near, .. }) => add(guard, parent, context, near.into(), None),
+    }
+}
+
+/// An error when the function is for intracommunicators only.
+pub fn check_intra(comm: &Made) -> Result<()> {
+    if comm.is_inter() {
+        bail!(MPI_ERR_COMM, "{} is an intercommunicator; this function needs an intracommunicator", comm.describe());
+    }
+    Ok(())
+}
+
+/// Ends a communicator on this process: first its attributes, whose callbacks may still use it, then the rest.
+///
+/// # Safety
+/// The callbacks are the user's, as promised when their keys were made.
+pub unsafe fn remove(cx: &Cx, comm: Comm) -> Result<()> {
+    // SAFETY: as the caller says. No lock is held.
+    unsafe { keyvals::delete_all(&Attributed(comm))? };
+    let removed = cx.process()?.remove_comm(comm)?;
+    library::errhandlers().detach(removed.errhandler);
+    Ok(())
 }

@@ -17,6 +17,8 @@ mod bodies;
 mod call;
 mod comms;
 mod generated;
+mod groups;
+mod hints;
 mod infos;
 mod keyvals;
 mod library;

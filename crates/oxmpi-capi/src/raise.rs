@@ -72,7 +72,7 @@ fn target(on: On) -> (Errhandler, usize) {
             library::session(session, |found| found.errhandler).ok().map(|handler| (handler, session.0))
         }
         On::File(_) if Guard::enter().is_some() => Some((*library::file_errhandler(), MPI_FILE_NULL.0)),
-        On::Handler(handler) => Some((handler, MPI_SESSION_NULL.0)),
+        On::Handler(handler, null) => Some((handler, null)),
         On::File(_) | On::Win(_) | On::World | On::Tool => None,
     };
     found.or_else(|| of_comm(MPI_COMM_SELF)).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))

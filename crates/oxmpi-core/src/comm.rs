@@ -27,7 +27,7 @@ pub struct Comm {
     /// The hints that the program gave and that mean something here.
     pub hints: Info,
     /// How many collective operations were called on it, the same number everywhere.
-    collectives: u32,
+    pub collectives: u32,
 }
 
 /// Which process has which rank.
@@ -159,8 +159,11 @@ impl Comm {
 
     /// The parties of a collective operation of the library's own over the whole communicator.
     pub fn party(&mut self, process: usize) -> Party {
-        let tag = self.collective_tag();
-        Party::new(self.everybody(), process, self.inner_context(), tag)
+        let (tag, context) = (self.collective_tag(), self.inner_context());
+        match self.local {
+            None => Party { members: self.group.clone(), rank: self.rank as usize, context, tag },
+            Some(_) => Party::new(self.everybody(), process, context, tag),
+        }
     }
 
     /// How an error text calls it.

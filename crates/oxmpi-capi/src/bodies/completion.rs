@@ -164,7 +164,7 @@ pub unsafe fn test(cx: &Cx, request: *mut Request, flag: *mut c_int, status: *mu
     let request = unsafe { one(request)? };
     check_place(flag, "flag")?;
     let done = if is_active(&guard, *request)? {
-        guard.engine.progress();
+        guard.progress();
         guard.is_request_done(*request)?
     } else {
         true
@@ -273,7 +273,7 @@ pub unsafe fn testall(
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.engine.progress();
+    guard.progress();
     let done = all_done(&mut guard, requests)?;
     // SAFETY: checked.
     unsafe { flag.write(c_int::from(done)) };
@@ -370,7 +370,7 @@ pub unsafe fn testany(
     check_place(index, "indx")?;
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.engine.progress();
+    guard.progress();
     // SAFETY: checked; null or a status.
     unsafe {
         match find_done(&mut guard, requests, 0) {
@@ -416,7 +416,7 @@ pub unsafe fn testsome(
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
-    guard.engine.progress();
+    guard.progress();
     let any = !matches!(find_done(&mut guard, requests, 0), Some(None));
     // SAFETY: checked; the arrays are as long as that of requests.
     unsafe { end_some(cx, &mut guard, requests, any, outcount, indices, statuses) }
@@ -592,7 +592,7 @@ fn peek_status(guard: &mut Guard, request: Request) -> Result<Option<Status>> {
 pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
     let mut guard = cx.process()?;
     check_place(flag, "flag")?;
-    guard.engine.progress();
+    guard.progress();
     let found = peek_status(&mut guard, request)?;
     // SAFETY: checked; null or a status.
     unsafe {
@@ -616,7 +616,7 @@ pub unsafe fn request_get_status_all(
     let requests = unsafe { slice_mut(requests.cast_mut(), count, "array_of_requests")? };
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.engine.progress();
+    guard.progress();
     let done = all_done(&mut guard, requests)?;
     // SAFETY: checked; the array of statuses is as long as that of requests, or null.
     unsafe {
@@ -647,7 +647,7 @@ pub unsafe fn request_get_status_any(
     check_place(index, "indx")?;
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.engine.progress();
+    guard.progress();
     let found = find_done(&mut guard, requests, 0);
     // SAFETY: checked; null or a status.
     unsafe {
@@ -678,7 +678,7 @@ pub unsafe fn request_get_status_some(
     // SAFETY: as the standard asks of the caller; the elements are only read.
     let requests = unsafe { slice_mut(requests.cast_mut(), incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
-    guard.engine.progress();
+    guard.progress();
     let mut done = 0;
     let mut any = false;
     for (index, request) in requests.iter().enumerate() {

@@ -91,7 +91,7 @@ pub unsafe fn group_toint(group: Group) -> c_int {
 }
 
 pub unsafe fn group_fromint(group: c_int) -> Group {
-    from_int(group, |_| None)
+    from_int(group, |int| in_process(|process| process.groups.from_low_word(int)))
 }
 
 pub unsafe fn group_c2f(group: Group) -> Fint {

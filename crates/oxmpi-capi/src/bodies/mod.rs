@@ -6,6 +6,7 @@
 pub mod attributes;
 pub mod barrier;
 pub mod buffers;
+pub mod communicators;
 pub mod completion;
 pub mod datatype;
 pub mod environment;

@@ -25,7 +25,7 @@ const PSETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
 pub unsafe fn session_init(cx: &Cx, info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
     library::errhandlers().attach(errhandler, Target::Session)?;
-    cx.raise_on(On::Handler(errhandler));
+    cx.raise_on(On::Handler(errhandler, MPI_SESSION_NULL.0));
     // SAFETY: passed on.
     let opened = unsafe { open(info, errhandler, session) };
     if opened.is_err() {

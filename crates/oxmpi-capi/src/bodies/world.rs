@@ -107,5 +107,5 @@ pub unsafe fn comm_rank(cx: &Cx, comm: Comm, rank: *mut c_int) -> Result<()> {
 pub unsafe fn comm_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
     let guard = cx.process()?;
     // SAFETY: null or may be written.
-    unsafe { store(size, guard.comm(comm)?.size(), "size") }
+    unsafe { store(size, guard.comm(comm)?.local_group().len() as c_int, "size") }
 }

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{attributes, names, type_contents, world};
+use crate::bodies::{attributes, communicators, names, type_contents, world};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_int, c_void};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommCompare, On::Comm(comm1), |cx| names::comm_compare(cx, comm1, comm2, result)) }
+    unsafe { call(Fun::CommCompare, On::Comm(comm1), |cx| communicators::comm_compare(cx, comm1, comm2, result)) }
 }
 
 /// # Safety
@@ -25,21 +25,23 @@ pub unsafe extern "C" fn MPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommCompare, On::Comm(comm1), |cx| names::comm_compare(cx, comm1, comm2, result)) }
+    unsafe { call(Fun::CommCompare, On::Comm(comm1), |cx| communicators::comm_compare(cx, comm1, comm2, result)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommCreate, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommCreate, On::Comm(comm), |cx| communicators::comm_create(cx, comm, group, newcomm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommCreate, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommCreate, On::Comm(comm), |cx| communicators::comm_create(cx, comm, group, newcomm)) }
 }
 
 /// # Safety
@@ -72,14 +74,20 @@ pub unsafe extern "C" fn PMPI_Comm_create_from_group(
 /// The arguments are what the standard asks of a caller of `MPI_Comm_create_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommCreateGroup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateGroup, On::Comm(comm), |cx| communicators::comm_create_group(cx, comm, group, tag, newcomm))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_create_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommCreateGroup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateGroup, On::Comm(comm), |cx| communicators::comm_create_group(cx, comm, group, tag, newcomm))
+    }
 }
 
 /// # Safety
@@ -136,28 +144,36 @@ pub unsafe extern "C" fn PMPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) -
 /// The arguments are what the standard asks of a caller of `MPI_Comm_dup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommDup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommDup, On::Comm(comm), |cx| communicators::comm_dup(cx, comm, newcomm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_dup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommDup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommDup, On::Comm(comm), |cx| communicators::comm_dup(cx, comm, newcomm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_dup_with_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommDupWithInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommDupWithInfo, On::Comm(comm), |cx| communicators::comm_dup_with_info(cx, comm, info, newcomm))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_dup_with_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommDupWithInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommDupWithInfo, On::Comm(comm), |cx| communicators::comm_dup_with_info(cx, comm, info, newcomm))
+    }
 }
 
 /// # Safety
@@ -165,7 +181,7 @@ pub unsafe extern "C" fn PMPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_free(comm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::CommFree, On::Comm(peek(comm))) }
+    unsafe { call(Fun::CommFree, On::Comm(peek(comm)), |cx| communicators::comm_free(cx, comm)) }
 }
 
 /// # Safety
@@ -173,7 +189,7 @@ pub unsafe extern "C" fn MPI_Comm_free(comm: *mut Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_free(comm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::CommFree, On::Comm(peek(comm))) }
+    unsafe { call(Fun::CommFree, On::Comm(peek(comm)), |cx| communicators::comm_free(cx, comm)) }
 }
 
 /// # Safety
@@ -230,14 +246,16 @@ pub unsafe extern "C" fn PMPI_Comm_get_attr(
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_info(comm: Comm, info_used: *mut Info) -> c_int {
-    unsupported(Fun::CommGetInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetInfo, On::Comm(comm), |cx| communicators::comm_get_info(cx, comm, info_used)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_info(comm: Comm, info_used: *mut Info) -> c_int {
-    unsupported(Fun::CommGetInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetInfo, On::Comm(comm), |cx| communicators::comm_get_info(cx, comm, info_used)) }
 }
 
 /// # Safety
@@ -260,28 +278,32 @@ pub unsafe extern "C" fn PMPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, 
 /// The arguments are what the standard asks of a caller of `MPI_Comm_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_group(comm: Comm, group: *mut Group) -> c_int {
-    unsupported(Fun::CommGroup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGroup, On::Comm(comm), |cx| communicators::comm_group(cx, comm, group)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_group(comm: Comm, group: *mut Group) -> c_int {
-    unsupported(Fun::CommGroup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGroup, On::Comm(comm), |cx| communicators::comm_group(cx, comm, group)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_idup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int {
-    unsupported(Fun::CommIdup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommIdup, On::Comm(comm), |cx| communicators::comm_idup(cx, comm, newcomm, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_idup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int {
-    unsupported(Fun::CommIdup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommIdup, On::Comm(comm), |cx| communicators::comm_idup(cx, comm, newcomm, request)) }
 }
 
 /// # Safety
@@ -293,7 +315,12 @@ pub unsafe extern "C" fn MPI_Comm_idup_with_info(
     newcomm: *mut Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::CommIdupWithInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommIdupWithInfo, On::Comm(comm), |cx| {
+            communicators::comm_idup_with_info(cx, comm, info, newcomm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -305,7 +332,12 @@ pub unsafe extern "C" fn PMPI_Comm_idup_with_info(
     newcomm: *mut Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::CommIdupWithInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommIdupWithInfo, On::Comm(comm), |cx| {
+            communicators::comm_idup_with_info(cx, comm, info, newcomm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -328,28 +360,32 @@ pub unsafe extern "C" fn PMPI_Comm_rank(comm: Comm, rank: *mut c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_remote_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_remote_group(comm: Comm, group: *mut Group) -> c_int {
-    unsupported(Fun::CommRemoteGroup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommRemoteGroup, On::Comm(comm), |cx| communicators::comm_remote_group(cx, comm, group)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_remote_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_remote_group(comm: Comm, group: *mut Group) -> c_int {
-    unsupported(Fun::CommRemoteGroup, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommRemoteGroup, On::Comm(comm), |cx| communicators::comm_remote_group(cx, comm, group)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_remote_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_remote_size(comm: Comm, size: *mut c_int) -> c_int {
-    unsupported(Fun::CommRemoteSize, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommRemoteSize, On::Comm(comm), |cx| communicators::comm_remote_size(cx, comm, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_remote_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_remote_size(comm: Comm, size: *mut c_int) -> c_int {
-    unsupported(Fun::CommRemoteSize, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommRemoteSize, On::Comm(comm), |cx| communicators::comm_remote_size(cx, comm, size)) }
 }
 
 /// # Safety
@@ -376,14 +412,16 @@ pub unsafe extern "C" fn PMPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attr
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_set_info(comm: Comm, info: Info) -> c_int {
-    unsupported(Fun::CommSetInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSetInfo, On::Comm(comm), |cx| communicators::comm_set_info(cx, comm, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_info(comm: Comm, info: Info) -> c_int {
-    unsupported(Fun::CommSetInfo, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSetInfo, On::Comm(comm), |cx| communicators::comm_set_info(cx, comm, info)) }
 }
 
 /// # Safety
@@ -422,14 +460,16 @@ pub unsafe extern "C" fn PMPI_Comm_size(comm: Comm, size: *mut c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_split`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommSplit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSplit, On::Comm(comm), |cx| communicators::comm_split(cx, comm, color, key, newcomm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_split`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommSplit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommSplit, On::Comm(comm), |cx| communicators::comm_split(cx, comm, color, key, newcomm)) }
 }
 
 /// # Safety
@@ -463,7 +503,7 @@ pub unsafe extern "C" fn PMPI_Comm_split_type(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommTestInter, On::Comm(comm), |cx| names::comm_test_inter(cx, comm, flag)) }
+    unsafe { call(Fun::CommTestInter, On::Comm(comm), |cx| communicators::comm_test_inter(cx, comm, flag)) }
 }
 
 /// # Safety
@@ -471,7 +511,7 @@ pub unsafe extern "C" fn MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommTestInter, On::Comm(comm), |cx| names::comm_test_inter(cx, comm, flag)) }
+    unsafe { call(Fun::CommTestInter, On::Comm(comm), |cx| communicators::comm_test_inter(cx, comm, flag)) }
 }
 
 /// # Safety

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{sessions, world};
+use crate::bodies::{communicators, sessions, world};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn PMPI_Comm_connect(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_disconnect(comm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::CommDisconnect, On::Comm(peek(comm))) }
+    unsafe { call(Fun::CommDisconnect, On::Comm(peek(comm)), |cx| communicators::comm_disconnect(cx, comm)) }
 }
 
 /// # Safety
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn MPI_Comm_disconnect(comm: *mut Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::CommDisconnect, On::Comm(peek(comm))) }
+    unsafe { call(Fun::CommDisconnect, On::Comm(peek(comm)), |cx| communicators::comm_disconnect(cx, comm)) }
 }
 
 /// # Safety

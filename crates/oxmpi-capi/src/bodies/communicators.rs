@@ -1,0 +1,293 @@
+//! Communicators: made from others, compared, asked, freed.
+
+use super::{check_place, store};
+use crate::call::{Cx, On};
+use crate::comms::{self, Attributed};
+use crate::keyvals::{self, Callbacks, Holder};
+use crate::library::{self, Guard};
+use crate::{groups, hints, infos};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Request};
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::attributes::Attributes;
+use oxmpi_core::comm::{Comm as Made, Ranks};
+use oxmpi_core::contexts::{self, NOT_YET, Part};
+use oxmpi_core::group::Group;
+use oxmpi_core::info::Info;
+use oxmpi_core::request::Active;
+use std::ffi::c_int;
+
+// ---- asking ----
+
+pub unsafe fn comm_test_inter(cx: &Cx, comm: Comm, flag: *mut c_int) -> Result<()> {
+    let inter = cx.process()?.comm(comm)?.is_inter();
+    // SAFETY: null or may be written.
+    unsafe { store(flag, c_int::from(inter), "flag") }
+}
+
+pub unsafe fn comm_remote_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
+    let guard = cx.process()?;
+    let found = inter(&guard, comm)?;
+    // SAFETY: null or may be written.
+    unsafe { store(size, found.size(), "size") }
+}
+
+pub unsafe fn comm_group(cx: &Cx, comm: Comm, group: *mut GroupHandle) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = guard.comm(comm)?;
+    let made = Group::new(found.local_group().clone(), found.session);
+    // SAFETY: null or may be written.
+    unsafe { groups::give(&mut guard, made, group, "group") }
+}
+
+pub unsafe fn comm_remote_group(cx: &Cx, comm: Comm, group: *mut GroupHandle) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = inter(&guard, comm)?;
+    let made = Group::new(found.group.clone(), found.session);
+    // SAFETY: null or may be written.
+    unsafe { groups::give(&mut guard, made, group, "group") }
+}
+
+pub(super) fn inter(guard: &Guard, comm: Comm) -> Result<&Made> {
+    let found = guard.comm(comm)?;
+    if !found.is_inter() {
+        bail!(MPI_ERR_COMM, "{} is not an intercommunicator", found.describe());
+    }
+    Ok(found)
+}
+
+pub unsafe fn comm_compare(cx: &Cx, comm1: Comm, comm2: Comm, result: *mut c_int) -> Result<()> {
+    let guard = cx.process()?;
+    let first = guard.comm(comm1)?;
+    cx.raise_on(On::Comm(comm1));
+    let second = guard.comm(comm2)?;
+    let groups = |a: &Ranks, b: &Ranks| Group::new(a.clone(), None).compare(&Group::new(b.clone(), None));
+    let verdict = if comm1 == comm2 {
+        MPI_IDENT
+    } else if first.is_inter() != second.is_inter() {
+        MPI_UNEQUAL
+    } else {
+        let near = groups(first.local_group(), second.local_group());
+        let far = groups(&first.group, &second.group);
+        match (near, far) {
+            (MPI_UNEQUAL, _) | (_, MPI_UNEQUAL) => MPI_UNEQUAL,
+            (MPI_IDENT, MPI_IDENT) => MPI_CONGRUENT,
+            _ => MPI_SIMILAR,
+        }
+    };
+    // SAFETY: null or may be written.
+    unsafe { store(result, verdict, "result") }
+}
+
+pub unsafe fn comm_set_info(cx: &Cx, comm: Comm, info: InfoHandle) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = guard.comm_mut(comm)?;
+    hints::update(&mut found.hints, &infos::get(info)?)
+}
+
+pub unsafe fn comm_get_info(cx: &Cx, comm: Comm, info_used: *mut InfoHandle) -> Result<()> {
+    let guard = cx.process()?;
+    let used = hints::in_force(&guard.comm(comm)?.hints)?;
+    check_place(info_used, "info_used")?;
+    // SAFETY: checked.
+    unsafe { store(info_used, infos::add(used)?, "info_used") }
+}
+
+// ---- duplicates ----
+
+/// What a duplicate is made from.
+struct Original {
+    made: Made,
+    attributes: Attributes<Callbacks>,
+}
+
+/// # Safety
+/// The callbacks are the user's, as promised when their keys were made.
+unsafe fn original(cx: &Cx, comm: Comm, info: InfoHandle) -> Result<Original> {
+    let mut accepted = Info::new();
+    hints::update(&mut accepted, &infos::get(info)?)?;
+    let made = {
+        let guard = cx.process()?;
+        let found = guard.comm(comm)?;
+        let made = Made::new(NOT_YET, found.rank, found.group.clone(), found.local.clone(), found.errhandler);
+        Made { session: found.session, hints: accepted, ..made }
+    };
+    // SAFETY: as the caller says. No lock is held.
+    let attributes = unsafe { keyvals::copy_all(&Attributed(comm))? };
+    Ok(Original { made, attributes })
+}
+
+/// A duplicate has its place: it gets what the C boundary keeps for it.
+fn adopt(handle: Comm, attributes: Attributes<Callbacks>) -> Result<()> {
+    if !attributes.is_empty() {
+        Attributed(handle).attributes(|place| *place = attributes)?;
+    }
+    Ok(())
+}
+
+pub unsafe fn comm_dup(cx: &Cx, comm: Comm, newcomm: *mut Comm) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_dup_with_info(cx, comm, MPI_INFO_NULL, newcomm) }
+}
+
+pub unsafe fn comm_dup_with_info(cx: &Cx, comm: Comm, info: InfoHandle, newcomm: *mut Comm) -> Result<()> {
+    cx.process()?.comm(comm)?;
+    check_place(newcomm, "newcomm")?;
+    // SAFETY: passed on.
+    let original = unsafe { original(cx, comm, info) };
+    // Also when a callback refused: the others must not wait for this process.
+    let mut guard = cx.process()?;
+    let own = comms::process_number(&guard);
+    let party = guard.comm_mut(comm)?.party(own);
+    let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, party, 0))?;
+    let Original { made, attributes } = original?;
+    library::errhandlers().share(made.errhandler);
+    let handle = guard.add_comm(Made { context, ..made })?;
+    adopt(handle, attributes)?;
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+pub unsafe fn comm_idup(cx: &Cx, comm: Comm, newcomm: *mut Comm, request: *mut Request) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { comm_idup_with_info(cx, comm, MPI_INFO_NULL, newcomm, request) }
+}
+
+pub unsafe fn comm_idup_with_info(
+    cx: &Cx,
+    comm: Comm,
+    info: InfoHandle,
+    newcomm: *mut Comm,
+    request: *mut Request,
+) -> Result<()> {
+    cx.process()?.comm(comm)?;
+    check_place(newcomm, "newcomm")?;
+    check_place(request, "request")?;
+    // SAFETY: passed on.
+    let original = unsafe { original(cx, comm, info) };
+    let mut guard = cx.process()?;
+    let own = comms::process_number(&guard);
+    let party = guard.comm_mut(comm)?.party(own);
+    let Original { made, attributes } = match original {
+        Ok(original) => original,
+        Err(error) => {
+            // A callback refused. The others must not wait for this process, so it agrees to what it will not have.
+            let unwanted = Made::new(NOT_YET, 0, Ranks::All(0), None, MPI_ERRORS_RETURN);
+            let (handle, _) = guard.add_comm_later(unwanted, party)?;
+            guard.remove_comm(handle)?;
+            return Err(error);
+        }
+    };
+    library::errhandlers().share(made.errhandler);
+    let (handle, promise) = guard.add_comm_later(made, party)?;
+    adopt(handle, attributes)?;
+    let started = guard.once(comm, Active::Promise(promise));
+    // SAFETY: checked.
+    unsafe {
+        store(newcomm, handle, "newcomm")?;
+        store(request, started, "request")
+    }
+}
+
+// ---- parts ----
+
+/// A group argument that must lie within a communicator; whether this process is in it.
+fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Option<usize>)> {
+    let found = guard.group(group)?;
+    let all = Group::new(comm.local_group().clone(), None);
+    if let Some(stranger) = found.iter().position(|process| all.rank_of(process).is_none()) {
+        bail!(MPI_ERR_GROUP, "rank {stranger} of the group is a process outside {}", comm.describe());
+    }
+    Ok((found.ranks().clone(), found.rank_of(comms::process_number(guard) as u32)))
+}
+
+pub unsafe fn comm_create(cx: &Cx, comm: Comm, group: GroupHandle, newcomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = guard.comm(comm)?;
+    check_place(newcomm, "newcomm")?;
+    let (ranks, rank) = part_of(&guard, found, group)?;
+    let handle = if found.is_inter() {
+        // Nobody knows the other side's group, so the two have to find each other.
+        let part = Part { color: rank.map(|_| 0), key: rank.unwrap_or_default() as i32 };
+        comms::split(cx, &mut guard, comm, part)?
+    } else {
+        comms::create(cx, &mut guard, comm, rank.map(|_| ranks))?
+    };
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+pub unsafe fn comm_create_group(cx: &Cx, comm: Comm, group: GroupHandle, tag: c_int, newcomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = guard.comm(comm)?;
+    check_place(newcomm, "newcomm")?;
+    comms::check_intra(found)?;
+    if tag < 0 {
+        bail!(MPI_ERR_TAG, "the tag is {tag}; it must not be negative");
+    }
+    let (ranks, rank) = part_of(&guard, found, group)?;
+    let context = found.inner_context();
+    let handle = match rank {
+        None => MPI_COMM_NULL,
+        Some(_) => comms::create_among(cx, &mut guard, comm, ranks, context, tag)?,
+    };
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+pub unsafe fn comm_split(cx: &Cx, comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    guard.comm(comm)?;
+    check_place(newcomm, "newcomm")?;
+    let color = match color {
+        MPI_UNDEFINED => None,
+        0.. => Some(color as u32),
+        _ => bail!(MPI_ERR_ARG, "the color is {color}; it must not be negative, but for MPI_UNDEFINED"),
+    };
+    let handle = comms::split(cx, &mut guard, comm, Part { color, key })?;
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+// ---- the end ----
+
+pub unsafe fn comm_free(cx: &Cx, comm: *mut Comm) -> Result<()> {
+    // SAFETY: passed on.
+    let handle = unsafe { ending(cx, comm)? };
+    // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
+    unsafe {
+        comms::remove(cx, handle)?;
+        store(comm, MPI_COMM_NULL, "comm")
+    }
+}
+
+pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
+    // SAFETY: passed on.
+    let handle = unsafe { ending(cx, comm)? };
+    let mut guard = cx.process()?;
+    let context = guard.comm(handle)?.context;
+    cx.wait(&mut guard, |process| (!process.engine.uses_context(context)).then_some(()));
+    drop(guard);
+    // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
+    unsafe {
+        comms::remove(cx, handle)?;
+        store(comm, MPI_COMM_NULL, "comm")
+    }
+}
+
+/// The communicator that is to go, checked.
+///
+/// # Safety
+/// `comm` is null or points to a handle.
+unsafe fn ending(cx: &Cx, comm: *mut Comm) -> Result<Comm> {
+    let guard = cx.process()?;
+    check_place(comm, "comm")?;
+    // SAFETY: checked.
+    let handle = unsafe { comm.read() };
+    cx.raise_on(On::Comm(handle));
+    guard.comm(handle)?;
+    if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
+        bail!(MPI_ERR_COMM, "{} cannot be freed", guard.comm(handle)?.describe());
+    }
+    Ok(handle)
+}
