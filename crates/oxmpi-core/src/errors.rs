@@ -143,6 +143,9 @@ impl ErrorRegistry {
         if let Some((code, _)) = self.added.iter().find(|(code, added)| added.class == class && **code != class) {
             bail!(MPI_ERR_ARG, "error class {class} still has error code {code}; remove that first");
         }
+        if self.users(class)?.text.is_some() {
+            bail!(MPI_ERR_ARG, "error class {class} still has a string; remove that first");
+        }
         self.added.remove(&class);
         Ok(())
     }
@@ -327,6 +330,8 @@ mod tests {
         registry.remove_code(code).unwrap();
         assert_eq!(class(registry.remove_code(code)), MPI_ERR_ARG);
         assert_eq!(registry.class_of(code), None);
+        assert_eq!(class(registry.remove_class(mine)), MPI_ERR_ARG);
+        registry.remove_string(mine).unwrap();
         registry.remove_class(mine).unwrap();
         assert_eq!(registry.last_used_code(), io);
         registry.remove_code(io).unwrap();

@@ -121,6 +121,9 @@ static void mistakes(void) {
     OK(MPI_Remove_error_string(code));
     OK(MPI_Remove_error_code(code));
     CHECK_ERROR(MPI_Remove_error_code(code), MPI_ERR_ARG, "MPI_Remove_error_code"); // not twice
+    OK(MPI_Add_error_string(class, "text"));
+    CHECK_ERROR(MPI_Remove_error_class(class), MPI_ERR_ARG, "MPI_Remove_error_class"); // it still has a string
+    OK(MPI_Remove_error_string(class));
     OK(MPI_Remove_error_class(class));
     CHECK_ERROR(MPI_Remove_error_class(class), MPI_ERR_ARG, "MPI_Remove_error_class");
     free(long_text);

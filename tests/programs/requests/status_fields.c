@@ -86,6 +86,72 @@ static void cancelled(void) {
     CHECK_EQ(n, 3); // the flag and the count do not disturb each other
 }
 
+static void dirty(MPI_Status *status) {
+    memset(status, 0x11, sizeof *status);
+    status->MPI_ERROR = 4242;
+}
+
+// Where no request is active, the status is empty, and that includes the error field.
+static void check_empty(const MPI_Status *status) {
+    int n = -1, flag = -1;
+    CHECK_EQ(status->MPI_SOURCE, MPI_ANY_SOURCE);
+    CHECK_EQ(status->MPI_TAG, MPI_ANY_TAG);
+    CHECK_EQ(status->MPI_ERROR, MPI_SUCCESS);
+    OK(MPI_Get_count(status, MPI_INT, &n));
+    CHECK_EQ(n, 0);
+    OK(MPI_Test_cancelled(status, &flag));
+    CHECK_EQ(flag, 0);
+}
+
+static void empty_for(MPI_Request request) {
+    MPI_Request requests[2] = {request, MPI_REQUEST_NULL};
+    MPI_Status statuses[2], *status = statuses;
+    int flag, index;
+    dirty(status);
+    OK(MPI_Wait(requests, status));
+    check_empty(status);
+    dirty(status);
+    OK(MPI_Test(requests, &flag, status));
+    CHECK_EQ(flag, 1);
+    check_empty(status);
+    dirty(status);
+    OK(MPI_Request_get_status(requests[0], &flag, status));
+    CHECK_EQ(flag, 1);
+    check_empty(status);
+    dirty(status);
+    OK(MPI_Waitany(2, requests, &index, status));
+    CHECK_EQ(index, MPI_UNDEFINED);
+    check_empty(status);
+    dirty(status);
+    OK(MPI_Testany(2, requests, &index, &flag, status));
+    CHECK_EQ(flag, 1);
+    check_empty(status);
+    for (int i = 0; i < 2; i++) dirty(statuses + i);
+    OK(MPI_Waitall(2, requests, statuses));
+    for (int i = 0; i < 2; i++) check_empty(statuses + i);
+    for (int i = 0; i < 2; i++) dirty(statuses + i);
+    OK(MPI_Testall(2, requests, &flag, statuses));
+    for (int i = 0; i < 2; i++) check_empty(statuses + i);
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
+    dirty(status);
+    OK(MPI_Request_get_status_any(2, requests, &index, &flag, status));
+    CHECK_EQ(index, MPI_UNDEFINED);
+    check_empty(status);
+    for (int i = 0; i < 2; i++) dirty(statuses + i);
+    OK(MPI_Request_get_status_all(2, requests, &flag, statuses));
+    for (int i = 0; i < 2; i++) check_empty(statuses + i);
+#endif
+}
+
+static void empty(void) {
+    int value = 0;
+    MPI_Request inactive;
+    empty_for(MPI_REQUEST_NULL);
+    MPI_Recv_init(&value, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &inactive);
+    empty_for(inactive);
+    MPI_Request_free(&inactive);
+}
+
 // A status may be copied like any structure.
 static void copies(void) {
     int value[4] = {1, 2, 3, 4}, got[4], n = -1;
@@ -108,6 +174,7 @@ int main(int argc, char **argv) {
 #endif
     elements();
     cancelled();
+    empty();
     copies();
     return finish();
 }

@@ -1,6 +1,6 @@
 //! Completing requests: waits, tests, their multiple forms, freeing, cancelling, asking without completing.
 
-use super::{check_place, slice_mut, store, store_status};
+use super::{check_place, slice_mut, store, store_empty, store_status};
 use crate::call::{Cx, On};
 use crate::generated::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
 use crate::library::{self, Guard};
@@ -135,6 +135,11 @@ unsafe fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request, status: *m
             cx.raise_on(On::Comm(comm));
             Ok(Some(error))
         }
+        _ if !is_active(guard, *request)? => {
+            // SAFETY: as the caller says.
+            unsafe { store_empty(status) };
+            Ok(None)
+        }
         _ => {
             let outcome = wait_other(cx, guard, request)?;
             // SAFETY: as the caller says.
@@ -144,11 +149,8 @@ unsafe fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request, status: *m
     }
 }
 
-/// Waits for a request of another kind than a plain send or receive.
+/// Waits for an active request of another kind than a plain send or receive.
 fn wait_other(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
-    if !is_active(guard, *request)? {
-        return Ok(Outcome::sent());
-    }
     let handle = *request;
     cx.wait(guard, |process| match process.is_request_done(handle) {
         Ok(false) => None,
@@ -163,20 +165,20 @@ pub unsafe fn test(cx: &Cx, request: *mut Request, flag: *mut c_int, status: *mu
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
     check_place(flag, "flag")?;
-    let done = if is_active(&guard, *request)? {
-        guard.progress();
-        guard.is_request_done(*request)?
-    } else {
-        true
-    };
+    if !is_active(&guard, *request)? {
+        // SAFETY: checked; null or a status.
+        unsafe {
+            flag.write(1);
+            store_empty(status);
+        }
+        return Ok(());
+    }
+    guard.progress();
+    let done = guard.is_request_done(*request)?;
     // SAFETY: checked; null or a status.
     unsafe {
         flag.write(c_int::from(done));
-        if !done {
-            return Ok(());
-        }
-        let outcome = if is_active(&guard, *request)? { complete(cx, &mut guard, request) } else { Outcome::sent() };
-        super::finish(outcome, status)
+        if done { super::finish(complete(cx, &mut guard, request), status) } else { Ok(()) }
     }
 }
 
@@ -345,13 +347,15 @@ unsafe fn end_any(
     index: *mut c_int,
     status: *mut Status,
 ) -> Result<()> {
-    let outcome = match found {
-        Some(at) => complete(cx, guard, &mut requests[at]),
-        None => Outcome::sent(),
-    };
     // SAFETY: as the caller says.
     unsafe {
-        index.write(found.map_or(MPI_UNDEFINED, |at| at as c_int));
+        let Some(at) = found else {
+            index.write(MPI_UNDEFINED);
+            store_empty(status);
+            return Ok(());
+        };
+        let outcome = complete(cx, guard, &mut requests[at]);
+        index.write(at as c_int);
         super::finish(outcome, status)
     }
 }
@@ -593,12 +597,15 @@ pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, st
     let mut guard = cx.process()?;
     check_place(flag, "flag")?;
     guard.progress();
+    let active = is_active(&guard, request)?;
     let found = peek_status(&mut guard, request)?;
     // SAFETY: checked; null or a status.
     unsafe {
         flag.write(c_int::from(found.is_some()));
-        if let Some(found) = found {
-            store_status(status, &found);
+        match found {
+            Some(found) if active => store_status(status, &found),
+            Some(_) => store_empty(status),
+            None => {}
         }
     }
     Ok(())
@@ -659,7 +666,7 @@ pub unsafe fn request_get_status_any(
                     store_status(status, &found);
                 }
             }
-            Some(None) => store_status(status, &Status::empty()),
+            Some(None) => store_empty(status),
             None => {}
         }
     }

@@ -12,8 +12,11 @@ pub mod datatype;
 pub mod environment;
 pub mod errhandlers;
 pub mod errors;
+pub mod groups;
 pub mod handles;
+pub mod hardware;
 pub mod info;
+pub mod intercomm;
 pub mod names;
 pub mod pack;
 pub mod persistent;
@@ -44,6 +47,17 @@ pub(crate) unsafe fn store_status(to: *mut Status, status: &Status) {
             to.write(*status);
             (*to).error = error;
         }
+    }
+}
+
+/// Stores the empty status, if it is wanted: what the completion of no operation gives, with no error in it either.
+///
+/// # Safety
+/// `to` is null or points to a status.
+pub(crate) unsafe fn store_empty(to: *mut Status) {
+    if !to.is_null() {
+        // SAFETY: not null, so a status.
+        unsafe { to.write(Status::empty()) };
     }
 }
 
