@@ -32,7 +32,10 @@ const ALONE_STEP: usize = 256 << 10;
 const PIECE_MIN: usize = 512;
 /// What is read at once to be unpacked: it should still be in the cache then.
 const UNPACK_STEP: usize = 64 << 10;
-const STREAM_PART: usize = 16 << 10;
+/// Parts of a stream: short ones let the receiver begin soon, longer ones cost less once both sides are at work.
+const STREAM_PART: usize = 4 << 10;
+const LONG_STREAM: u64 = 1 << 20;
+const LONG_STREAM_PART: usize = 16 << 10;
 
 /// Chunks small enough that both sides find work, large enough that their system calls do not matter: halves, and
 /// quarters where a quarter is still long.
@@ -196,7 +199,6 @@ impl Engine {
     /// Puts parts of every stream into its ring while there is room.
     pub(super) fn push_streams(&mut self) -> bool {
         let mut moved = false;
-        let part = STREAM_PART.min(self.shm.max_part());
         let mut index = 0;
         while index < self.streams.len() {
             let op = self.streams[index];
@@ -205,6 +207,7 @@ impl Engine {
                 continue;
             };
             let send::Phase::Stream { receive, length } = send.phase else { unreachable!("a stream is in that phase") };
+            let part = if length > LONG_STREAM { LONG_STREAM_PART } else { STREAM_PART }.min(self.shm.max_part());
             while (send.cursor.position() as u64) < length {
                 let bytes = part.min(length as usize - send.cursor.position());
                 let peer = send.route.peer;
