@@ -63,10 +63,8 @@ pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: O
     let Some(rank) = local.as_ref().unwrap_or(&group).position(own) else { unreachable!("made for its members") };
     let from = guard.comm(parent)?;
     let made = Made { session: from.session, ..Made::new(context, rank as i32, group, local, from.errhandler) };
-    let handler = made.errhandler;
-    let handle = guard.add_comm(made)?;
-    library::errhandlers().share(handler);
-    Ok(handle)
+    library::errhandlers().share(made.errhandler);
+    guard.add_comm(made)
 }
 
 /// Makes a communicator of some processes of another, each of which gives the same group; those that give none get

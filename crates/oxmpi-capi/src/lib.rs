@@ -18,6 +18,7 @@ mod call;
 mod comms;
 mod generated;
 mod groups;
+mod hardware;
 mod hints;
 mod infos;
 mod keyvals;

@@ -31,6 +31,7 @@
 //! Looking is a search through everything that the process holds. It is rare, and in exchange nothing is counted where it
 //! would cost every message something.
 
+use crate::comm::Ranks;
 use crate::process::Process;
 use crate::request::{Body, Start};
 use crate::talk::{Line, Party};
@@ -142,6 +143,12 @@ pub async fn agree(line: Line, party: Party, key: u64) -> Result<u32> {
     settle(&line, &party, None, key).await
 }
 
+/// As [`agree`], and everybody hears a word of each member.
+pub async fn agree_and_hear(line: Line, party: Party, own: u64) -> Result<(u32, Vec<u64>)> {
+    let words = line.gather(&party, &[own]).await?;
+    Ok((settle(&line, &party, None, 0).await?, words))
+}
+
 /// As [`agree`], where everybody knows a proposal already.
 async fn settle(line: &Line, party: &Party, known: Option<Proposal>, key: u64) -> Result<u32> {
     let mut known = known;
@@ -250,8 +257,9 @@ pub async fn refuse(line: Line, near: Party) -> Result<()> {
 }
 
 /// Two groups join. The first members are the leaders; `bridge` is theirs alone, a party of the two with this side's
-/// leader in its place. Everybody gets to know the other group and a context.
-pub async fn join(line: Line, near: Party, bridge: Option<Party>) -> Result<Joined> {
+/// leader in its place. `group` is this side's group in the order of its ranks. Everybody gets to know the other group and
+/// a context.
+pub async fn join(line: Line, near: Party, group: Ranks, bridge: Option<Party>) -> Result<Joined> {
     // The size of the other group, and a number that only this agreement has, for the messages between the groups. A size of zero
     // says that a leader could not do its part.
     let mut facts = [0; 2];
@@ -262,7 +270,7 @@ pub async fn join(line: Line, near: Party, bridge: Option<Party>) -> Result<Join
         let ticket = drawn.map_or(0, |drawn| u64::from(drawn.context));
         line.send(bridge, other, &[near.len() as u64, ticket]);
         let theirs = line.receive(bridge, other, 2).await?;
-        let list: Vec<u64> = near.members.iter().map(u64::from).collect();
+        let list: Vec<u64> = group.iter().map(u64::from).collect();
         line.send(bridge, other, &list);
         far = line.receive(bridge, other, theirs[0] as usize).await?;
         let first = bridge.members.get(0) < bridge.members.get(1);

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{attributes, communicators, names, type_contents, world};
+use crate::bodies::{attributes, communicators, groups, hardware, intercomm, names, type_contents, world};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -54,7 +54,12 @@ pub unsafe extern "C" fn MPI_Comm_create_from_group(
     errhandler: Errhandler,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommCreateFromGroup, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateFromGroup, On::World, |cx| {
+            intercomm::comm_create_from_group(cx, group, stringtag, info, errhandler, newcomm)
+        })
+    }
 }
 
 /// # Safety
@@ -67,7 +72,12 @@ pub unsafe extern "C" fn PMPI_Comm_create_from_group(
     errhandler: Errhandler,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommCreateFromGroup, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommCreateFromGroup, On::World, |cx| {
+            intercomm::comm_create_from_group(cx, group, stringtag, info, errhandler, newcomm)
+        })
+    }
 }
 
 /// # Safety
@@ -482,7 +492,12 @@ pub unsafe extern "C" fn MPI_Comm_split_type(
     info: Info,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommSplitType, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommSplitType, On::Comm(comm), |cx| {
+            hardware::comm_split_type(cx, comm, split_type, key, info, newcomm)
+        })
+    }
 }
 
 /// # Safety
@@ -495,7 +510,12 @@ pub unsafe extern "C" fn PMPI_Comm_split_type(
     info: Info,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommSplitType, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CommSplitType, On::Comm(comm), |cx| {
+            hardware::comm_split_type(cx, comm, split_type, key, info, newcomm)
+        })
+    }
 }
 
 /// # Safety
@@ -518,56 +538,64 @@ pub unsafe extern "C" fn PMPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c
 /// The arguments are what the standard asks of a caller of `MPI_Group_compare`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_compare(group1: Group, group2: Group, result: *mut c_int) -> c_int {
-    unsupported(Fun::GroupCompare, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupCompare, On::World, |cx| groups::group_compare(cx, group1, group2, result)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_compare`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_compare(group1: Group, group2: Group, result: *mut c_int) -> c_int {
-    unsupported(Fun::GroupCompare, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupCompare, On::World, |cx| groups::group_compare(cx, group1, group2, result)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_difference`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupDifference, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupDifference, On::World, |cx| groups::group_difference(cx, group1, group2, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_difference`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupDifference, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupDifference, On::World, |cx| groups::group_difference(cx, group1, group2, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_excl`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupExcl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupExcl, On::World, |cx| groups::group_excl(cx, group, n, ranks, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_excl`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupExcl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupExcl, On::World, |cx| groups::group_excl(cx, group, n, ranks, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_free(group: *mut Group) -> c_int {
-    unsupported(Fun::GroupFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupFree, On::World, |cx| groups::group_free(cx, group)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_free(group: *mut Group) -> c_int {
-    unsupported(Fun::GroupFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupFree, On::World, |cx| groups::group_free(cx, group)) }
 }
 
 /// # Safety
@@ -578,7 +606,12 @@ pub unsafe extern "C" fn MPI_Group_from_session_pset(
     pset_name: *const c_char,
     newgroup: *mut Group,
 ) -> c_int {
-    unsupported(Fun::GroupFromSessionPset, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GroupFromSessionPset, On::Session(session), |cx| {
+            groups::group_from_session_pset(cx, session, pset_name, newgroup)
+        })
+    }
 }
 
 /// # Safety
@@ -589,35 +622,44 @@ pub unsafe extern "C" fn PMPI_Group_from_session_pset(
     pset_name: *const c_char,
     newgroup: *mut Group,
 ) -> c_int {
-    unsupported(Fun::GroupFromSessionPset, On::Session(session))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GroupFromSessionPset, On::Session(session), |cx| {
+            groups::group_from_session_pset(cx, session, pset_name, newgroup)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_incl`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_incl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupIncl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupIncl, On::World, |cx| groups::group_incl(cx, group, n, ranks, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_incl`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_incl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupIncl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupIncl, On::World, |cx| groups::group_incl(cx, group, n, ranks, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_intersection`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_intersection(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupIntersection, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupIntersection, On::World, |cx| groups::group_intersection(cx, group1, group2, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_intersection`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_intersection(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupIntersection, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupIntersection, On::World, |cx| groups::group_intersection(cx, group1, group2, newgroup)) }
 }
 
 /// # Safety
@@ -629,7 +671,8 @@ pub unsafe extern "C" fn MPI_Group_range_excl(
     ranges: *mut [c_int; 3],
     newgroup: *mut Group,
 ) -> c_int {
-    unsupported(Fun::GroupRangeExcl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupRangeExcl, On::World, |cx| groups::group_range_excl(cx, group, n, ranges, newgroup)) }
 }
 
 /// # Safety
@@ -641,7 +684,8 @@ pub unsafe extern "C" fn PMPI_Group_range_excl(
     ranges: *mut [c_int; 3],
     newgroup: *mut Group,
 ) -> c_int {
-    unsupported(Fun::GroupRangeExcl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupRangeExcl, On::World, |cx| groups::group_range_excl(cx, group, n, ranges, newgroup)) }
 }
 
 /// # Safety
@@ -653,7 +697,8 @@ pub unsafe extern "C" fn MPI_Group_range_incl(
     ranges: *mut [c_int; 3],
     newgroup: *mut Group,
 ) -> c_int {
-    unsupported(Fun::GroupRangeIncl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupRangeIncl, On::World, |cx| groups::group_range_incl(cx, group, n, ranges, newgroup)) }
 }
 
 /// # Safety
@@ -665,35 +710,40 @@ pub unsafe extern "C" fn PMPI_Group_range_incl(
     ranges: *mut [c_int; 3],
     newgroup: *mut Group,
 ) -> c_int {
-    unsupported(Fun::GroupRangeIncl, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupRangeIncl, On::World, |cx| groups::group_range_incl(cx, group, n, ranges, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_rank(group: Group, rank: *mut c_int) -> c_int {
-    unsupported(Fun::GroupRank, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupRank, On::World, |cx| groups::group_rank(cx, group, rank)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_rank(group: Group, rank: *mut c_int) -> c_int {
-    unsupported(Fun::GroupRank, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupRank, On::World, |cx| groups::group_rank(cx, group, rank)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_size(group: Group, size: *mut c_int) -> c_int {
-    unsupported(Fun::GroupSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupSize, On::World, |cx| groups::group_size(cx, group, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_size(group: Group, size: *mut c_int) -> c_int {
-    unsupported(Fun::GroupSize, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupSize, On::World, |cx| groups::group_size(cx, group, size)) }
 }
 
 /// # Safety
@@ -706,7 +756,12 @@ pub unsafe extern "C" fn MPI_Group_translate_ranks(
     group2: Group,
     ranks2: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GroupTranslateRanks, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GroupTranslateRanks, On::World, |cx| {
+            groups::group_translate_ranks(cx, group1, n, ranks1, group2, ranks2)
+        })
+    }
 }
 
 /// # Safety
@@ -719,21 +774,28 @@ pub unsafe extern "C" fn PMPI_Group_translate_ranks(
     group2: Group,
     ranks2: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GroupTranslateRanks, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GroupTranslateRanks, On::World, |cx| {
+            groups::group_translate_ranks(cx, group1, n, ranks1, group2, ranks2)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_union`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupUnion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupUnion, On::World, |cx| groups::group_union(cx, group1, group2, newgroup)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Group_union`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
-    unsupported(Fun::GroupUnion, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GroupUnion, On::World, |cx| groups::group_union(cx, group1, group2, newgroup)) }
 }
 
 /// # Safety
@@ -747,7 +809,12 @@ pub unsafe extern "C" fn MPI_Intercomm_create(
     tag: c_int,
     newintercomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::IntercommCreate, On::Comm(local_comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IntercommCreate, On::Comm(local_comm), |cx| {
+            intercomm::intercomm_create(cx, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+        })
+    }
 }
 
 /// # Safety
@@ -761,7 +828,12 @@ pub unsafe extern "C" fn PMPI_Intercomm_create(
     tag: c_int,
     newintercomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::IntercommCreate, On::Comm(local_comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IntercommCreate, On::Comm(local_comm), |cx| {
+            intercomm::intercomm_create(cx, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+        })
+    }
 }
 
 /// # Safety
@@ -777,7 +849,22 @@ pub unsafe extern "C" fn MPI_Intercomm_create_from_groups(
     errhandler: Errhandler,
     newintercomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::IntercommCreateFromGroups, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IntercommCreateFromGroups, On::World, |cx| {
+            intercomm::intercomm_create_from_groups(
+                cx,
+                local_group,
+                local_leader,
+                remote_group,
+                remote_leader,
+                stringtag,
+                info,
+                errhandler,
+                newintercomm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -793,21 +880,46 @@ pub unsafe extern "C" fn PMPI_Intercomm_create_from_groups(
     errhandler: Errhandler,
     newintercomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::IntercommCreateFromGroups, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IntercommCreateFromGroups, On::World, |cx| {
+            intercomm::intercomm_create_from_groups(
+                cx,
+                local_group,
+                local_leader,
+                remote_group,
+                remote_leader,
+                stringtag,
+                info,
+                errhandler,
+                newintercomm,
+            )
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Intercomm_merge`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> c_int {
-    unsupported(Fun::IntercommMerge, On::Comm(intercomm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IntercommMerge, On::Comm(intercomm), |cx| {
+            intercomm::intercomm_merge(cx, intercomm, high, newintracomm)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Intercomm_merge`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> c_int {
-    unsupported(Fun::IntercommMerge, On::Comm(intercomm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IntercommMerge, On::Comm(intercomm), |cx| {
+            intercomm::intercomm_merge(cx, intercomm, high, newintracomm)
+        })
+    }
 }
 
 /// # Safety

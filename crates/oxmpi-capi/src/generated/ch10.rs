@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{environment, errhandlers, errors};
+use crate::bodies::{environment, errhandlers, errors, hardware};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -336,14 +336,16 @@ pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Get_hw_resource_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_hw_resource_info(hw_info: *mut Info) -> c_int {
-    unsupported(Fun::GetHwResourceInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetHwResourceInfo, On::World, |cx| hardware::get_hw_resource_info(cx, hw_info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Get_hw_resource_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_hw_resource_info(hw_info: *mut Info) -> c_int {
-    unsupported(Fun::GetHwResourceInfo, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GetHwResourceInfo, On::World, |cx| hardware::get_hw_resource_info(cx, hw_info)) }
 }
 
 /// # Safety

@@ -1,0 +1,117 @@
+//! What the machine is made of, and communicators that follow it.
+
+use super::{check_place, groups, store};
+use crate::call::Cx;
+use crate::hardware::{RESOURCES, Resource, own_cpus};
+use crate::library::Guard;
+use crate::{comms, hints, infos};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Info as InfoHandle};
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::contexts::Part;
+use oxmpi_core::info::Info;
+use std::ffi::c_int;
+
+const RESOURCE_KEY: &str = "mpi_hw_resource_type";
+const PSET_KEY: &str = "mpi_pset_name";
+const SHARED: &str = "mpi_shared_memory";
+
+pub unsafe fn get_hw_resource_info(cx: &Cx, hw_info: *mut InfoHandle) -> Result<()> {
+    cx.process()?;
+    check_place(hw_info, "hw_info")?;
+    let cpus = own_cpus();
+    let mut facts = Info::new();
+    for (name, resource) in RESOURCES.iter().filter(|(_, resource)| resource.exists(&cpus)) {
+        let confined = resource.instance(&cpus).is_some();
+        facts.set(name.as_bytes(), if confined { b"true" } else { b"false" })?;
+    }
+    // SAFETY: checked.
+    unsafe { store(hw_info, infos::add(facts)?, "hw_info") }
+}
+
+pub unsafe fn comm_split_type(
+    cx: &Cx,
+    comm: Comm,
+    split_type: c_int,
+    key: c_int,
+    info: InfoHandle,
+    newcomm: *mut Comm,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    guard.comm(comm)?;
+    check_place(newcomm, "newcomm")?;
+    let asked = infos::get(info)?;
+    let (color, resource) = match split_type {
+        MPI_UNDEFINED => (None, None),
+        // The processes of a node share memory, and all are on one.
+        MPI_COMM_TYPE_SHARED => (Some(0), None),
+        MPI_COMM_TYPE_HW_GUIDED => (by_resource(asked.text(RESOURCE_KEY)), None),
+        MPI_COMM_TYPE_RESOURCE_GUIDED => match (asked.text(RESOURCE_KEY), asked.text(PSET_KEY)) {
+            (Some(_), Some(_)) => {
+                bail!(MPI_ERR_INFO, "the info has both {RESOURCE_KEY} and {PSET_KEY}; one may be given")
+            }
+            (None, Some(name)) => (by_process_set(&guard, comm, name)?, None),
+            (resource, None) => (by_resource(resource), None),
+        },
+        MPI_COMM_TYPE_HW_UNGUIDED => (None, Some(())),
+        _ => bail!(
+            MPI_ERR_ARG,
+            "split_type is {split_type}; it must be MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_GUIDED, \
+             MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED or MPI_UNDEFINED"
+        ),
+    };
+    // Who says MPI_UNDEFINED does not know what the others want, so all hear where everybody is.
+    let found = by_what_divides(cx, &mut guard, comm)?;
+    let (color, found) = match (resource, found) {
+        (Some(()), Some((color, name))) => (Some(color), Some(name)),
+        _ => (color, None),
+    };
+    let handle = comms::split(cx, &mut guard, comm, Part { color, key })?;
+    if handle != MPI_COMM_NULL {
+        let mut accepted = Info::new();
+        hints::update(&mut accepted, &asked)?;
+        guard.comm_mut(handle)?.hints = accepted;
+        if let (Some(name), true) = (found, info != MPI_INFO_NULL && info != MPI_INFO_ENV) {
+            infos::change(info, |info| info.set(RESOURCE_KEY.as_bytes(), name.as_bytes()))?;
+        }
+    }
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+/// The instance of a kind of resource that this process is confined to.
+fn by_resource(name: Option<&str>) -> Option<u32> {
+    match name? {
+        SHARED => Some(0),
+        name => Resource::named(name)?.instance(&own_cpus()),
+    }
+}
+
+fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> {
+    if guard.comm(comm)?.session.is_none() {
+        return Ok(None);
+    }
+    let own = comms::process_number(guard);
+    let members = groups::process_set(guard, name.as_bytes());
+    // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member.
+    Ok(members.filter(|members| members.position(own).is_some()).map(|members| members.get(0) as u32))
+}
+
+/// The largest kind of resource that this process is confined to and that not all the others share with it, and which instance:
+/// as a color, and by name.
+fn by_what_divides(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<(u32, &'static str)>> {
+    const NOWHERE: u64 = u64::MAX;
+    let cpus = own_cpus();
+    let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, u64::from));
+    let own = comms::process_number(guard);
+    let party = guard.comm_mut(comm)?.party(own);
+    let places = comms::talk(cx, guard, |line| async move { line.gather(&party, &place).await })?;
+    for (level, (name, _)) in RESOURCES.iter().enumerate() {
+        let mine = place[level];
+        let shared_by_all = || places.chunks_exact(RESOURCES.len()).all(|place| place[level] == mine);
+        if mine != NOWHERE && !shared_by_all() {
+            return Ok(Some(((level as u32) << 24 | mine as u32, name)));
+        }
+    }
+    Ok(None)
+}

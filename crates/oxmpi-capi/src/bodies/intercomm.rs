@@ -1,0 +1,230 @@
+//! Communicators that two groups make together, and those that are made from groups without a parent.
+
+use super::communicators::inter;
+use super::{check_place, store, text};
+use crate::call::{Cx, On};
+use crate::library::{self, Guard};
+use crate::{comms, hints, infos};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Errhandler, Group as GroupHandle, Info as InfoHandle, Session};
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::comm::{Comm as Made, Ranks};
+use oxmpi_core::contexts::{self, Joined, MEETING};
+use oxmpi_core::errhandler::Target;
+use oxmpi_core::info::Info;
+use oxmpi_core::talk::Party;
+use std::ffi::{c_char, c_int};
+
+/// The messages between two leaders go where the program's go, with tags that are not the program's.
+const BRIDGE_TAGS: i32 = (1 << 30) - 1;
+
+pub unsafe fn intercomm_create(
+    cx: &Cx,
+    local_comm: Comm,
+    local_leader: c_int,
+    peer_comm: Comm,
+    remote_leader: c_int,
+    tag: c_int,
+    newintercomm: *mut Comm,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = guard.comm(local_comm)?;
+    check_place(newintercomm, "newintercomm")?;
+    comms::check_intra(found)?;
+    let group = found.group.clone();
+    let leader = rank_in(&group, local_leader, "local_leader")?;
+    if tag < 0 {
+        bail!(MPI_ERR_TAG, "the tag is {tag}; it must not be negative");
+    }
+    let leads = found.rank == local_leader;
+    let own = comms::process_number(&guard);
+    let bridge = leads.then(|| bridge(cx, &guard, own, peer_comm, remote_leader, tag)).transpose();
+    let near = guard.comm_mut(local_comm)?.party(own).led_by(leader);
+    let Joined { context, far } = join(cx, &mut guard, near, group.clone(), bridge)?;
+    let handle = comms::add(&mut guard, local_comm, context, far.into(), Some(group))?;
+    // SAFETY: checked.
+    unsafe { store(newintercomm, handle, "newintercomm") }
+}
+
+fn rank_in(group: &Ranks, rank: c_int, name: &str) -> Result<usize> {
+    match usize::try_from(rank) {
+        Ok(rank) if rank < group.len() => Ok(rank),
+        _ => bail!(MPI_ERR_RANK, "{name} is {rank}, which does not exist in a group of {} processes", group.len()),
+    }
+}
+
+/// The way from a leader to the other one.
+fn bridge(cx: &Cx, guard: &Guard, own: usize, peer_comm: Comm, remote_leader: c_int, tag: c_int) -> Result<Party> {
+    let peers = guard.comm(peer_comm)?;
+    cx.raise_on(On::Comm(peer_comm));
+    let other = peers.group.get(rank_in(&peers.group, remote_leader, "remote_leader")?);
+    if other == own {
+        bail!(MPI_ERR_RANK, "remote_leader is {remote_leader}, which is this process itself");
+    }
+    Ok(between(own, other, peers.context, i32::MIN | (tag & BRIDGE_TAGS)))
+}
+
+fn between(own: usize, other: usize, context: u32, tag: i32) -> Party {
+    Party { members: vec![own as u32, other as u32].into(), rank: 0, context, tag }
+}
+
+/// Joins the other group, or, when this leader has no way to it, tells the others not to wait.
+fn join(cx: &Cx, guard: &mut Guard, near: Party, group: Ranks, bridge: Result<Option<Party>>) -> Result<Joined> {
+    match bridge {
+        Ok(bridge) => comms::talk(cx, guard, |line| contexts::join(line, near, group, bridge)),
+        Err(error) => {
+            comms::talk(cx, guard, |line| contexts::refuse(line, near))?;
+            Err(error)
+        }
+    }
+}
+
+pub unsafe fn intercomm_merge(cx: &Cx, intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = inter(&guard, intercomm)?;
+    check_place(newintracomm, "newintracomm")?;
+    let (near, far) = (found.local_group().clone(), found.group.clone());
+    let own = comms::process_number(&guard);
+    let party = guard.comm_mut(intercomm)?.party(own);
+    let first_is_near = party.members.get(0) == near.get(0);
+    let all = party.members.clone();
+    let (context, said) =
+        comms::talk(cx, &mut guard, |line| contexts::agree_and_hear(line, party, u64::from(high != 0)))?;
+    let (first, second) = if first_is_near { (near, far) } else { (far, near) };
+    // The order of the two that everybody knows, unless the first wants to be high and the second does not.
+    let group = match (said[0] != 0, said[first.len()] != 0) {
+        (true, false) => Ranks::from_list(second.iter().chain(first.iter()).collect()),
+        _ => all,
+    };
+    let handle = comms::add(&mut guard, intercomm, context, group, None)?;
+    // SAFETY: checked.
+    unsafe { store(newintracomm, handle, "newintracomm") }
+}
+
+// ---- without a parent ----
+
+/// What is common to communicators that come from groups: the handler is told of errors, and becomes the communicator's.
+struct Start {
+    errhandler: Errhandler,
+    hints: Info,
+}
+
+impl Start {
+    /// A handler that is attached is let go when the communicator does not come to be.
+    fn begin(cx: &Cx, info: InfoHandle, errhandler: Errhandler) -> Result<Start> {
+        library::errhandlers().attach(errhandler, Target::Comm)?;
+        cx.raise_on(On::Handler(errhandler, MPI_COMM_NULL.0));
+        let mut start = Start { errhandler, hints: Info::new() };
+        hints::update(&mut start.hints, &infos::get(info)?)?;
+        Ok(start)
+    }
+
+    fn end(
+        mut self,
+        guard: &mut Guard,
+        session: Option<Session>,
+        context: u32,
+        rank: usize,
+        group: Ranks,
+        local: Option<Ranks>,
+    ) -> Result<Comm> {
+        let hints = std::mem::take(&mut self.hints);
+        let made = Made::new(context, rank as i32, group, local, self.errhandler);
+        let handle = guard.add_comm(Made { session, hints, ..made })?;
+        std::mem::forget(self);
+        Ok(handle)
+    }
+}
+
+impl Drop for Start {
+    fn drop(&mut self) {
+        library::errhandlers().detach(self.errhandler);
+    }
+}
+
+/// The string that tells one creation from others, as a tag and as part of a key.
+///
+/// # Safety
+/// `stringtag` is null or a string.
+unsafe fn string_tag<'a>(stringtag: *const c_char) -> Result<(&'a [u8], i32)> {
+    // SAFETY: as the caller says.
+    let words = unsafe { text(stringtag, "stringtag")? };
+    if words.len() >= MPI_MAX_STRINGTAG_LEN as usize {
+        bail!(
+            MPI_ERR_ARG,
+            "the string tag is {} characters long; with its end it may have {MPI_MAX_STRINGTAG_LEN} (MPI_MAX_STRINGTAG_LEN)",
+            words.len()
+        );
+    }
+    Ok((words, (comms::key_of(&Ranks::All(0), words) >> 33) as i32))
+}
+
+pub unsafe fn comm_create_from_group(
+    cx: &Cx,
+    group: GroupHandle,
+    stringtag: *const c_char,
+    info: InfoHandle,
+    errhandler: Errhandler,
+    newcomm: *mut Comm,
+) -> Result<()> {
+    drop(cx.process()?);
+    let start = Start::begin(cx, info, errhandler)?;
+    let mut guard = cx.process()?;
+    let found = guard.group(group)?.clone();
+    check_place(newcomm, "newcomm")?;
+    // SAFETY: null or a string.
+    let (words, tag) = unsafe { string_tag(stringtag)? };
+    let own = comms::process_number(&guard);
+    let handle = match found.rank_of(own as u32) {
+        None if found.is_empty() => MPI_COMM_NULL,
+        None => bail!(MPI_ERR_GROUP, "this process is not in the group"),
+        Some(rank) => {
+            let key = comms::key_of(found.ranks(), words);
+            let party = Party { members: found.ranks().clone(), rank, context: MEETING, tag };
+            let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, party, key))?;
+            start.end(&mut guard, found.session, context, rank, found.ranks().clone(), None)?
+        }
+    };
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+pub unsafe fn intercomm_create_from_groups(
+    cx: &Cx,
+    local_group: GroupHandle,
+    local_leader: c_int,
+    remote_group: GroupHandle,
+    remote_leader: c_int,
+    stringtag: *const c_char,
+    info: InfoHandle,
+    errhandler: Errhandler,
+    newintercomm: *mut Comm,
+) -> Result<()> {
+    drop(cx.process()?);
+    let start = Start::begin(cx, info, errhandler)?;
+    let mut guard = cx.process()?;
+    let found = guard.group(local_group)?.clone();
+    check_place(newintercomm, "newintercomm")?;
+    // SAFETY: null or a string.
+    let (_, tag) = unsafe { string_tag(stringtag)? };
+    let own = comms::process_number(&guard);
+    let Some(rank) = found.rank_of(own as u32) else {
+        bail!(MPI_ERR_GROUP, "this process is not in the local group");
+    };
+    let leader = rank_in(found.ranks(), local_leader, "local_leader")?;
+    let way = || {
+        let other = guard.group(remote_group)?;
+        if !found.intersection(other).is_empty() {
+            bail!(MPI_ERR_GROUP, "the two groups have a process in common");
+        }
+        let other = other.ranks().get(rank_in(other.ranks(), remote_leader, "remote_leader")?);
+        Ok(between(own, other, MEETING, tag))
+    };
+    let bridge = (rank == leader).then(way).transpose();
+    let near = Party { members: found.ranks().clone(), rank, context: MEETING, tag }.led_by(leader);
+    let Joined { context, far } = join(cx, &mut guard, near, found.ranks().clone(), bridge)?;
+    let local = Some(found.ranks().clone());
+    let handle = start.end(&mut guard, found.session, context, rank, far.into(), local)?;
+    // SAFETY: checked.
+    unsafe { store(newintercomm, handle, "newintercomm") }
+}

@@ -1,0 +1,113 @@
+//! The parts of the machine that a process can be confined to, from sysfs. What sysfs does not tell does not exist here.
+
+use oxmpi_base::cpus::CpuSet;
+use std::fs;
+
+/// A kind of hardware resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resource {
+    Machine,
+    Package,
+    NumaNode,
+    Cache(u8),
+    Core,
+    HwThread,
+}
+
+/// All kinds by name, a kind that contains others before them.
+pub const RESOURCES: [(&str, Resource); 8] = [
+    ("hwloc://Machine", Resource::Machine),
+    ("hwloc://Package", Resource::Package),
+    ("hwloc://NUMANode", Resource::NumaNode),
+    ("hwloc://L3Cache", Resource::Cache(3)),
+    ("hwloc://L2Cache", Resource::Cache(2)),
+    ("hwloc://L1Cache", Resource::Cache(1)),
+    ("hwloc://Core", Resource::Core),
+    ("hwloc://PU", Resource::HwThread),
+];
+
+impl Resource {
+    /// By name, with or without the provider, in any case; some have a second name.
+    pub fn named(name: &str) -> Option<Resource> {
+        let strip = |name: &str| name.rsplit("://").next().unwrap_or_default().to_ascii_lowercase();
+        let wanted = match strip(name).as_str() {
+            "socket" => String::from("package"),
+            "numa" => String::from("numanode"),
+            "hwthread" => String::from("pu"),
+            // Data caches are what hwloc counts.
+            other => other.replace("dcache", "cache"),
+        };
+        RESOURCES.iter().find(|(known, _)| strip(known) == wanted).map(|(_, resource)| *resource)
+    }
+
+    /// The CPUs of the instance that a CPU belongs to; `None` when the machine has no such thing.
+    fn around(self, cpu: usize) -> Option<CpuSet> {
+        match self {
+            Resource::Machine => read("/sys/devices/system/cpu/online"),
+            Resource::Package => of_cpu(cpu, "topology/package_cpus_list"),
+            Resource::Core => of_cpu(cpu, "topology/thread_siblings_list"),
+            Resource::HwThread => Some(CpuSet::from_iter([cpu])),
+            Resource::NumaNode => {
+                let nodes = read("/sys/devices/system/node/online")?;
+                let cpus = |node: usize| read(&format!("/sys/devices/system/node/node{node}/cpulist"));
+                nodes.iter().filter_map(cpus).find(|cpus| cpus.contains(cpu))
+            }
+            Resource::Cache(level) => (0..8).find_map(|index| {
+                let cache = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+                let is = |name: &str| fs::read_to_string(format!("{cache}/{name}")).unwrap_or_default();
+                let fits = is("level").trim() == level.to_string() && is("type").trim() != "Instruction";
+                if fits { read(&format!("{cache}/shared_cpu_list")) } else { None }
+            }),
+        }
+    }
+
+    /// The instance that all of these CPUs lie in, by the number of its first CPU. `None` when they lie in several.
+    pub fn instance(self, cpus: &CpuSet) -> Option<u32> {
+        let around = self.around(cpus.iter().next()?)?;
+        let first = around.iter().next()?;
+        cpus.iter().all(|cpu| around.contains(cpu)).then_some(first as u32)
+    }
+
+    /// Whether the machine has such a thing.
+    pub fn exists(self, cpus: &CpuSet) -> bool {
+        cpus.iter().next().is_some_and(|cpu| self.around(cpu).is_some())
+    }
+}
+
+fn of_cpu(cpu: usize, name: &str) -> Option<CpuSet> {
+    read(&format!("/sys/devices/system/cpu/cpu{cpu}/{name}"))
+}
+
+fn read(path: &str) -> Option<CpuSet> {
+    CpuSet::parse(fs::read_to_string(path).ok()?.trim())
+}
+
+/// The CPUs that this process may use now.
+pub fn own_cpus() -> CpuSet {
+    CpuSet::affinity().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_by_name() {
+        assert_eq!(Resource::named("hwloc://NUMANode"), Some(Resource::NumaNode));
+        assert_eq!(Resource::named("l3cache"), Some(Resource::Cache(3)));
+        assert_eq!(Resource::named("hwloc://L1dCache"), Some(Resource::Cache(1)));
+        assert_eq!(Resource::named("Socket"), Some(Resource::Package));
+        assert_eq!(Resource::named("hwloc://Rack"), None);
+        assert_eq!(Resource::named(""), None);
+    }
+
+    #[test]
+    fn one_cpu_is_in_one_hardware_thread() {
+        let cpus = own_cpus();
+        let first = CpuSet::from_iter(cpus.iter().take(1));
+        assert_eq!(Resource::HwThread.instance(&first), first.iter().next().map(|cpu| cpu as u32));
+        if cpus.len() > 1 {
+            assert_eq!(Resource::HwThread.instance(&cpus), None);
+        }
+    }
+}
