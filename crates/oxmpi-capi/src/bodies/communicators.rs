@@ -266,7 +266,13 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
     let handle = unsafe { ending(cx, comm)? };
     let mut guard = cx.process()?;
     let context = guard.comm(handle)?.context;
-    cx.wait(&mut guard, |process| (!process.engine.uses_context(context)).then_some(()));
+    // Messages that have met their receive no longer know their context, but their request does.
+    let started: Vec<usize> =
+        guard.requests.iter().filter(|(_, request)| request.comm == handle).map(|(started, _)| started).collect();
+    cx.wait(&mut guard, |process| {
+        let done = started.iter().all(|&started| process.is_request_done(Request(started)).unwrap_or(true));
+        (done && !process.engine.is_busy() && !process.engine.uses_context(context)).then_some(())
+    });
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
     unsafe {
