@@ -35,29 +35,42 @@ fn membarrier(command: i32) -> bool {
 
 /// Wakes `peer` if it sleeps; to be called after something was published to it.
 #[inline]
-pub fn wake(peer: &RankBlock, barrier: Barrier) {
+pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: Barrier) {
     if barrier == Barrier::Symmetric {
         fence(Ordering::SeqCst);
     }
     // Keeps the compiler from moving the load before the packet's stores; the processor is ordered by the sleeper.
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
     if peer.sleep.load(Ordering::Relaxed) != 0 {
-        wake_now(peer);
+        wake_now(job, peer);
     }
 }
 
 /// Wakes everybody who sleeps on the rank's word.
 #[cold]
-pub fn wake_now(peer: &RankBlock) {
-    if peer.sleep.swap(0, Ordering::AcqRel) != 0 {
+pub fn wake_now(job: &JobHeader, peer: &RankBlock) {
+    let was = peer.sleep.swap(0, Ordering::AcqRel);
+    if was == COUNTED {
+        // Done for the sleeper: whoever spins on its CPU must see the crowd now, not once the sleeper runs.
+        job.awake.fetch_add(1, Ordering::Relaxed);
+    }
+    if was != 0 {
         futex_wake(&peer.sleep, i32::MAX);
     }
 }
 
-/// Says that this rank is about to sleep. The caller looks for work once more, then calls [`sleep`], or [`wake_now`]
-/// on itself.
-pub fn prepare_to_sleep(me: &RankBlock, barrier: Barrier) {
-    me.sleep.store(1, Ordering::SeqCst);
+/// The rank's sleep word while its one thread sleeps, which is not among the awake meanwhile.
+const COUNTED: u32 = 1;
+/// The same while one of several threads sleeps; the rank stays among the awake, since others of its threads may run.
+const UNCOUNTED: u32 = 2;
+
+/// Says that this rank is about to sleep, `alone` when it has no other thread in the library. The caller looks for work
+/// once more, then calls [`sleep`], or [`wake_now`] on itself.
+pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: Barrier, alone: bool) {
+    if alone {
+        job.awake.fetch_sub(1, Ordering::Relaxed);
+    }
+    me.sleep.store(if alone { COUNTED } else { UNCOUNTED }, Ordering::SeqCst);
     match barrier {
         Barrier::Asymmetric => {
             membarrier(MEMBARRIER_GLOBAL_EXPEDITED);
@@ -66,12 +79,14 @@ pub fn prepare_to_sleep(me: &RankBlock, barrier: Barrier) {
     }
 }
 
-/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`]. The word is left as it is, since other threads of this
-/// process may sleep on it too; at worst the next message makes a needless system call.
-pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration) {
-    job.awake.fetch_sub(1, Ordering::Relaxed);
-    futex_wait(&me.sleep, 1, Some(limit));
-    job.awake.fetch_add(1, Ordering::Relaxed);
+/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`]. With several threads the word is left as it is, since
+/// others may sleep on it too; at worst the next message makes a needless system call.
+pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration, alone: bool) {
+    futex_wait(&me.sleep, if alone { COUNTED } else { UNCOUNTED }, Some(limit));
+    if alone && me.sleep.compare_exchange(COUNTED, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        // Nobody woke us, so nobody has counted us.
+        job.awake.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Sleeps while the word has the expected value, or for `limit`; may return for no reason.
@@ -164,19 +179,21 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let start = Instant::now();
-                prepare_to_sleep(segment.rank(0), barrier);
-                sleep(segment.header(), segment.rank(0), Duration::from_secs(20));
+                prepare_to_sleep(segment.header(), segment.rank(0), barrier, true);
+                sleep(segment.header(), segment.rank(0), Duration::from_secs(20), true);
                 assert!(start.elapsed() < Duration::from_secs(10));
             });
             while segment.rank(0).sleep.load(Ordering::Relaxed) == 0 {
                 std::thread::yield_now();
             }
             std::thread::sleep(Duration::from_millis(20));
-            wake(segment.rank(0), barrier);
+            assert_eq!(segment.header().awake.load(Ordering::Relaxed), -1);
+            wake(segment.header(), segment.rank(0), barrier);
+            assert_eq!(segment.header().awake.load(Ordering::Relaxed), 0, "counted before it runs");
         });
         let start = Instant::now();
-        prepare_to_sleep(segment.rank(0), barrier);
-        sleep(segment.header(), segment.rank(0), Duration::from_millis(30));
+        prepare_to_sleep(segment.header(), segment.rank(0), barrier, true);
+        sleep(segment.header(), segment.rank(0), Duration::from_millis(30), true);
         assert!(start.elapsed() >= Duration::from_millis(25));
         assert_eq!(segment.header().awake.load(Ordering::Relaxed), 0, "decremented and incremented in pairs");
     }

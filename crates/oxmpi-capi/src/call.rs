@@ -89,13 +89,18 @@ impl Cx {
                 guard.rouse();
                 continue;
             }
-            if patience.pause(guard.engine.shm().job()) == Step::Sleep {
+            let mut step = Step::Again;
+            if guard.is_shared() {
+                // A hand-over to another rank must not keep our other threads out.
+                guard.unlocked(|process| step = patience.pause(process.engine.shm().job()));
+            } else {
+                step = patience.pause(guard.engine.shm().job());
+            }
+            if step == Step::Sleep {
                 if let Some(result) = self.sleep(guard, &mut ready) {
                     return result;
                 }
                 patience = Patience::default();
-            } else if guard.is_shared() {
-                guard.unlocked(|_| {});
             }
         }
     }
@@ -109,17 +114,19 @@ impl Cx {
     /// Sleeps until something comes, unless it is there by now.
     #[cold]
     fn sleep<R>(&self, guard: &mut Guard, ready: &mut impl FnMut(&mut Process) -> Option<R>) -> Option<R> {
-        wait::prepare_to_sleep(guard.engine.shm().block(), guard.engine.shm().barrier());
+        let alone = !guard.is_shared();
+        let shm = guard.engine.shm();
+        wait::prepare_to_sleep(shm.job(), shm.block(), shm.barrier(), alone);
         // The last look, now that every sender will see that we sleep.
         let moved = guard.progress() || guard.engine.is_busy();
         let result = ready(guard);
         if moved || result.is_some() {
-            wait::wake_now(guard.engine.shm().block());
+            wait::wake_now(guard.engine.shm().job(), guard.engine.shm().block());
             return result;
         }
         guard.unlocked(|process| {
             let shm = process.engine.shm();
-            wait::sleep(shm.job(), shm.block(), SLEEP);
+            wait::sleep(shm.job(), shm.block(), SLEEP, alone);
         });
         None
     }

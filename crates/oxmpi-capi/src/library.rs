@@ -249,7 +249,7 @@ impl Guard {
     pub fn rouse(&self) {
         let block = self.engine.shm().block();
         if self.locked && block.sleep.load(Ordering::Relaxed) != 0 {
-            oxmpi_base::wait::wake_now(block);
+            oxmpi_base::wait::wake_now(self.engine.shm().job(), block);
         }
     }
 }

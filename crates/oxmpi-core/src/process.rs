@@ -168,7 +168,7 @@ impl Process {
             return Err(negative_count(count));
         }
         if let Some(size) = oxmpi_datatype::dense_size(datatype.0) {
-            if let Some(bytes) = (count as usize).checked_mul(size) {
+            if let Some(bytes) = (count as usize).checked_mul(size).filter(|&bytes| bytes <= isize::MAX as usize) {
                 if bytes > 0 && (address as usize) < FIRST_ADDRESS {
                     return Err(bad_address(address as usize));
                 }

@@ -240,7 +240,7 @@ impl Shm {
 
     #[inline]
     pub fn wake(&self, peer: usize) {
-        wait::wake(self.segment.rank(peer), self.barrier);
+        wait::wake(self.segment.header(), self.segment.rank(peer), self.barrier);
     }
 
     #[inline]
