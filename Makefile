@@ -10,22 +10,23 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .PHONY: help demo test install bench clean
-.PHONY: deps test-deps stage lint unit loom abi programs wrappers
+.PHONY: deps test-deps stage lint unit loom abi programs wrappers kills soak
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
 	@echo 'make test                 all checks and tests'
 	@echo 'make install PREFIX=...   install (default: $(PREFIX))'
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
+	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make clean                remove what the others wrote'
-	@echo 'Parts of make test: lint unit loom abi programs wrappers'
+	@echo 'Parts of make test: lint unit loom abi programs wrappers kills'
 
 demo: stage
 	@scripts/demo $(STAGE) build/demo
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi programs wrappers; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi programs wrappers kills; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 install: deps
@@ -78,3 +79,11 @@ programs: stage
 wrappers: stage
 	tests/wrappers/run $(STAGE) build/tests-wrappers
 	tests/cmake/run $(STAGE) build/tests-cmake
+
+# Jobs in every state of MPI that lose a rank or their mpirun.
+kills: stage
+	cargo xtask soak --prefix $(STAGE) --ranks 57 --mpirun 19
+
+soak: stage
+	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
+	cargo xtask test-programs --prefix $(STAGE) --repeat 100

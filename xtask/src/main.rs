@@ -10,6 +10,7 @@ mod gen_abi_test;
 mod gen_capi;
 mod gen_header;
 mod install;
+mod soak;
 mod suite;
 mod tidy;
 
@@ -29,6 +30,7 @@ const COMMANDS: &[Command] = &[
     ("abi", "check mpi.h from C and C++, and the symbols of a library: [path of libmpi_abi.so]", abi::run),
     ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),
     ("test-programs", "compile and run tests/programs with an installation; see --help", suite::run),
+    ("soak", "kill ranks and mpirun at random moments; nothing may hang or be left behind; see --help", soak::run),
 ];
 
 fn main() -> ExitCode {

@@ -7,7 +7,7 @@
 mod compile;
 mod header;
 mod job;
-mod processes;
+pub mod processes;
 
 use std::collections::BTreeSet;
 use std::fs;

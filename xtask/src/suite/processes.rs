@@ -15,6 +15,12 @@ pub struct Process {
     state: String,
 }
 
+impl Process {
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+}
+
 /// All live processes whose mark begins so. Zombies have no environment any more and are not counted.
 pub fn marked(mark: &str) -> Vec<Process> {
     let wanted = format!("{MARK}={mark}").into_bytes();
