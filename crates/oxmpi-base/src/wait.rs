@@ -123,7 +123,6 @@ pub enum Step {
 }
 
 /// The patience of one waiting call: a few looks in a row, then hand-overs, then sleep.
-#[derive(Default)]
 pub struct Patience {
     looks: u32,
     yields: u32,
@@ -136,7 +135,15 @@ const ROUNDS_ALONE: u32 = 256;
 /// Hand-overs before sleeping while ranks outnumber CPUs.
 const YIELDS_CROWDED: u32 = 48;
 
+/// Looks before a hand-over while ranks outnumber CPUs.
+const LOOKS_CROWDED: u32 = 4;
+
 impl Patience {
+    #[inline]
+    pub fn new(job: &JobHeader) -> Patience {
+        Patience { looks: if is_crowded(job) { LOOKS_A_ROUND - LOOKS_CROWDED } else { 0 }, yields: 0 }
+    }
+
     /// One look was in vain.
     #[inline]
     pub fn pause(&mut self, job: &JobHeader) -> Step {
@@ -158,8 +165,7 @@ impl Patience {
             self.yields += 1;
             // SAFETY: no arguments.
             unsafe { libc::sched_yield() };
-            // Look at once after the hand-over, a few times only.
-            self.looks = self.looks / LOOKS_A_ROUND * LOOKS_A_ROUND + LOOKS_A_ROUND - 4;
+            self.looks += LOOKS_A_ROUND - LOOKS_CROWDED;
             return Step::Again;
         }
         Step::Sleep
@@ -203,7 +209,7 @@ mod tests {
         let (_fd, segment) = Segment::create(4, 2).unwrap();
         let count = |awake: i32| {
             segment.header().awake.store(awake, Ordering::Relaxed);
-            let mut patience = Patience::default();
+            let mut patience = Patience::new(segment.header());
             let mut looks = 0;
             while patience.pause(segment.header()) == Step::Again {
                 looks += 1;

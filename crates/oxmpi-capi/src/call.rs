@@ -80,7 +80,7 @@ impl Cx {
     /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.
     #[inline]
     pub fn wait<R>(&self, guard: &mut Guard, mut ready: impl FnMut(&mut Process) -> Option<R>) -> R {
-        let mut patience = Patience::default();
+        let mut patience = Patience::new(guard.engine.shm().job());
         loop {
             if let Some(result) = ready(guard) {
                 return result;
@@ -100,7 +100,7 @@ impl Cx {
                 if let Some(result) = self.sleep(guard, &mut ready) {
                     return result;
                 }
-                patience = Patience::default();
+                patience = Patience::new(guard.engine.shm().job());
             }
         }
     }
