@@ -302,6 +302,9 @@ pub async fn join(line: Line, near: Party, group: Ranks, bridge: Option<Party>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::talk::Talk;
+    use crate::talk::simulated::World;
+    use std::future::Future;
 
     #[test]
     fn shares_do_not_overlap_and_go_around() {
@@ -319,6 +322,150 @@ mod tests {
                 assert_ne!(share.draw(), again);
             }
             assert!(!seen.contains(&0) && !seen.contains(&2) && !seen.contains(&MEETING));
+        }
+    }
+
+    /// Conversations of a party of all processes, one for each.
+    fn everybody<T, F>(world: &mut World, size: usize, talk: impl Fn(Line, Party) -> F) -> Vec<T>
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let party = |rank| Party { members: Ranks::All(size), rank, context: 1, tag: 9 };
+        world.run((0..size).map(|rank| (rank, Talk::new(|line| talk(line, party(rank))))).collect())
+    }
+
+    #[test]
+    fn all_agree_with_one_broadcast() {
+        for size in [1, 2, 3, 8, 100] {
+            let mut world = World::new(size);
+            let agreed = everybody(&mut world, size, |line, party| agree(line, party, 5));
+            let context = agreed[0].as_ref().unwrap();
+            assert!(agreed.iter().all(|other| other.as_ref().unwrap() == context));
+            assert_eq!(world.messages, size - 1);
+        }
+    }
+
+    #[test]
+    fn a_used_context_is_taken_only_when_all_say_that_it_is_free() {
+        for size in [1, 2, 3, 8, 100] {
+            let mut world = World::new(size);
+            world.draw = |_, count| Some(Proposal { context: 100 * count, used: true });
+            // The last of the first hundred holds 100, the second 200; the first itself knows what it holds.
+            world.is_free = |process, context| match context {
+                100 => process != 99,
+                200 => process != 1,
+                _ => true,
+            };
+            let agreed = everybody(&mut world, size, |line, party| agree(line, party, 0));
+            let expected = if size == 100 { 300 } else { 100 };
+            assert!(agreed.into_iter().all(|context| context.unwrap() == expected));
+        }
+    }
+
+    #[test]
+    fn without_contexts_all_fail_and_nobody_waits() {
+        let mut world = World::new(5);
+        world.draw = |_, _| None;
+        let ends = everybody(&mut world, 5, |line, party| agree(line, party, 0));
+        assert!(ends.into_iter().all(|end| end.unwrap_err().class() == MPI_ERR_OTHER));
+    }
+
+    #[test]
+    fn who_makes_something_else_finds_out() {
+        let mut world = World::new(4);
+        let ends = everybody(&mut world, 4, |line, party| {
+            let key = u64::from(party.rank == 2);
+            agree(line, party, key)
+        });
+        let failed: Vec<bool> = ends.iter().map(Result::is_err).collect();
+        assert_eq!(failed, [false, false, true, false]);
+    }
+
+    #[test]
+    fn a_split_of_any_size() {
+        for size in [1, 2, 3, 7, 8, 33, 1000] {
+            let mut world = World::new(size);
+            let part = |rank: usize| Part {
+                color: (rank % 7 != 3).then_some((rank * rank % 5) as u32),
+                key: (rank as i32 * 7919) % 13 - 6,
+            };
+            let shares = everybody(&mut world, size, |line, party| {
+                let part = part(party.rank);
+                split(line, party, None, part)
+            });
+            for (rank, share) in shares.iter().enumerate() {
+                let share = share.as_ref().unwrap();
+                let Some(color) = part(rank).color else {
+                    assert!(share.is_none());
+                    continue;
+                };
+                let mut expected: Vec<usize> = (0..size).filter(|&other| part(other).color == Some(color)).collect();
+                expected.sort_by_key(|&other| part(other).key);
+                let share = share.as_ref().unwrap();
+                assert!(share.near.iter().map(|&process| process as usize).eq(expected.iter().copied()));
+                let first = shares[expected[0]].as_ref().unwrap().as_ref().unwrap();
+                assert_eq!(share.context, first.context);
+                assert_eq!((share.context >> 12) as usize, expected[0], "the first of the part proposes");
+            }
+            let colors: std::collections::BTreeSet<_> = (0..size).filter_map(|rank| part(rank).color).collect();
+            assert_eq!(world.given_back, size - colors.len());
+            // Messages: n log n; words: everybody hears three from each.
+            let rounds = size.next_power_of_two().trailing_zeros() as usize;
+            assert_eq!((world.messages, world.words), (size * rounds, 3 * size * (size - 1)));
+        }
+    }
+
+    #[test]
+    fn a_split_between_two_groups() {
+        // Processes 0 to 4 on one side, 5 to 7 on the other; odd colors exist on one side only.
+        let mut world = World::new(8);
+        let shares = everybody(&mut world, 8, |line, party| {
+            let rank = party.rank;
+            let is_near = (0..8).map(|other| (other < 5) == (rank < 5)).collect();
+            let color = if rank < 5 { rank as u32 % 2 } else { 0 };
+            split(line, party, Some(is_near), Part { color: Some(color), key: -(rank as i32) })
+        });
+        for (rank, share) in shares.into_iter().enumerate() {
+            let share = share.unwrap();
+            if rank < 5 && rank % 2 == 1 {
+                assert!(share.is_none());
+                continue;
+            }
+            let share = share.unwrap();
+            let sides: [&[u32]; 2] = if rank < 5 { [&[4, 2, 0], &[7, 6, 5]] } else { [&[7, 6, 5], &[4, 2, 0]] };
+            assert_eq!([&share.near[..], &share.far[..]], sides);
+            assert_eq!(share.context >> 12, 4);
+        }
+    }
+
+    #[test]
+    fn two_groups_join() {
+        for (left, right) in [(1, 1), (2, 3), (4, 1), (5, 60)] {
+            let size = left + right;
+            let mut world = World::new(size);
+            let sides: [Ranks; 2] = [
+                Ranks::from_list((0..left as u32).collect()),
+                Ranks::from_list((left as u32..size as u32).rev().collect()),
+            ];
+            // The leaders are the last of each.
+            let leaders = sides.each_ref().map(|side| side.get(side.len() - 1) as u32);
+            let talks = (0..size).map(|process| {
+                let side = usize::from(process >= left);
+                let group = sides[side].clone();
+                let near = Party::new(group.clone(), process, 11 + side as u32, 3).led_by(group.len() - 1);
+                let bridge = (near.rank == 0).then(|| Party {
+                    members: vec![leaders[side], leaders[1 - side]].into(),
+                    rank: 0,
+                    context: 20,
+                    tag: -5,
+                });
+                (process, Talk::new(|line| join(line, near, group, bridge)))
+            });
+            let ends: Vec<Joined> = world.run(talks.collect()).into_iter().map(Result::unwrap).collect();
+            for (process, end) in ends.iter().enumerate() {
+                assert_eq!(end.context, ends[0].context);
+                assert!(end.far.iter().copied().eq(sides[usize::from(process < left)].iter()));
+            }
         }
     }
 

@@ -265,6 +265,113 @@ fn garbled(why: &str) -> Error {
     )
 }
 
+/// Many processes without any transport: every member's conversation is driven in turn, and messages wait in lists. Shows what
+/// an agreement comes to and what it costs at any size.
+#[cfg(test)]
+pub(crate) mod simulated {
+    use super::*;
+    use std::collections::{HashMap, VecDeque};
+
+    pub(crate) struct World {
+        /// By sender, receiver, context and tag.
+        mail: HashMap<(i32, usize, u32, i32), VecDeque<Box<[u8]>>>,
+        pub messages: usize,
+        pub words: usize,
+        pub given_back: usize,
+        drawn: Vec<u32>,
+        /// What each process draws, and whether it says that a context is free there.
+        pub draw: fn(process: usize, count: u32) -> Option<Proposal>,
+        pub is_free: fn(process: usize, context: u32) -> bool,
+    }
+
+    impl World {
+        pub fn new(processes: usize) -> World {
+            World {
+                mail: HashMap::new(),
+                messages: 0,
+                words: 0,
+                given_back: 0,
+                drawn: vec![0; processes],
+                draw: |process, count| {
+                    Some(Proposal { context: (process as u32) << 12 | (count + 8) << 1, used: false })
+                },
+                is_free: |_, _| true,
+            }
+        }
+
+        /// Runs the conversations of some processes to their ends; panics when they wait for each other for ever.
+        pub fn run<T>(&mut self, talks: Vec<(usize, Talk<T>)>) -> Vec<T> {
+            let count = talks.len();
+            let mut talks: Vec<Option<(usize, Talk<T>)>> = talks.into_iter().map(Some).collect();
+            let mut waits: Vec<Option<(Pattern, usize)>> = vec![None; count];
+            let mut ends: Vec<Option<T>> = (0..count).map(|_| None).collect();
+            while talks.iter().any(Option::is_some) {
+                let mut moved = false;
+                // The last first, so that no order of the members is taken for granted.
+                for index in (0..count).rev() {
+                    let Some((process, talk)) = &mut talks[index] else { continue };
+                    if let Some(end) = self.step(*process, talk, &mut waits[index], &mut moved) {
+                        ends[index] = Some(end);
+                        talks[index] = None;
+                    }
+                }
+                assert!(moved, "everybody waits");
+            }
+            assert!(self.mail.values().all(VecDeque::is_empty), "messages that nobody received");
+            ends.into_iter().flatten().collect()
+        }
+
+        fn step<T>(
+            &mut self,
+            process: usize,
+            talk: &mut Talk<T>,
+            wait: &mut Option<(Pattern, usize)>,
+            moved: &mut bool,
+        ) -> Option<T> {
+            loop {
+                if let Some((pattern, count)) = *wait {
+                    let place = (pattern.source, process, pattern.context, pattern.tag);
+                    let bytes = self.mail.get_mut(&place)?.pop_front()?;
+                    assert_eq!(bytes.len(), count * 8);
+                    let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap());
+                    let words = bytes.chunks_exact(8).map(word).collect();
+                    talk.line.desk().answer = Some(Answer::Words(Ok(words)));
+                    *wait = None;
+                }
+                *moved = true;
+                let state = talk.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                for order in std::mem::take(&mut talk.line.desk().orders) {
+                    match order {
+                        Order::Send(route, bytes) => {
+                            self.messages += 1;
+                            self.words += bytes.len() / 8;
+                            let place = (route.source, route.peer, route.context, route.tag);
+                            self.mail.entry(place).or_default().push_back(bytes);
+                        }
+                        Order::GiveBack(_) => self.given_back += 1,
+                    }
+                }
+                if let Poll::Ready(end) = state {
+                    return Some(end);
+                }
+                let question = talk.line.desk().question.take()?;
+                let answer = match question {
+                    Question::Receive(pattern, count) => {
+                        *wait = Some((pattern, count));
+                        continue;
+                    }
+                    Question::Draw => {
+                        self.drawn[process] += 1;
+                        Answer::Drawn((self.draw)(process, self.drawn[process]))
+                    }
+                    Question::IsFree(context) => Answer::Free((self.is_free)(process, context)),
+                };
+                talk.line.desk().answer = Some(answer);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,6 +383,56 @@ mod tests {
             let led = party(rank).led_by(2);
             assert_eq!(led.members.iter().collect::<Vec<_>>(), [6, 4, 5, 7]);
             assert_eq!(led.rank, expected);
+        }
+    }
+
+    const SIZES: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 100, 1000];
+
+    /// Each member holds the same conversation.
+    fn everybody<T, F>(size: usize, talk: impl Fn(Line, Party) -> F) -> (Vec<T>, usize)
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let mut world = simulated::World::new(size);
+        let party = |rank| Party { members: Ranks::All(size), rank, context: 1, tag: 9 };
+        let talks = (0..size).map(|rank| (rank, Talk::new(|line| talk(line, party(rank))))).collect();
+        (world.run(talks), world.messages)
+    }
+
+    #[test]
+    fn all_hear_what_the_first_tells() {
+        for size in SIZES {
+            let (heard, messages) = everybody(size, |line, party| async move {
+                let mut words = if party.rank == 0 { [7, 8] } else { [0, 0] };
+                line.tell(&party, &mut words).await.map(|()| words)
+            });
+            assert!(heard.into_iter().all(|words| words.unwrap() == [7, 8]));
+            assert_eq!(messages, size - 1);
+        }
+    }
+
+    #[test]
+    fn one_no_is_enough() {
+        for size in SIZES {
+            for no in [0, size / 2, size - 1, size] {
+                let (heard, _) =
+                    everybody(size, |line, party| async move { line.all(&party, party.rank != no).await.unwrap() });
+                assert!(heard.into_iter().all(|yes| yes == (no == size)));
+            }
+        }
+    }
+
+    #[test]
+    fn all_hear_everybody_in_order() {
+        for size in SIZES {
+            let (heard, messages) =
+                everybody(
+                    size,
+                    |line, party| async move { line.gather(&party, &[party.rank as u64, 5]).await.unwrap() },
+                );
+            let expected: Vec<u64> = (0..size as u64).flat_map(|rank| [rank, 5]).collect();
+            assert!(heard.into_iter().all(|words| words == expected));
+            assert_eq!(messages, size * size.next_power_of_two().trailing_zeros() as usize);
         }
     }
 }
