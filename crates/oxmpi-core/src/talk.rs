@@ -272,9 +272,11 @@ pub(crate) mod simulated {
     use super::*;
     use std::collections::{HashMap, VecDeque};
 
+    /// Sender, receiver, context and tag.
+    type Address = (i32, usize, u32, i32);
+
     pub(crate) struct World {
-        /// By sender, receiver, context and tag.
-        mail: HashMap<(i32, usize, u32, i32), VecDeque<Box<[u8]>>>,
+        mail: HashMap<Address, VecDeque<Box<[u8]>>>,
         pub messages: usize,
         pub words: usize,
         pub given_back: usize,
