@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x02");
 
 pub const CACHE_LINE: usize = 64;
 const PAGE: usize = 4096;
@@ -48,7 +48,9 @@ pub struct RankBlock {
     pub state: AtomicU32,
     /// The code given to `MPI_Abort`, valid once `state` is [`STATE_ABORTED`].
     pub abort_code: AtomicI32,
-    _pad1: [u8; 52],
+    /// Set while the rank finalizes and afterwards: it will not receive anything that it has not received.
+    pub leaving: AtomicU32,
+    _pad1: [u8; 48],
     /// The futex word that the rank sleeps on (see `wait.rs`).
     pub sleep: AtomicU32,
     _pad2: [u8; 60],

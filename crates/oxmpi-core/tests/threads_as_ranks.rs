@@ -24,6 +24,7 @@ fn with_ranks(ranks: usize, single_copy: bool, body: impl Fn(usize, &mut Engine)
                 let mut engine = Engine::new(shm, single_copy);
                 barrier.wait();
                 body(rank, &mut engine);
+                engine.shm().prepare_to_leave();
                 while !engine.is_flushed() {
                     engine.progress();
                     std::thread::yield_now();

@@ -109,6 +109,7 @@ impl Shm {
     /// Says that this rank takes part, as it did before it [left](Shm::leave).
     pub fn rejoin(&self) {
         self.job().awake.fetch_add(1, Relaxed);
+        self.block().leaving.store(0, Relaxed);
         // Release: whoever sees the rank running also sees its process id.
         self.block().state.store(STATE_RUNNING, Release);
     }
@@ -119,9 +120,17 @@ impl Shm {
         self.job().awake.fetch_sub(1, Relaxed);
     }
 
-    /// Whether `peer` has finalized, and so will neither send nor receive again.
+    /// Says that this rank will receive nothing more, so that nobody waits for it in order to leave.
+    pub fn prepare_to_leave(&self) {
+        self.block().leaving.store(1, Release);
+        for peer in 0..self.ranks() {
+            self.wake(peer);
+        }
+    }
+
+    /// Whether `peer` receives nothing more.
     pub fn has_left(&self, peer: usize) -> bool {
-        self.segment.rank(peer).state.load(Acquire) == STATE_FINALIZED
+        self.segment.rank(peer).leaving.load(Acquire) != 0
     }
 
     // ---- sending ----

@@ -1,10 +1,11 @@
 //! Sessions: opened and closed at any time and from any thread, beside the world, before it and after it; and what they
 //! tell of the job.
 
+use super::world::flush_and_leave;
 use super::{check_place, store, text};
 use crate::call::{Cx, On};
 use crate::infos;
-use crate::library::{self, Guard, World};
+use crate::library::{self, World};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Errhandler, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
@@ -111,12 +112,7 @@ pub unsafe fn session_finalize(cx: &Cx, session: *mut Session) -> Result<()> {
     };
     library::errhandlers().detach(ended.errhandler);
     if library::retire() {
-        // What was sent must arrive, also what nobody waited for. There is nothing to enter when another thread has
-        // come and gone meanwhile; then it has seen to that.
-        if let Some(mut guard) = Guard::enter() {
-            cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
-        }
-        library::leave();
+        flush_and_leave(cx);
     }
     // SAFETY: checked.
     unsafe { store(session, MPI_SESSION_NULL, "session") }

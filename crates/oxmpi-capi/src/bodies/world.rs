@@ -53,8 +53,6 @@ pub unsafe fn finalize(cx: &Cx) -> Result<()> {
     // SAFETY: the callbacks are the user's, as promised when their keys were made.
     unsafe { attributes::free_self()? };
     let mut guard = cx.world()?;
-    // What was sent must arrive, also what nobody waited for.
-    cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
     guard.has_world = false;
     for handler in [guard.world.errhandler, guard.own.errhandler] {
         library::errhandlers().detach(handler);
@@ -62,9 +60,20 @@ pub unsafe fn finalize(cx: &Cx) -> Result<()> {
     library::set_world(World::Finalized);
     drop(guard);
     if library::retire() {
-        library::leave();
+        flush_and_leave(cx);
     }
     Ok(())
+}
+
+/// The last user of the library in this process has ended. What was sent must arrive, also what nobody waited for, unless
+/// its receiver leaves without receiving it.
+pub(super) fn flush_and_leave(cx: &Cx) {
+    // There is nothing to enter when another thread has come and gone meanwhile; then it has seen to that.
+    if let Some(mut guard) = Guard::enter() {
+        guard.engine.shm().prepare_to_leave();
+        cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+    }
+    library::leave();
 }
 
 pub unsafe fn initialized(_cx: &Cx, flag: *mut c_int) -> Result<()> {
