@@ -202,12 +202,16 @@ pub struct Talk<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     line: Line,
     receiving: Option<(OpId, Vec<u64>)>,
+    /// Messages that wait for room. The conversation lasts until they have left, so that a process that starts one
+    /// after the other is held back by those that are slower.
+    sending: Vec<OpId>,
+    result: Option<T>,
 }
 
 impl<T> Talk<T> {
     pub fn new<F: Future<Output = T> + Send + 'static>(talk: impl FnOnce(Line) -> F) -> Talk<T> {
         let line = Line::default();
-        Talk { future: Box::pin(talk(line.clone())), line, receiving: None }
+        Talk { future: Box::pin(talk(line.clone())), line, receiving: None, sending: Vec::new(), result: None }
     }
 }
 
@@ -215,6 +219,10 @@ impl Process {
     /// Goes on with a conversation as far as it can; what it came to, once it has.
     pub fn drive<T>(&mut self, talk: &mut Talk<T>) -> Option<T> {
         loop {
+            if talk.result.is_some() {
+                talk.sending.retain(|&op| self.engine.take_outcome(op).is_none());
+                return if talk.sending.is_empty() { talk.result.take() } else { None };
+            }
             if let Some((op, _)) = talk.receiving {
                 let outcome = self.engine.take_outcome(op)?;
                 let (_, words) = talk.receiving.take()?;
@@ -231,15 +239,14 @@ impl Process {
             for order in orders {
                 match order {
                     Order::Send(route, bytes) => {
-                        if let Some(op) = self.engine.send_stored(&route, bytes) {
-                            self.engine.detach(op);
-                        }
+                        talk.sending.extend(self.engine.send_stored(&route, bytes));
                     }
                     Order::GiveBack(proposal) => self.contexts.give_back(proposal),
                 }
             }
             if let Poll::Ready(result) = state {
-                return Some(result);
+                talk.result = Some(result);
+                continue;
             }
             let question = talk.line.desk().question.take()?;
             let answer = match question {

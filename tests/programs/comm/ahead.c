@@ -1,0 +1,19 @@
+// ranks: 2 4
+// The first process makes communicators while the others do something else: it may not run ahead without bound.
+#include "../check.h"
+
+int main(int argc, char **argv) {
+    start(&argc, &argv);
+    return_errors();
+    MPI_Comm comm;
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    long before = resident_kib();
+    if (rank > 0) sleep_ms(500);
+    for (int i = 0; i < 20000; i++) {
+        OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        OK(MPI_Comm_free(&comm));
+    }
+    // A message and what is kept with it are some 200 bytes; 20,000 of them would be 4 MiB.
+    CHECK(resident_kib() - before < 2048);
+    return finish();
+}
