@@ -50,7 +50,7 @@ pub const NOT_YET: u32 = 6;
 const FIRST: u32 = 4;
 
 /// Debug builds go around soon, so that tests see contexts used again.
-const MOST_BITS: u32 = if cfg!(debug_assertions) { 16 } else { 31 };
+const MOST_BITS: u32 = if cfg!(debug_assertions) { 17 } else { 31 };
 
 /// One process's share of the contexts.
 pub struct Contexts {
