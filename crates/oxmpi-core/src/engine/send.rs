@@ -89,14 +89,25 @@ enum Pushed {
 }
 
 impl Engine {
-    /// Sends a few contiguous bytes in one cache line, if nothing stands in the way; `false`: use [`Engine::send`].
+    /// Sends a message of one packet, if nothing stands in the way; `false`: use [`Engine::send`].
     #[inline]
     pub fn send_small(&mut self, route: &Route, buf: &Buf) -> bool {
-        let peer = route.peer;
-        if buf.len() > INLINE_BYTES || peer == self.shm.rank() || !self.lanes[peer].queue.is_empty() {
+        let (peer, len) = (route.peer, buf.len());
+        if len > FIRST_PART || peer == self.shm.rank() || !self.lanes[peer].queue.is_empty() {
             return false;
         }
-        !self.shm.under_pressure(peer) && self.shm.send_inline(peer, &route.head(EAGER, 0, buf.len() as u32), buf)
+        if self.shm.under_pressure(peer) {
+            return false;
+        }
+        let head = route.head(EAGER, 0, len as u32);
+        if len <= INLINE_BYTES {
+            return self.shm.send_inline(peer, &head, buf);
+        }
+        let sent = len <= self.shm.max_part() && self.shm.send_first(peer, &head, &[], buf, &mut Cursor::new(), len);
+        if sent {
+            self.shm.expect_as_long(peer, len);
+        }
+        sent
     }
 
     /// Starts a send. `None`: it is complete and the buffer is free.
