@@ -1,4 +1,5 @@
 // ranks: 1 2
+// timeout: 180
 // Nothing is lost: hundreds of thousands of operations of every kind leave the process as large as it was.
 #include "../check.h"
 
