@@ -71,9 +71,10 @@ loom:
 abi: stage
 	cargo xtask abi $(STAGE)/lib/libmpi_abi.so.1
 
-# The tests written in C and C++, with the installation's own wrappers and mpirun.
+# The tests written in C and C++, with the installation's own wrappers and mpirun; and bad handles for every function.
 programs: stage
 	cargo xtask test-programs --prefix $(STAGE)
+	cargo xtask fuzz-handles --prefix $(STAGE)
 
 # The installation as build systems see it.
 wrappers: stage
@@ -87,3 +88,4 @@ kills: stage
 soak: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
 	cargo xtask test-programs --prefix $(STAGE) --repeat 100
+	cargo xtask fuzz-handles --prefix $(STAGE) --calls 100000000 --seed 2

@@ -5,6 +5,7 @@ mod abi;
 mod api;
 mod codegen;
 mod ctype;
+mod fuzz;
 mod gen_abi;
 mod gen_abi_test;
 mod gen_capi;
@@ -30,6 +31,7 @@ const COMMANDS: &[Command] = &[
     ("abi", "check mpi.h from C and C++, and the symbols of a library: [path of libmpi_abi.so]", abi::run),
     ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),
     ("test-programs", "compile and run tests/programs with an installation; see --help", suite::run),
+    ("fuzz-handles", "call every function with bad handles; each answers with an error; see --help", fuzz::run),
     ("soak", "kill ranks and mpirun at random moments; nothing may hang or be left behind; see --help", soak::run),
 ];
 
