@@ -10,7 +10,9 @@
 //!
 //! Only this crate knows C's integers, error codes and callbacks. A callback runs while no lock of the library is held.
 //! A panic must never cross into C; the library is built to abort instead.
-#![cfg(any(panic = "abort", test))]
+
+#[cfg(not(any(panic = "abort", test)))]
+compile_error!("libmpi_abi is built with panic = \"abort\": no panic may unwind into C");
 
 mod args;
 mod bodies;
