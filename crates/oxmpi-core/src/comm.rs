@@ -3,6 +3,7 @@
 use crate::buffer::BufferPool;
 use crate::info::Info;
 use crate::talk::Party;
+use crate::topology::Topology;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct Comm {
     pub session: Option<Session>,
     /// The hints that the program gave and that mean something here.
     pub hints: Info,
+    /// The virtual topology that it was made with, or its original was.
+    pub topology: Option<Arc<Topology>>,
     /// How many collective operations were called on it, the same number everywhere.
     pub collectives: u32,
 }
@@ -114,6 +117,7 @@ impl Comm {
             buffer: None,
             session: None,
             hints: Info::new(),
+            topology: None,
             collectives: 0,
         }
     }

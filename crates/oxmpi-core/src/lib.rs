@@ -21,6 +21,7 @@ pub mod group;
 pub mod process;
 pub mod request;
 pub mod talk;
+pub mod topology;
 
 pub mod attributes;
 pub mod errhandler;

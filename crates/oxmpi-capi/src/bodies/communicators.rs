@@ -110,7 +110,7 @@ unsafe fn original(cx: &Cx, comm: Comm, info: InfoHandle) -> Result<Original> {
         let guard = cx.process()?;
         let found = guard.comm(comm)?;
         let made = Made::new(NOT_YET, found.rank, found.group.clone(), found.local.clone(), found.errhandler);
-        Made { session: found.session, hints: accepted, ..made }
+        Made { session: found.session, hints: accepted, topology: found.topology.clone(), ..made }
     };
     // SAFETY: as the caller says. No lock is held.
     let attributes = unsafe { keyvals::copy_all(&Attributed(comm))? };

@@ -24,6 +24,7 @@ pub mod probe;
 pub mod pt2pt;
 pub mod sessions;
 pub mod status;
+pub mod topology;
 pub mod type_contents;
 pub mod type_removed;
 pub mod world;

@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::topology;
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,14 +16,16 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Cart_coords`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Cart_coords(comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
-    unsupported(Fun::CartCoords, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartCoords, On::Comm(comm), |cx| topology::cart_coords(cx, comm, rank, maxdims, coords)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cart_coords`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Cart_coords(comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
-    unsupported(Fun::CartCoords, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartCoords, On::Comm(comm), |cx| topology::cart_coords(cx, comm, rank, maxdims, coords)) }
 }
 
 /// # Safety
@@ -36,7 +39,12 @@ pub unsafe extern "C" fn MPI_Cart_create(
     reorder: c_int,
     comm_cart: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CartCreate, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CartCreate, On::Comm(comm_old), |cx| {
+            topology::cart_create(cx, comm_old, ndims, dims, periods, reorder, comm_cart)
+        })
+    }
 }
 
 /// # Safety
@@ -50,7 +58,12 @@ pub unsafe extern "C" fn PMPI_Cart_create(
     reorder: c_int,
     comm_cart: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CartCreate, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CartCreate, On::Comm(comm_old), |cx| {
+            topology::cart_create(cx, comm_old, ndims, dims, periods, reorder, comm_cart)
+        })
+    }
 }
 
 /// # Safety
@@ -63,7 +76,8 @@ pub unsafe extern "C" fn MPI_Cart_get(
     periods: *mut c_int,
     coords: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CartGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartGet, On::Comm(comm), |cx| topology::cart_get(cx, comm, maxdims, dims, periods, coords)) }
 }
 
 /// # Safety
@@ -76,7 +90,8 @@ pub unsafe extern "C" fn PMPI_Cart_get(
     periods: *mut c_int,
     coords: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CartGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartGet, On::Comm(comm), |cx| topology::cart_get(cx, comm, maxdims, dims, periods, coords)) }
 }
 
 /// # Safety
@@ -89,7 +104,8 @@ pub unsafe extern "C" fn MPI_Cart_map(
     periods: *const c_int,
     newrank: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CartMap, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartMap, On::Comm(comm), |cx| topology::cart_map(cx, comm, ndims, dims, periods, newrank)) }
 }
 
 /// # Safety
@@ -102,21 +118,24 @@ pub unsafe extern "C" fn PMPI_Cart_map(
     periods: *const c_int,
     newrank: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CartMap, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartMap, On::Comm(comm), |cx| topology::cart_map(cx, comm, ndims, dims, periods, newrank)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cart_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Cart_rank(comm: Comm, coords: *const c_int, rank: *mut c_int) -> c_int {
-    unsupported(Fun::CartRank, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartRank, On::Comm(comm), |cx| topology::cart_rank(cx, comm, coords, rank)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cart_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Cart_rank(comm: Comm, coords: *const c_int, rank: *mut c_int) -> c_int {
-    unsupported(Fun::CartRank, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartRank, On::Comm(comm), |cx| topology::cart_rank(cx, comm, coords, rank)) }
 }
 
 /// # Safety
@@ -129,7 +148,12 @@ pub unsafe extern "C" fn MPI_Cart_shift(
     rank_source: *mut c_int,
     rank_dest: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CartShift, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CartShift, On::Comm(comm), |cx| {
+            topology::cart_shift(cx, comm, direction, disp, rank_source, rank_dest)
+        })
+    }
 }
 
 /// # Safety
@@ -142,49 +166,60 @@ pub unsafe extern "C" fn PMPI_Cart_shift(
     rank_source: *mut c_int,
     rank_dest: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CartShift, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CartShift, On::Comm(comm), |cx| {
+            topology::cart_shift(cx, comm, direction, disp, rank_source, rank_dest)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cart_sub`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CartSub, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartSub, On::Comm(comm), |cx| topology::cart_sub(cx, comm, remain_dims, newcomm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cart_sub`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> c_int {
-    unsupported(Fun::CartSub, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartSub, On::Comm(comm), |cx| topology::cart_sub(cx, comm, remain_dims, newcomm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cartdim_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Cartdim_get(comm: Comm, ndims: *mut c_int) -> c_int {
-    unsupported(Fun::CartdimGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartdimGet, On::Comm(comm), |cx| topology::cartdim_get(cx, comm, ndims)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Cartdim_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Cartdim_get(comm: Comm, ndims: *mut c_int) -> c_int {
-    unsupported(Fun::CartdimGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CartdimGet, On::Comm(comm), |cx| topology::cartdim_get(cx, comm, ndims)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Dims_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int {
-    unsupported(Fun::DimsCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::DimsCreate, On::World, |cx| topology::dims_create(cx, nnodes, ndims, dims)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Dims_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int {
-    unsupported(Fun::DimsCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::DimsCreate, On::World, |cx| topology::dims_create(cx, nnodes, ndims, dims)) }
 }
 
 /// # Safety
@@ -201,7 +236,23 @@ pub unsafe extern "C" fn MPI_Dist_graph_create(
     reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::DistGraphCreate, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
+            topology::dist_graph_create(
+                cx,
+                comm_old,
+                n,
+                sources,
+                degrees,
+                destinations,
+                weights,
+                info,
+                reorder,
+                comm_dist_graph,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -218,7 +269,23 @@ pub unsafe extern "C" fn PMPI_Dist_graph_create(
     reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::DistGraphCreate, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
+            topology::dist_graph_create(
+                cx,
+                comm_old,
+                n,
+                sources,
+                degrees,
+                destinations,
+                weights,
+                info,
+                reorder,
+                comm_dist_graph,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -236,7 +303,24 @@ pub unsafe extern "C" fn MPI_Dist_graph_create_adjacent(
     reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::DistGraphCreateAdjacent, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
+            topology::dist_graph_create_adjacent(
+                cx,
+                comm_old,
+                indegree,
+                sources,
+                sourceweights,
+                outdegree,
+                destinations,
+                destweights,
+                info,
+                reorder,
+                comm_dist_graph,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -254,7 +338,24 @@ pub unsafe extern "C" fn PMPI_Dist_graph_create_adjacent(
     reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::DistGraphCreateAdjacent, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
+            topology::dist_graph_create_adjacent(
+                cx,
+                comm_old,
+                indegree,
+                sources,
+                sourceweights,
+                outdegree,
+                destinations,
+                destweights,
+                info,
+                reorder,
+                comm_dist_graph,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -269,7 +370,21 @@ pub unsafe extern "C" fn MPI_Dist_graph_neighbors(
     destinations: *mut c_int,
     destweights: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::DistGraphNeighbors, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphNeighbors, On::Comm(comm), |cx| {
+            topology::dist_graph_neighbors(
+                cx,
+                comm,
+                maxindegree,
+                sources,
+                sourceweights,
+                maxoutdegree,
+                destinations,
+                destweights,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -284,7 +399,21 @@ pub unsafe extern "C" fn PMPI_Dist_graph_neighbors(
     destinations: *mut c_int,
     destweights: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::DistGraphNeighbors, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphNeighbors, On::Comm(comm), |cx| {
+            topology::dist_graph_neighbors(
+                cx,
+                comm,
+                maxindegree,
+                sources,
+                sourceweights,
+                maxoutdegree,
+                destinations,
+                destweights,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -296,7 +425,12 @@ pub unsafe extern "C" fn MPI_Dist_graph_neighbors_count(
     outdegree: *mut c_int,
     weighted: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::DistGraphNeighborsCount, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphNeighborsCount, On::Comm(comm), |cx| {
+            topology::dist_graph_neighbors_count(cx, comm, indegree, outdegree, weighted)
+        })
+    }
 }
 
 /// # Safety
@@ -308,7 +442,12 @@ pub unsafe extern "C" fn PMPI_Dist_graph_neighbors_count(
     outdegree: *mut c_int,
     weighted: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::DistGraphNeighborsCount, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::DistGraphNeighborsCount, On::Comm(comm), |cx| {
+            topology::dist_graph_neighbors_count(cx, comm, indegree, outdegree, weighted)
+        })
+    }
 }
 
 /// # Safety
@@ -322,7 +461,12 @@ pub unsafe extern "C" fn MPI_Graph_create(
     reorder: c_int,
     comm_graph: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::GraphCreate, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GraphCreate, On::Comm(comm_old), |cx| {
+            topology::graph_create(cx, comm_old, nnodes, indx, edges, reorder, comm_graph)
+        })
+    }
 }
 
 /// # Safety
@@ -336,7 +480,12 @@ pub unsafe extern "C" fn PMPI_Graph_create(
     reorder: c_int,
     comm_graph: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::GraphCreate, On::Comm(comm_old))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GraphCreate, On::Comm(comm_old), |cx| {
+            topology::graph_create(cx, comm_old, nnodes, indx, edges, reorder, comm_graph)
+        })
+    }
 }
 
 /// # Safety
@@ -349,7 +498,8 @@ pub unsafe extern "C" fn MPI_Graph_get(
     indx: *mut c_int,
     edges: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GraphGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GraphGet, On::Comm(comm), |cx| topology::graph_get(cx, comm, maxindex, maxedges, indx, edges)) }
 }
 
 /// # Safety
@@ -362,7 +512,8 @@ pub unsafe extern "C" fn PMPI_Graph_get(
     indx: *mut c_int,
     edges: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GraphGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GraphGet, On::Comm(comm), |cx| topology::graph_get(cx, comm, maxindex, maxedges, indx, edges)) }
 }
 
 /// # Safety
@@ -375,7 +526,8 @@ pub unsafe extern "C" fn MPI_Graph_map(
     edges: *const c_int,
     newrank: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GraphMap, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GraphMap, On::Comm(comm), |cx| topology::graph_map(cx, comm, nnodes, indx, edges, newrank)) }
 }
 
 /// # Safety
@@ -388,7 +540,8 @@ pub unsafe extern "C" fn PMPI_Graph_map(
     edges: *const c_int,
     newrank: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GraphMap, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GraphMap, On::Comm(comm), |cx| topology::graph_map(cx, comm, nnodes, indx, edges, newrank)) }
 }
 
 /// # Safety
@@ -400,7 +553,12 @@ pub unsafe extern "C" fn MPI_Graph_neighbors(
     maxneighbors: c_int,
     neighbors: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GraphNeighbors, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GraphNeighbors, On::Comm(comm), |cx| {
+            topology::graph_neighbors(cx, comm, rank, maxneighbors, neighbors)
+        })
+    }
 }
 
 /// # Safety
@@ -412,35 +570,48 @@ pub unsafe extern "C" fn PMPI_Graph_neighbors(
     maxneighbors: c_int,
     neighbors: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::GraphNeighbors, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GraphNeighbors, On::Comm(comm), |cx| {
+            topology::graph_neighbors(cx, comm, rank, maxneighbors, neighbors)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Graph_neighbors_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Graph_neighbors_count(comm: Comm, rank: c_int, nneighbors: *mut c_int) -> c_int {
-    unsupported(Fun::GraphNeighborsCount, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GraphNeighborsCount, On::Comm(comm), |cx| topology::graph_neighbors_count(cx, comm, rank, nneighbors))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Graph_neighbors_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Graph_neighbors_count(comm: Comm, rank: c_int, nneighbors: *mut c_int) -> c_int {
-    unsupported(Fun::GraphNeighborsCount, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GraphNeighborsCount, On::Comm(comm), |cx| topology::graph_neighbors_count(cx, comm, rank, nneighbors))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Graphdims_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Graphdims_get(comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
-    unsupported(Fun::GraphdimsGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GraphdimsGet, On::Comm(comm), |cx| topology::graphdims_get(cx, comm, nnodes, nedges)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Graphdims_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Graphdims_get(comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
-    unsupported(Fun::GraphdimsGet, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::GraphdimsGet, On::Comm(comm), |cx| topology::graphdims_get(cx, comm, nnodes, nedges)) }
 }
 
 /// # Safety
@@ -1467,12 +1638,14 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init_c(
 /// The arguments are what the standard asks of a caller of `MPI_Topo_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Topo_test(comm: Comm, status: *mut c_int) -> c_int {
-    unsupported(Fun::TopoTest, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TopoTest, On::Comm(comm), |cx| topology::topo_test(cx, comm, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Topo_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Topo_test(comm: Comm, status: *mut c_int) -> c_int {
-    unsupported(Fun::TopoTest, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::TopoTest, On::Comm(comm), |cx| topology::topo_test(cx, comm, status)) }
 }

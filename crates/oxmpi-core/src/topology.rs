@@ -1,0 +1,34 @@
+//! Virtual topologies: who is whose neighbour in a communicator, as the program describes it.
+//!
+//! Data and arithmetic only. What has to be agreed on between processes is in [`distributed`]; nothing here sends a message
+//! by itself, and nothing here moves a rank: all ranks of a job are on one node, where every pair is as near as any other,
+//! so "may be reordered" never changes an order.
+
+pub mod cart;
+pub mod dims;
+pub mod distributed;
+pub mod graph;
+
+use cart::Cart;
+use distributed::Adjacency;
+use graph::Graph;
+
+/// What a communicator knows of its neighbourhoods. Duplicates share it.
+#[derive(Debug)]
+pub enum Topology {
+    Cart(Cart),
+    Graph(Graph),
+    /// Of a distributed graph a process knows its own edges.
+    Distributed(Adjacency),
+}
+
+impl Topology {
+    /// How an error text calls it.
+    pub fn describe(&self) -> &'static str {
+        match self {
+            Topology::Cart(_) => "a Cartesian topology",
+            Topology::Graph(_) => "a graph topology",
+            Topology::Distributed(_) => "a distributed graph topology",
+        }
+    }
+}
