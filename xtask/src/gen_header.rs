@@ -140,10 +140,19 @@ fn functions(out: &mut String, api: &Api, prefix: &str) {
                 was_extra = true;
                 out.push_str("/* Not part of the standard ABI. */\n");
             }
-            let params: Vec<String> = function.params.iter().map(|p| p.c_decl.clone()).collect();
+            let params: Vec<String> = function.params.iter().map(|p| declared(&p.c_decl)).collect();
             out.push_str(&wrapped(&format!("{} {prefix}{}(", function.returns, function.name), &params));
         }
         out.push('\n');
+    }
+}
+
+/// A parameter's declaration. For the weights of a graph, in whose place `MPI_UNWEIGHTED` may stand, the array is written as
+/// the pointer that it is: of an array, compilers warn that nothing can be read at that address.
+fn declared(c_decl: &str) -> String {
+    match c_decl.strip_suffix("weights[]").and_then(|head| head.rsplit_once(' ')) {
+        Some((c_type, name)) => format!("{c_type} *{name}weights"),
+        None => c_decl.into(),
     }
 }
 
@@ -184,6 +193,13 @@ fn wrapped(head: &str, params: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weights_are_pointers() {
+        assert_eq!(declared("const int sourceweights[]"), "const int *sourceweights");
+        assert_eq!(declared("const int weights[]"), "const int *weights");
+        assert_eq!(declared("const int sources[]"), "const int sources[]");
+    }
 
     #[test]
     fn long_declarations_are_broken_between_parameters() {
