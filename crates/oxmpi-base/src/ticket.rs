@@ -131,9 +131,14 @@ impl Ticket {
         })
     }
 
+    /// Either side: whether a part is left that nobody copies yet.
+    pub fn has_unclaimed(&self, copy: &Copy) -> bool {
+        self.claimed.load(Ordering::Relaxed) < copy.length
+    }
+
     /// Either side: the next part to copy, as offset and length.
     pub fn claim(&self, copy: &Copy) -> Option<(u64, u64)> {
-        if self.claimed.load(Ordering::Relaxed) >= copy.length {
+        if !self.has_unclaimed(copy) {
             return None;
         }
         let from = self.claimed.fetch_add(copy.chunk, Ordering::Relaxed);

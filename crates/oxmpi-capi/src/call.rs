@@ -118,7 +118,7 @@ impl Cx {
         let shm = guard.engine.shm();
         wait::prepare_to_sleep(shm.job(), shm.block(), shm.barrier(), alone);
         // The last look, now that every sender will see that we sleep.
-        let moved = guard.progress() || guard.engine.is_busy();
+        let moved = guard.progress() || guard.engine.has_copying_to_do();
         let result = ready(guard);
         if moved || result.is_some() {
             wait::wake_now(guard.engine.shm().job(), guard.engine.shm().block());

@@ -72,7 +72,8 @@ int main(int argc, char **argv) {
             cpu = cpu_seconds() - cpu;
             wall = MPI_Wtime() - wall;
             CHECK(wall > 0.5);
-            if (cpu > 0.05) CHECK_FAIL("way %d used %.3f s of CPU in %.1f s of waiting", way, cpu, wall);
+            double most = way == BIG_SEND ? 0.15 : 0.05; // eight megabytes take some milliseconds themselves
+            if (cpu > most) CHECK_FAIL("way %d used %.3f s of CPU in %.1f s of waiting", way, cpu, wall);
         }
     }
     free(big);

@@ -104,6 +104,27 @@ impl Engine {
         moved
     }
 
+    /// Whether this rank can do something about a copy now. If it cannot, the other side is at it, and wakes us when that
+    /// changes; it may have gone computing, so this is no time to spin.
+    pub fn has_copying_to_do(&self) -> bool {
+        self.copies.iter().any(|&op| match self.ops.get(op) {
+            Op::Recv(RecvOp { phase: recv::Phase::Copying(copying), .. }) => {
+                let ticket = self.shm.ticket_of(copying.peer, copying.ticket);
+                match copying.share {
+                    Share::Both(copy) => ticket.has_unclaimed(&copy) || ticket.all_copied(&copy) || ticket.is_broken(),
+                    Share::Alone { .. } => true,
+                }
+            }
+            Op::Send(send::SendOp { phase: send::Phase::Taken(id), buf, .. }) => {
+                let ticket = self.shm.own_ticket(*id);
+                let can_help =
+                    || ticket.copy().is_some_and(|copy| buf.as_dense().is_some() && ticket.has_unclaimed(&copy));
+                ticket.state(*id) == TicketState::Done || can_help()
+            }
+            _ => true,
+        })
+    }
+
     /// The sender's part; `true` when it is over.
     fn step_send(&mut self, op: OpId, id: TicketId) -> bool {
         let ticket = self.shm.own_ticket(id);
@@ -124,7 +145,25 @@ impl Engine {
             }
             self.shm.wake(send.peer());
         }
+        if ticket.all_copied(&copy) {
+            // Whether the receiver notices now or after an hour of computing is no concern of the send's.
+            self.spent.push_back(id);
+            self.ops.complete(op);
+            return true;
+        }
         false
+    }
+
+    /// Takes tickets back that outlived their sends. A few at a time, so that many of them cost an offer no more than one.
+    pub(super) fn reap_spent(&mut self) {
+        for _ in 0..self.spent.len().min(2) {
+            let Some(id) = self.spent.pop_front() else { return };
+            if self.shm.own_ticket(id).state(id) == TicketState::Done {
+                self.shm.release_ticket(id);
+            } else {
+                self.spent.push_back(id);
+            }
+        }
     }
 
     /// The receiver's part; `true` when it is over.

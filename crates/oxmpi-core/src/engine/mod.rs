@@ -60,6 +60,8 @@ pub struct Engine {
     waiting_lanes: Vec<u32>,
     /// Operations whose bytes are being copied between the two processes.
     copies: Vec<OpId>,
+    /// Tickets of sends that are over, which the receiver has not given back yet.
+    spent: VecDeque<TicketId>,
     /// Sends whose bytes go through the ring on the receiver's demand.
     streams: Vec<OpId>,
     /// Whether the kernel lets us copy from and to peers; assumed until it refuses.
@@ -110,6 +112,7 @@ impl Engine {
             lanes: (0..ranks).map(|_| Lane::default()).collect(),
             waiting_lanes: Vec::new(),
             copies: Vec::new(),
+            spent: VecDeque::new(),
             streams: Vec::new(),
             single_copy,
             eager_limit,

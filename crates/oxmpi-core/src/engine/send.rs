@@ -199,6 +199,7 @@ impl Engine {
     /// Announces a message that waits for its receiver. Few bytes travel with the announcement.
     fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
         let (peer, len) = (send.route.peer, send.buf.len());
+        self.reap_spent();
         let Some(ticket) = self.shm.offer_ticket() else { return false };
         let with_bytes = len <= FIRST_PART.min(self.shm.max_part());
         let sent = if with_bytes {

@@ -1,0 +1,96 @@
+// ranks: 2 4
+// Large messages that one side has begun with, and then it computes: the other finishes the copy by itself, so a send
+// ends, and what cannot end yet is waited for without using CPU time.
+#include "../check.h"
+
+enum { BIG = 8 << 20, PAUSE_MS = 700 };
+
+typedef enum { SEND, ISEND, RECV, SECOND, WAYS } Way;
+
+static char *big, *other;
+
+// The rank that waits.
+static void waits(Way way) {
+    MPI_Request requests[2];
+    int value = 0;
+    double cpu = cpu_seconds(), wall = MPI_Wtime();
+    switch (way) {
+    case SEND: MPI_Send(big, BIG, MPI_BYTE, 1, way, MPI_COMM_WORLD); break;
+    case ISEND:
+        MPI_Isend(big, BIG, MPI_BYTE, 1, way, MPI_COMM_WORLD, requests);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
+        break;
+    case RECV:
+        MPI_Recv(other, BIG, MPI_BYTE, 1, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK_PATTERN(other, BIG, way);
+        break;
+    default:
+        // A second message, which is not taken before the other side is back.
+        MPI_Isend(big, BIG, MPI_BYTE, 1, way, MPI_COMM_WORLD, requests);
+        MPI_Isend(&value, 1, MPI_INT, 1, way, MPI_COMM_WORLD, requests + 1);
+        MPI_Recv(&value, 1, MPI_INT, 1, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK_EQ(value, 42);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    cpu = cpu_seconds() - cpu;
+    wall = MPI_Wtime() - wall;
+    if (cpu > 0.15) CHECK_FAIL("way %d used %.3f s of CPU in %.1f s of waiting", way, cpu, wall);
+    // The bytes could go at once; on a busy machine that takes its time.
+    if (way != SECOND && wall > PAUSE_MS * 0.8e-3) CHECK_FAIL("way %d took %.3f s", way, wall);
+}
+
+// The rank that begins and goes away.
+static void goes_away(Way way) {
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, value = 42;
+    memset(other, 0, BIG);
+    if (way == RECV)
+        MPI_Isend(big, BIG, MPI_BYTE, 0, way, MPI_COMM_WORLD, &request);
+    else
+        MPI_Irecv(other, BIG, MPI_BYTE, 0, way, MPI_COMM_WORLD, &request);
+    sleep_ms(20);
+    MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE); // one look at what has come meanwhile
+    sleep_ms(PAUSE_MS);
+    if (way == SECOND) MPI_Send(&value, 1, MPI_INT, 0, way, MPI_COMM_WORLD);
+    MPI_Wait(&request, &status);
+    if (way == RECV) return;
+    CHECK_STATUS(status, 0, way, BIG);
+    CHECK_PATTERN(other, BIG, way);
+    if (way == SECOND) MPI_Recv(&value, 1, MPI_INT, 0, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+// Many sends that are over before their receiver knows, again and again.
+static void many(void) {
+    enum { COUNT = 40, LENGTH = 200000 };
+    MPI_Request requests[COUNT];
+    for (int round = 0; round < 20; round++) {
+        fill(big, BIG, round);
+        for (int i = 0; i < COUNT; i++) {
+            if (rank == 0)
+                MPI_Isend(big + i, LENGTH, MPI_BYTE, 1, i, MPI_COMM_WORLD, requests + i);
+            else
+                MPI_Irecv(other + i * LENGTH, LENGTH, MPI_BYTE, 0, i, MPI_COMM_WORLD, requests + i);
+        }
+        MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < COUNT && rank == 1; i++) CHECK(!memcmp(big + i, other + i * LENGTH, LENGTH));
+    }
+}
+
+int main(int argc, char **argv) {
+    start(&argc, &argv);
+    big = get_memory(BIG);
+    other = get_memory(BIG);
+    for (Way way = 0; way < WAYS; way++) {
+        fill(big, BIG, way);
+        fill(other, BIG, way + 1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) waits(way);
+        if (rank == 1) goes_away(way);
+    }
+    if (rank < 2) many();
+    free(big);
+    free(other);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return finish();
+}
