@@ -4,6 +4,7 @@
 //! This is where OxMPI is clever and unsafe; it is kept small and knows nothing of MPI's objects. It must never
 //! interpret a message: cells carry bytes for the transport above.
 
+pub mod arena;
 pub mod cma;
 pub mod cpus;
 pub mod lifeline;

@@ -2,23 +2,26 @@
 //! no name is left behind whatever dies. It is sparse: a page costs memory only once somebody writes to it.
 //!
 //! ```text
-//! | job header | rank blocks | doorbells | tickets, a table a rank | rings, one for every ordered pair of ranks |
+//! | job header | rank blocks | doorbells | tickets, a table a rank | rings, one for every ordered pair of ranks | arenas |
 //! ```
+//!
+//! Everything but the arenas, which are large and mostly holes, is mapped as a whole (see `arena.rs`).
 //!
 //! Every field that two processes touch is atomic; the zero pattern that a fresh memfd holds is each field's initial
 //! value.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x02");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x03");
 
 pub const CACHE_LINE: usize = 64;
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// Tickets a rank has for operations that await their peer (see `ticket.rs`).
 pub const TICKETS: usize = 1 << 16;
@@ -76,8 +79,14 @@ pub struct Layout {
     tickets: usize,
     rings: usize,
     ring_stride: usize,
-    total: usize,
+    /// The end of what everybody maps.
+    mapped: usize,
+    arena_stride: usize,
 }
+
+/// What all arenas together may span, and one alone: addresses of a sparse file, not memory.
+const ARENAS: usize = 1 << 44;
+const ARENA: usize = 1 << 40;
 
 impl Layout {
     /// Rings shrink as ranks grow, since there is one for every ordered pair; memory is used only where messages flow.
@@ -99,8 +108,30 @@ impl Layout {
         let tickets = doorbells + up(ranks * doorbell_stride, PAGE);
         let rings = tickets + ranks * TICKETS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
-        let total = rings + ranks * ranks * ring_stride;
-        Layout { ranks, ring_cells, blocks, doorbells, doorbell_stride, tickets, rings, ring_stride, total }
+        let mapped = up(rings + ranks * ranks * ring_stride, HUGE_PAGE);
+        let arena_stride = (ARENAS / ranks.max(1)).min(ARENA) & !(HUGE_PAGE - 1);
+        Layout {
+            ranks,
+            ring_cells,
+            blocks,
+            doorbells,
+            doorbell_stride,
+            tickets,
+            rings,
+            ring_stride,
+            mapped,
+            arena_stride,
+        }
+    }
+
+    /// Where the rank's arena lies in the file, from where to where.
+    pub(crate) fn arena(&self, rank: usize) -> (usize, usize) {
+        let start = self.mapped + rank * self.arena_stride;
+        (start, start + self.arena_stride)
+    }
+
+    fn file_length(&self) -> usize {
+        self.arena(self.ranks).0
     }
 }
 
@@ -108,6 +139,8 @@ impl Layout {
 pub struct Segment {
     base: NonNull<u8>,
     layout: Layout,
+    /// For mapping more of it.
+    file: OwnedFd,
 }
 
 // SAFETY: the mapping is plain shared memory that lives until drop, and everything reached through `&Segment` is atomic
@@ -128,9 +161,9 @@ impl Segment {
         // SAFETY: `fd` was just created and belongs to nobody else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let file = File::from(fd);
-        file.set_len(layout.total as u64)?;
+        file.set_len(layout.file_length() as u64)?;
         let fd = OwnedFd::from(file);
-        let segment = Segment::map(fd.as_raw_fd(), layout)?;
+        let segment = Segment::map(fd.as_fd(), layout)?;
         let header = segment.header();
         header.ranks.store(ranks as u32, Relaxed);
         header.ring_cells.store(layout.ring_cells as u32, Relaxed);
@@ -141,31 +174,29 @@ impl Segment {
 
     /// Maps a segment that somebody else made.
     pub fn attach(fd: BorrowedFd<'_>) -> io::Result<Segment> {
-        let head = Segment::map(fd.as_raw_fd(), Layout { total: PAGE, ..Layout::new(0, 0) })?;
+        let head = Segment::map(fd, Layout { mapped: PAGE, ..Layout::new(0, 0) })?;
         let header = head.header();
         if header.magic.load(Relaxed) != MAGIC {
             return Err(io::Error::other("the job's segment was made by another version of OxMPI's mpirun"));
         }
         let layout = Layout::new(header.ranks.load(Relaxed) as usize, header.ring_cells.load(Relaxed) as usize);
-        Segment::map(fd.as_raw_fd(), layout)
+        Segment::map(fd, layout)
     }
 
-    fn map(fd: i32, layout: Layout) -> io::Result<Segment> {
-        // SAFETY: a fresh shared mapping of a descriptor; the kernel picks the address.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                layout.total,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_NORESERVE,
-                fd,
-                0,
-            )
-        };
-        match NonNull::new(base.cast::<u8>()) {
-            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(Segment { base, layout }),
-            _ => Err(io::Error::last_os_error()),
+    fn map(fd: BorrowedFd<'_>, layout: Layout) -> io::Result<Segment> {
+        // A number as high as the original's, out of the way of programs that count on low ones.
+        // SAFETY: the descriptor is open.
+        let file = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, fd.as_raw_fd()) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
         }
+        // SAFETY: just made, and nobody else's.
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        Ok(Segment { base: map_shared(fd, 0, layout.mapped)?, layout, file })
+    }
+
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 
     pub fn layout(&self) -> &Layout {
@@ -212,7 +243,7 @@ impl Segment {
     }
 
     fn at<T>(&self, offset: usize) -> NonNull<T> {
-        debug_assert!(offset < self.layout.total);
+        debug_assert!(offset < self.layout.mapped);
         // SAFETY: every caller's offset comes from the layout and lies inside the mapping.
         unsafe { self.base.add(offset).cast() }
     }
@@ -221,14 +252,32 @@ impl Segment {
 impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours and nothing borrows from it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.total) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.mapped) };
+    }
+}
+
+/// A fresh shared mapping of a part of a file.
+pub(crate) fn map_shared(fd: BorrowedFd<'_>, offset: usize, bytes: usize) -> io::Result<NonNull<u8>> {
+    // SAFETY: the kernel picks the address, so nothing that exists is touched.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_NORESERVE,
+            fd.as_raw_fd(),
+            offset as libc::off_t,
+        )
+    };
+    match NonNull::new(base.cast::<u8>()) {
+        Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(base),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
 
     #[test]
     fn a_second_mapping_sees_the_same_ranks() {
@@ -248,6 +297,8 @@ mod tests {
             assert!(l.doorbells + ranks * l.doorbell_stride <= l.tickets);
             assert!(ranks.div_ceil(64) * 8 <= l.doorbell_stride);
             assert_eq!(l.tickets + ranks * TICKETS * CACHE_LINE, l.rings);
+            assert!(l.rings + ranks * ranks * l.ring_stride <= l.arena(0).0);
+            assert_eq!(l.arena(ranks - 1).1, l.file_length());
         }
     }
 

@@ -4,6 +4,7 @@
 //! Rings are opened lazily. A sender marks itself, once, in the receiver's doorbell; a receiver polls the rings of those
 //! that ever rang. User memory is touched here and in the datatype kernels only.
 
+use oxmpi_base::arena::{Area, Arena, Mapping};
 use oxmpi_base::ring::{self, Consumer, Producer};
 use oxmpi_base::segment::{JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::ticket::{self, Ticket, TicketBook, TicketId};
@@ -48,6 +49,7 @@ pub struct Shm {
     senders: Vec<u32>,
     doorbell_seen: Vec<u64>,
     book: TicketBook,
+    arena: Arena,
     segment: Segment,
 }
 
@@ -80,6 +82,7 @@ impl Shm {
             senders: Vec::new(),
             doorbell_seen: vec![0; ranks.div_ceil(64)],
             book: TicketBook::new(&segment, me),
+            arena: Arena::new(&segment, me),
             segment,
         };
         shm.rejoin();
@@ -104,6 +107,21 @@ impl Shm {
 
     pub fn barrier(&self) -> Barrier {
         self.barrier
+    }
+
+    /// Memory that any rank can map once it is told the area; it reads as zeroes.
+    pub fn allocate(&mut self, bytes: usize) -> io::Result<Area> {
+        self.arena.take(bytes).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// Gives back what this rank [allocated](Shm::allocate), once nobody uses it.
+    pub fn release(&mut self, area: Area) {
+        self.arena.give_back(&self.segment, area);
+    }
+
+    /// Maps an area that this rank or another allocated.
+    pub fn map(&self, area: Area) -> io::Result<Mapping> {
+        Mapping::new(&self.segment, area)
     }
 
     /// Says that this rank takes part, as it did before it [left](Shm::leave).

@@ -1,0 +1,137 @@
+//! Memory that ranks of a node share beyond the queues: windows, and the boards of collective operations.
+//!
+//! Every rank has an arena, a part of the segment's file of which it alone gives out areas. Whoever is told an [`Area`]
+//! can map it. Nothing is mapped before it is needed, and an area costs memory only where somebody has written. A fresh
+//! area reads as zeroes.
+
+use crate::segment::{HUGE_PAGE, PAGE, Segment, map_shared};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+
+/// A place in the segment's file: whole pages. Ranks tell each other its two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    pub offset: usize,
+    pub bytes: usize,
+}
+
+/// What a rank still has to give out of its own arena.
+pub struct Arena {
+    /// Free places by offset, no two of them adjacent.
+    free: BTreeMap<usize, usize>,
+}
+
+impl Arena {
+    pub fn new(segment: &Segment, rank: usize) -> Arena {
+        let (start, end) = segment.layout().arena(rank);
+        Arena { free: BTreeMap::from([(start, end - start)]) }
+    }
+
+    /// At least so many bytes; `None` when the arena is used up.
+    pub fn take(&mut self, bytes: usize) -> Option<Area> {
+        // Large areas start where the kernel can use large pages.
+        let align = if bytes >= HUGE_PAGE { HUGE_PAGE } else { PAGE };
+        let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
+        let (start, length, offset) = self.free.iter().find_map(|(&start, &length)| {
+            let offset = start.next_multiple_of(align);
+            (offset - start <= length && length - (offset - start) >= bytes).then_some((start, length, offset))
+        })?;
+        self.free.remove(&start);
+        if offset > start {
+            self.free.insert(start, offset - start);
+        }
+        if start + length > offset + bytes {
+            self.free.insert(offset + bytes, start + length - (offset + bytes));
+        }
+        Some(Area { offset, bytes })
+    }
+
+    /// Takes an area back that nobody uses any more; its memory goes back to the kernel.
+    pub fn give_back(&mut self, segment: &Segment, area: Area) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        let (offset, bytes) = (area.offset as libc::off_t, area.bytes as libc::off_t);
+        // SAFETY: plain numbers; the range is this arena's and nobody uses it.
+        if unsafe { libc::fallocate(segment.file().as_raw_fd(), mode, offset, bytes) } != 0 {
+            // It may not read as zeroes now, so it is never given out again.
+            return;
+        }
+        let Area { mut offset, mut bytes } = area;
+        if let Some((&before, &length)) = self.free.range(..offset).next_back() {
+            if before + length == offset {
+                self.free.remove(&before);
+                (offset, bytes) = (before, length + bytes);
+            }
+        }
+        if let Some(length) = self.free.remove(&(offset + bytes)) {
+            bytes += length;
+        }
+        self.free.insert(offset, bytes);
+    }
+}
+
+/// An area in this process's memory; unmapped on drop.
+pub struct Mapping {
+    base: NonNull<u8>,
+    area: Area,
+}
+
+// SAFETY: plain shared memory that lives until drop, handed out as raw pointers only.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    pub fn new(segment: &Segment, area: Area) -> io::Result<Mapping> {
+        Ok(Mapping { base: map_shared(segment.file(), area.offset, area.bytes)?, area })
+    }
+
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    pub fn area(&self) -> Area {
+        self.area
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and pointers into it are not used beyond it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.area.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_are_apart_and_come_back_as_zeroes() {
+        let (_fd, segment) = Segment::create(3, 2).unwrap();
+        let mut arena = Arena::new(&segment, 1);
+        let before = arena.free.clone();
+        let areas: Vec<Area> = [1, 4096, 3 << 20, 5000, 0].iter().map(|&bytes| arena.take(bytes).unwrap()).collect();
+        let (start, end) = segment.layout().arena(1);
+        for (index, a) in areas.iter().enumerate() {
+            assert!(a.offset >= start && a.offset + a.bytes <= end && a.bytes > 0);
+            assert!(areas[..index].iter().all(|b| a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset));
+        }
+        assert_eq!(areas[2].offset % HUGE_PAGE, 0);
+        let mapping = Mapping::new(&segment, areas[3]).unwrap();
+        // SAFETY: mapped, and two pages long.
+        unsafe {
+            mapping.base().add(5000).write(7);
+            let again = Mapping::new(&segment, areas[3]).unwrap();
+            assert_eq!(again.base().add(5000).read(), 7);
+        }
+        for index in [1, 3, 0, 4, 2] {
+            arena.give_back(&segment, areas[index]);
+        }
+        assert_eq!(arena.free, before, "all in one piece again");
+        // SAFETY: still mapped.
+        assert_eq!(unsafe { mapping.base().add(5000).read() }, 0);
+        assert!(arena.take(usize::MAX).is_none());
+    }
+}
