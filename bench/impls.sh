@@ -6,6 +6,7 @@
 #   impl_launch NAME WHERE N  fills the array LAUNCH with the command that starts N ranks, WHERE being
 #                             pair  (2 ranks, each bound to one of the two benchmark CPUs) or
 #                             free  (any number of ranks inside the two CPUs, not bound one by one) or
+#                             each  (N ranks, each bound to one of the first N CPUs of ALL_CPUS) or
 #                             wide  (any number of ranks, the whole machine, library's own defaults)
 # The reasons for the settings are in bench/README.md. It must never make a peer slower than its
 # users would have it on one node.
@@ -36,6 +37,12 @@ impl_launch() {
     local name=$1 where=$2 n=$3 home lib=
     local confine=(taskset -c "$CPU0,$CPU1")
     home=$(impl_home "$name") || return 1
+    local list="$CPU0,$CPU1"
+    if [ "$where" = each ]; then
+        list=$(IFS=, && echo "${ALL_CPUS[*]:0:n}")
+        confine=(taskset -c "$list")
+        where=pair # from here on the same: one CPU for each rank
+    fi
     [ "$where" != wide ] || confine=()
     # A prefix that was moved since the program was linked is found through this.
     [ -z "${LD_LIBRARY_PATH-}" ] || lib=:$LD_LIBRARY_PATH
@@ -47,20 +54,20 @@ impl_launch() {
             ;;
         mpich)
             LAUNCH+=("${confine[@]}" "$home/bin/mpiexec" -n "$n")
-            [ "$where" != pair ] || LAUNCH+=(-bind-to "user:$CPU0,$CPU1")
+            [ "$where" != pair ] || LAUNCH+=(-bind-to "user:$list")
             ;;
         openmpi)
             LAUNCH+=(OPAL_PREFIX="$home" PRTE_PREFIX="$home" PMIX_PREFIX="$home"
                 "${confine[@]}" "$home/bin/mpirun" --allow-run-as-root --oversubscribe -n "$n")
             case $where in
-                pair) LAUNCH+=(--map-by "pe-list=$CPU0,$CPU1:ordered" --bind-to core) ;;
+                pair) LAUNCH+=(--map-by "pe-list=$list:ordered" --bind-to core) ;;
                 *) LAUNCH+=(--bind-to none) ;;
             esac
             ;;
         impi)
             # mpiexec.hydra finds its proxies through PATH; without I_MPI_FABRICS=shm it wants libfabric.
             LAUNCH+=(PATH="$home/bin:$PATH" I_MPI_ROOT="$home" I_MPI_FABRICS=shm)
-            [ "$where" != pair ] || LAUNCH+=(I_MPI_PIN_PROCESSOR_LIST="$CPU0,$CPU1")
+            [ "$where" != pair ] || LAUNCH+=(I_MPI_PIN_PROCESSOR_LIST="$list")
             LAUNCH+=("${confine[@]}" "$home/bin/mpiexec.hydra" -n "$n")
             ;;
         *) return 1 ;;

@@ -1,6 +1,6 @@
 # Turns bench/run's raw lines "round implementation name unit best median" into the table and the JSON file.
 # Rows are grouped by the part of the name before the first slash, in the order in which they were measured.
-# A unit of "!" marks a run that failed.
+# A unit of "!" marks a run that failed. A group of collectives ends with the geometric mean of its ratios.
 
 function larger_is_better(unit) { return unit == "MB/s" || unit == "GB/s" || unit == "M/s" }
 
@@ -67,6 +67,7 @@ END {
         if (name in machine) continue
         split(name, part, "/")
         if (part[1] != section) {
+            mean()
             section = part[1]
             printf "\n%-28s %-5s", section, ""
             for (i = 1; i <= n; i++) printf " %10s", impl[i]
@@ -84,9 +85,12 @@ END {
         if (impl[1] == "oxmpi" && ours != "" && peer != "" && ours > 0 && peer > 0) {
             ratio[name] = larger_is_better(unit[name]) ? ours / peer : peer / ours
             printf "  %8.2f  %s", ratio[name], which
+            logs += log(ratio[name]); nlogs++
+            if (ratio[name] < 1) behind++
         }
         printf "\n"
     }
+    mean()
 
     line = value("machine", "hop/line"); ring = value("machine", "hop/ring"); small = value("oxmpi", "latency/8")
     if (line != "" && small != "")
@@ -97,6 +101,13 @@ END {
     }
     if (json != "") write_json()
     if (failed) exit 1
+}
+
+# Closes the section that was printed.
+function mean() {
+    if (section ~ /^coll/ && nlogs)
+        printf "%-" (34 + 11 * n) "s  %8.2f  (%d of %d rows below 1)\n", "geometric mean", exp(logs / nlogs), behind, nlogs
+    logs = nlogs = behind = 0
 }
 
 function write_json(    k, i, v, name, first) {

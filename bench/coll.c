@@ -1,0 +1,194 @@
+/* One collective operation at all sizes, on all ranks: coll OPERATION [each] [-fresh] [--quick].
+ *
+ * The size in a row's name is, in bytes: the buffer of every rank (bcast, reduce, allreduce), the
+ * contribution of every rank (allgather), the block for every pair of ranks (alltoall).
+ *
+ * Barrier, allreduce, allgather and alltoall are called back to back: no rank can finish one before all
+ * have started it, so that the mean of many is the time of one. A root of bcast, or the others in reduce,
+ * may run ahead; there every call is timed by itself with a barrier before it that does not count. Either
+ * way a rank has a mean, the result of a batch is the largest of the ranks, and `best` is the best batch.
+ *
+ * The same buffers serve every call, as the common benchmarks have it: small data then stays in the
+ * caches. With "-fresh" each call takes the next of many buffers, so that nothing is cached.
+ *
+ * Some libraries need seconds for one call when ranks outnumber the CPUs: a size gets half a second once
+ * it was called twice, and no new size starts after LIMIT seconds. What is left out has no row.
+ * "each" says that every rank has a CPU of its own, which goes into the names of the rows.
+ */
+#include <mpi.h>
+
+#include "bench.h"
+
+enum { POOL = 48 << 20, LIMIT = 12 };
+
+static int rank, ranks, fresh, each;
+static size_t size;
+static char *out, *in;
+static size_t out_step, in_step;
+static long spares, turn;
+
+static void barrier(char *a, char *b)
+{
+    (void)a;
+    (void)b;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void bcast(char *a, char *b)
+{
+    (void)b;
+    MPI_Bcast(a, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void reduce(char *a, char *b)
+{
+    MPI_Reduce(a, b, (int)(size / sizeof(double)), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void allreduce(char *a, char *b)
+{
+    MPI_Allreduce(a, b, (int)(size / sizeof(double)), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void allgather(char *a, char *b)
+{
+    MPI_Allgather(a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void alltoall(char *a, char *b)
+{
+    MPI_Alltoall(a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static const struct operation {
+    const char *name;
+    void (*call)(char *, char *);
+    int runs_ahead, out_blocks, in_blocks; /* blocks: 1 of `size`, or one for each rank */
+} operations[] = {
+    {"barrier", barrier, 0, 1, 1},     {"bcast", bcast, 1, 1, 1},         {"reduce", reduce, 1, 1, 1},
+    {"allreduce", allreduce, 0, 1, 1}, {"allgather", allgather, 0, 1, 0}, {"alltoall", alltoall, 0, 0, 0},
+};
+static const struct operation *op;
+
+/* Rank 0 collects the largest value of all; the result is right there alone. Messages only: the
+ * collectives may be what is missing. */
+static double largest(double mine)
+{
+    for (int i = 1; rank == 0 && i < ranks; i++) {
+        double other;
+        MPI_Recv(&other, 1, MPI_DOUBLE, i, 98, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mine = other > mine ? other : mine;
+    }
+    if (rank)
+        MPI_Send(&mine, 1, MPI_DOUBLE, 0, 98, MPI_COMM_WORLD);
+    return mine;
+}
+
+static long tell_all(long n)
+{
+    for (int i = 1; rank == 0 && i < ranks; i++)
+        MPI_Send(&n, 1, MPI_LONG, i, 99, MPI_COMM_WORLD);
+    if (rank)
+        MPI_Recv(&n, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return n;
+}
+
+/* Seconds for one call, the mean of n, at the slowest rank; right on rank 0. */
+static double batch(long n)
+{
+    double spent = 0, start;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (op->runs_ahead) {
+        for (long i = 0; i < n; i++, turn++) {
+            char *a = out + (size_t)(turn % spares) * out_step, *b = in + (size_t)(turn % spares) * in_step;
+            MPI_Barrier(MPI_COMM_WORLD);
+            start = seconds();
+            op->call(a, b);
+            spent += seconds() - start;
+        }
+    } else {
+        start = seconds();
+        for (long i = 0; i < n; i++, turn++)
+            op->call(out + (size_t)(turn % spares) * out_step, in + (size_t)(turn % spares) * in_step);
+        spent = seconds() - start;
+    }
+    return largest(spent / (double)n);
+}
+
+/* How many calls take about `target` seconds, with the barriers between them. Also the warm-up. */
+static long batch_length(double target)
+{
+    for (long n = 2;;) {
+        double start = seconds();
+        batch(n);
+        double spent = seconds() - start;
+        long next = n;
+        if (spent < target / 4 && n < 1L << 22) {
+            double grow = spent > 0 ? target / spent : 16;
+            next = (long)((double)n * (grow > 16 ? 16 : grow < 2 ? 2 : grow));
+        }
+        next = tell_all(next);
+        if (next == n)
+            return n;
+        n = next;
+    }
+}
+
+static void measure(int quick)
+{
+    enum { MAX_REPS = 12 };
+    double v[MAX_REPS];
+    char label[24], name[80];
+    int reps = quick ? 5 : MAX_REPS;
+    size_t line = 4096;
+    out_step = ((op->out_blocks ? size : size * (size_t)ranks) + line - 1) / line * line;
+    in_step = ((op->in_blocks ? size : size * (size_t)ranks) + line - 1) / line * line;
+    size_t larger = out_step > in_step ? out_step : in_step;
+    spares = fresh ? (long)(POOL / (larger ? larger : line)) : 1;
+    spares = spares < 1 ? 1 : spares > 2048 ? 2048 : spares;
+    out = page_buffer(out_step * (size_t)spares);
+    in = page_buffer(in_step * (size_t)spares);
+    memset(out, 0, out_step * (size_t)spares); /* sums stay 0, never slow denormal numbers */
+
+    long n = batch_length(quick ? 0.008 : 0.02);
+    double start = seconds();
+    int done = 0;
+    do
+        v[done++] = batch(n) * 1e6;
+    while (tell_all(done < reps && seconds() - start < 0.5));
+    if (rank == 0) {
+        int head = snprintf(name, sizeof name, "coll%s%s-%d/%s", fresh ? "-fresh" : "", each ? "-all" : "", ranks,
+                            op->name);
+        if (size)
+            snprintf(name + head, sizeof name - (size_t)head, "/%s", size_name(size, label));
+        report(name, "us", v, done);
+    }
+    free(out);
+    free(in);
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20};
+    each = has_word(argc, argv, "each");
+    fresh = has_word(argc, argv, "-fresh");
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (has_word(argc, argv, operations[i].name))
+            op = &operations[i];
+    if (!op) {
+        fprintf(stderr, "coll: which of barrier, bcast, reduce, allreduce, allgather, alltoall?\n");
+        return 2;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    double start = seconds();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && tell_all(seconds() - start < LIMIT); i++) {
+        size = op->call == barrier ? 0 : sizes[i];
+        measure(is_quick(argc, argv));
+        if (op->call == barrier)
+            break;
+    }
+    MPI_Finalize();
+    return 0;
+}
