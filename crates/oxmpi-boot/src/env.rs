@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::apps::{self, App};
+
 use oxmpi_abi::{Error, Result};
 
 pub const RANK: &str = "OXMPI_RANK";
@@ -11,6 +13,8 @@ pub const LOCAL_SIZE: &str = "OXMPI_LOCAL_SIZE";
 pub const APPNUM: &str = "OXMPI_APPNUM";
 /// How many ranks run this rank's program, where a job has several.
 pub const APP_SIZE: &str = "OXMPI_APP_SIZE";
+/// The programs of the job, as [`apps::write`] writes them.
+pub const APPS: &str = "OXMPI_APPS";
 pub const UNIVERSE_SIZE: &str = "OXMPI_UNIVERSE_SIZE";
 /// The segment's descriptor, under the same number in `mpirun` and in the rank.
 pub const SEGMENT: &str = "OXMPI_SEGMENT";
@@ -21,8 +25,8 @@ pub const LIFELINE: &str = "OXMPI_LIFELINE";
 pub const JOB: &str = "OXMPI_JOB";
 
 /// Everything above: what a launcher takes out of the environment that it inherited, so that jobs nest.
-pub const ALL: [&str; 10] =
-    [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, APP_SIZE, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB];
+pub const ALL: [&str; 11] =
+    [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, APP_SIZE, APPS, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB];
 
 /// A rank's place as the variables tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +37,7 @@ pub struct Seat {
     pub local_size: usize,
     pub appnum: i32,
     pub app_size: usize,
+    pub apps: Vec<App>,
     pub universe_size: usize,
     pub mpirun: u32,
     pub segment: i32,
@@ -42,7 +47,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    pub fn write(&self) -> [(&'static str, String); 10] {
+    pub fn write(&self) -> [(&'static str, String); 11] {
         [
             (RANK, self.rank.to_string()),
             (SIZE, self.size.to_string()),
@@ -50,6 +55,7 @@ impl Seat {
             (LOCAL_SIZE, self.local_size.to_string()),
             (APPNUM, self.appnum.to_string()),
             (APP_SIZE, self.app_size.to_string()),
+            (APPS, apps::write(&self.apps)),
             (UNIVERSE_SIZE, self.universe_size.to_string()),
             (SEGMENT, self.segment.to_string()),
             (LIFELINE, self.lifeline.to_string()),
@@ -80,6 +86,8 @@ impl Seat {
         const INT: u64 = i32::MAX as u64;
         let size = number(SIZE, INT)?;
         let local_size = number(LOCAL_SIZE, size + 1)?;
+        let words = var(APPS).unwrap_or_default();
+        let programs = apps::read(&words, size as usize).ok_or_else(|| broken(APPS, &words))?;
         Ok(Some(Seat {
             rank: number(RANK, size)? as usize,
             size: size as usize,
@@ -87,6 +95,7 @@ impl Seat {
             local_size: local_size as usize,
             appnum: number(APPNUM, INT)? as i32,
             app_size: number(APP_SIZE, size + 1)? as usize,
+            apps: programs,
             universe_size: number(UNIVERSE_SIZE, INT)? as usize,
             mpirun: u32::try_from(mpirun).map_err(|_| broken(JOB, &job))?,
             segment: number(SEGMENT, INT)? as i32,
@@ -110,6 +119,7 @@ mod tests {
             local_size: 8,
             appnum: 0,
             app_size: 8,
+            apps: vec![App::new(8, b"a.out")],
             universe_size: 8,
             mpirun: 4711,
             segment: 60,

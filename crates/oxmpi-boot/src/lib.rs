@@ -5,6 +5,7 @@
 //! error that names the launcher; it must never become one of N worlds of one.
 #![forbid(unsafe_code)]
 
+pub mod apps;
 pub mod env;
 pub mod foreign;
 
@@ -16,6 +17,7 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::lifeline;
 use oxmpi_base::segment::Segment;
 
+use apps::ProcessSet;
 use env::Seat;
 
 /// `MPI_ERR_OTHER`: nothing that goes wrong before the world exists has a class of its own.
@@ -36,6 +38,8 @@ pub struct Member {
     pub local_size: usize,
     /// Which program of `mpirun a : b : c` this is: `MPI_APPNUM`.
     pub appnum: i32,
+    /// The process sets that `mpirun` defines.
+    pub process_sets: Vec<ProcessSet>,
     /// `MPI_UNIVERSE_SIZE`.
     pub universe_size: usize,
     pub segment: OwnedFd,
@@ -90,6 +94,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         local_rank: seat.local_rank,
         local_size: seat.local_size,
         appnum: seat.appnum,
+        process_sets: apps::process_sets(&seat.apps),
         universe_size: seat.universe_size,
         segment,
         mapped,
@@ -174,6 +179,7 @@ mod tests {
                 local_size: 3,
                 appnum: 1,
                 app_size: 2,
+                apps: vec![apps::App::new(1, b"a"), apps::App::new(2, b"b")],
                 universe_size: 3,
                 mpirun: std::process::id(),
                 segment: self.fd.as_raw_fd(),

@@ -1,7 +1,12 @@
 //! The hints that communicators know. All are the program's assertions; they are kept and reported, and none changes what a
-//! message does, because nothing would be faster for it.
+//! message does, because nothing would be faster for it. No communicator inherits any.
+//!
+//! Memory kinds are here too, since every object reports those that it supports: communicators those of their session, or
+//! of the world.
 
+use crate::library;
 use oxmpi_abi::Result;
+use oxmpi_abi::handle::Session;
 use oxmpi_core::info::Info;
 
 /// Booleans that are false unless the program says otherwise.
@@ -13,29 +18,92 @@ const ASSERTIONS: [&str; 5] = [
     "mpi_assert_strict_persistent_collective_ordering",
 ];
 
-const MEMORY_KINDS: &str = "mpi_assert_memory_alloc_kinds";
+/// Which memory the program will use on an object.
+const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
+/// Which memory an object or a session supports.
+pub const MEMORY_KINDS: &str = "mpi_memory_alloc_kinds";
 
-/// Takes over what is known and makes sense; the rest is dropped.
-pub fn update(hints: &mut Info, given: &Info) -> Result<()> {
+/// Takes over what is known and makes sense for an object of that session, or of the world; the rest is dropped.
+pub fn update(hints: &mut Info, given: &Info, session: Option<Session>) -> Result<()> {
     for key in ASSERTIONS {
         if let Some(value) = given.boolean(key) {
             hints.set(key.as_bytes(), if value { b"true" } else { b"false" })?;
         }
     }
-    if let Some(kinds) = given.text(MEMORY_KINDS) {
-        hints.set(MEMORY_KINDS.as_bytes(), kinds.as_bytes())?;
+    if let Some(kinds) = given.get(ASSERTED_KINDS.as_bytes())? {
+        let supported = supported_kinds(session);
+        // One that we do not support makes the assertion void.
+        if given.list(ASSERTED_KINDS).all(|kind| is_part_of(kind, &supported)) {
+            hints.set(ASSERTED_KINDS.as_bytes(), kinds)?;
+        }
     }
     Ok(())
 }
 
 /// All hints with their present values, defaults included.
-pub fn in_force(hints: &Info) -> Result<Info> {
+pub fn in_force(hints: &Info, session: Option<Session>) -> Result<Info> {
     let mut all = Info::new();
     for key in ASSERTIONS {
         all.set(key.as_bytes(), hints.text(key).unwrap_or("false").as_bytes())?;
     }
-    if let Some(kinds) = hints.text(MEMORY_KINDS) {
-        all.set(MEMORY_KINDS.as_bytes(), kinds.as_bytes())?;
+    all.set(MEMORY_KINDS.as_bytes(), supported_kinds(session).as_bytes())?;
+    if let Some(kinds) = hints.get(ASSERTED_KINDS.as_bytes())? {
+        all.set(ASSERTED_KINDS.as_bytes(), kinds)?;
     }
     Ok(all)
+}
+
+/// The memory kinds that the objects of a session support, or those of the world.
+fn supported_kinds(session: Option<Session>) -> String {
+    let of_session = |session| library::session(session, |found| found.hints.text(MEMORY_KINDS).map(String::from));
+    session.and_then(|session| of_session(session).ok().flatten()).unwrap_or_else(|| memory_kinds(None))
+}
+
+/// The memory kinds that buffers may be of: what is always there, and of what was asked for, here or of `mpirun`, that which
+/// we know.
+pub fn memory_kinds(asked: Option<&str>) -> String {
+    let launched = std::env::var(library::MEMORY_ALLOC_KINDS).ok();
+    let mut kinds = String::from("mpi,system");
+    for kind in asked.or(launched.as_deref()).unwrap_or_default().split(',').map(|kind| kind.trim_matches(' ')) {
+        if kind.starts_with("mpi:") && is_part_of(kind, "mpi") {
+            kinds = format!("{kinds},{kind}");
+        }
+    }
+    kinds
+}
+
+/// Whether memory of a kind is memory of one of the supported kinds: a restrictor only makes it less.
+fn is_part_of(kind: &str, supported: &str) -> bool {
+    const RESTRICTORS: [&str; 3] = ["alloc_mem", "win_allocate", "win_allocate_shared"];
+    let (name, restrictors) = kind.split_once(':').map_or((kind, None), |(name, rest)| (name, Some(rest)));
+    supported.split(',').any(|known| known == name)
+        && restrictors.is_none_or(|rest| name == "mpi" && rest.split(':').all(|word| RESTRICTORS.contains(&word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_memory_kinds_come_back_as_they_were_asked_for() {
+        assert_eq!(memory_kinds(Some("system,mpi")), "mpi,system");
+        assert_eq!(memory_kinds(Some("gpu, mpi:alloc_mem ,mpi:tape,x")), "mpi,system,mpi:alloc_mem");
+        assert_eq!(memory_kinds(Some("mpi:alloc_mem:win_allocate")), "mpi,system,mpi:alloc_mem:win_allocate");
+    }
+
+    #[test]
+    fn what_is_asserted_counts_when_all_of_it_is_known() {
+        let given = |value: &str| {
+            let (mut info, mut hints) = (Info::new(), Info::new());
+            info.set(ASSERTED_KINDS.as_bytes(), value.as_bytes()).unwrap();
+            update(&mut hints, &info, None).unwrap();
+            hints.get(ASSERTED_KINDS.as_bytes()).unwrap().map(<[u8]>::to_vec)
+        };
+        for known in ["system", "mpi", " mpi:alloc_mem, system", "", "mpi:win_allocate:alloc_mem"] {
+            assert_eq!(given(known), Some(known.as_bytes().to_vec()));
+        }
+        for unknown in ["gpu", "system,gpu", "system:fast", "mpi:tape", "mpi:"] {
+            assert_eq!(given(unknown), None, "{unknown}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! handlers and other callbacks belong to the C boundary.
 
 use crate::buffer::BufferPool;
-use crate::comm::Comm;
+use crate::comm::{Comm, Ranks};
 use crate::contexts::Contexts;
 use crate::engine::{Engine, OpId, Outcome, Route};
 use crate::group::Group;
@@ -16,6 +16,7 @@ use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_base::lifeline;
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
+use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
 use oxmpi_transport::Shm;
@@ -48,20 +49,22 @@ pub struct Process {
     pub session_buffers: BTreeMap<handle::Session, Option<BufferPool>>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
+    /// Those that `mpirun` defined.
+    process_sets: Vec<ProcessSet>,
     _lifeline: Option<OwnedFd>,
 }
 
 impl Process {
     /// Takes this process's place in its job.
     pub fn start() -> Result<Process> {
-        let (segment, rank, size, appnum, universe, lifeline) = match oxmpi_boot::start_from_env()? {
+        let (segment, rank, size, appnum, universe, process_sets, lifeline) = match oxmpi_boot::start_from_env()? {
             Boot::Alone => {
                 let (_, segment) = oxmpi_base::segment::Segment::create(1, oxmpi_base::cpus::available())
                     .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
-                (segment, 0, 1, None, 1, None)
+                (segment, 0, 1, None, 1, Vec::new(), None)
             }
-            Boot::Member(Member { rank, size, appnum, universe_size, mapped, lifeline, .. }) => {
-                (mapped, rank, size, Some(appnum), universe_size as i32, lifeline)
+            Boot::Member(Member { rank, size, appnum, universe_size, process_sets, mapped, lifeline, .. }) => {
+                (mapped, rank, size, Some(appnum), universe_size as i32, process_sets, lifeline)
             }
         };
         if let Some(lifeline) = &lifeline {
@@ -89,8 +92,39 @@ impl Process {
             session_buffers: BTreeMap::new(),
             appnum,
             universe_size: universe,
+            process_sets,
             _lifeline: lifeline,
         })
+    }
+
+    // ---- process sets ----
+
+    /// The names of the process sets that this process is in, always in the same order.
+    pub fn process_sets(&self) -> impl Iterator<Item = &str> {
+        let own = self.world.rank as u32;
+        let others = self.process_sets.iter().filter(move |set| set.ranks.binary_search(&own).is_ok());
+        ["mpi://WORLD", "mpi://SELF"].into_iter().chain(others.map(|set| set.name.as_str()))
+    }
+
+    /// The members of a process set, which this process need not be in.
+    pub fn process_set(&self, name: &[u8]) -> Result<Ranks> {
+        match name {
+            b"mpi://WORLD" => return Ok(self.world.group.clone()),
+            b"mpi://SELF" => return Ok(self.own.group.clone()),
+            _ => {}
+        }
+        match self.process_sets.iter().find(|set| set.name.as_bytes() == name) {
+            Some(set) => Ok(Ranks::from_list(set.ranks.clone())),
+            None => {
+                let known: Vec<&str> = self.process_sets().collect();
+                bail!(
+                    MPI_ERR_ARG,
+                    "there is no process set \"{}\"; this process is in {}",
+                    String::from_utf8_lossy(name),
+                    known.join(", ")
+                );
+            }
+        }
     }
 
     // ---- from handles to objects ----

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use oxmpi_base::lifeline;
 use oxmpi_base::segment::Segment;
+use oxmpi_boot::apps::App;
 use oxmpi_boot::env::Seat;
 
 use crate::environ;
@@ -95,6 +96,7 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
         local_size: size,
         appnum: 0,
         app_size: 0,
+        apps: request.blocks.iter().zip(&counts).map(|(block, &count)| App::new(count, &set_name(block))).collect(),
         universe_size: settings.universe_size.unwrap_or(size),
         mpirun: std::process::id(),
         segment: segment_fd.as_raw_fd(),
@@ -148,6 +150,12 @@ fn counts(request: &Request, budget: &Budget) -> Vec<usize> {
         }
     };
     request.blocks.iter().map(|block| block.count.unwrap_or_else(default)).collect()
+}
+
+/// What the process set of a block's ranks is called: as the user says, else like the program.
+fn set_name(block: &Block) -> Vec<u8> {
+    let program = || std::path::Path::new(&block.program).file_name().unwrap_or(&block.program);
+    block.pset.as_deref().unwrap_or_else(program).as_bytes().to_vec()
 }
 
 /// A block made ready for `execve`.

@@ -1,4 +1,4 @@
-// ranks: 2 4
+// ranks: 2 3 4 7 8
 // The first process makes communicators while the others do something else: it may not run ahead without bound.
 #include "../check.h"
 

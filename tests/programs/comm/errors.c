@@ -1,4 +1,4 @@
-// ranks: 1 2 3
+// ranks: 1 2 3 4 7 8
 // Wrong arguments of the communicator functions: the class, and that the text names the call. Nobody waits for anybody here,
 // except where all are wrong alike.
 #include "../check.h"

@@ -1,4 +1,4 @@
-// ranks: 1 2 3 4
+// ranks: 1 2 3 4 7 8
 // cflags: -pthread
 // Threads make communicators at the same time: from communicators of their own, from one communicator with tags of their own,
 // from groups with strings of their own, and between groups.

@@ -1,4 +1,4 @@
-// ranks: 1 2 3
+// ranks: 1 2 3 4 7 8
 // The predefined attributes of MPI_COMM_WORLD: pointers to ints that do not move, with sensible values, the same
 // on all ranks where the standard says so; they cannot be changed.
 #include "../check.h"

@@ -1,4 +1,4 @@
-// ranks: 1 2 3
+// ranks: 1 2 3 4 7 8
 // expect-stdout: all callbacks ran
 // Attributes of MPI_COMM_SELF are deleted first of all in MPI_Finalize, the last one set first, while MPI still
 // works; those of MPI_COMM_WORLD are nobody's exit functions.

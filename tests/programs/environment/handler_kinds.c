@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // Error handlers of all four kinds of object: made, attached to the right kind only, called, kept alive by what
 // they are attached to; the default handler of files; the removed names.
 #include "../check.h"

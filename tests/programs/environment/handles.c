@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // Handles as integers and back: the ABI's serialization and Fortran's conversions; statuses in their three forms.
 #include "../check.h"
 

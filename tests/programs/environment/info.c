@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // Info objects before MPI_Init, in between and after MPI_Finalize: pairs in order, values cut to the room there
 // is, duplicates that are their own, limits, and mistakes.
 #include "../check.h"

@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // args: one two
 // launch: -memory-alloc-kinds system
 // MPI_INFO_ENV and MPI_Info_create_env: how the program was started.

@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // Names of communicators, as far as messages show them; how two communicators compare.
 #include "../check.h"
 

@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // cflags: -pthread
 // Sessions are opened and closed from several threads at once, and so are info objects and error handlers.
 #include "../check.h"
@@ -20,7 +20,7 @@ static void *work(void *argument) {
         OK(MPI_Session_init(MPI_INFO_NULL, own, &session));
         OK(MPI_Errhandler_free(&own));
         OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
-        CHECK_EQ(n, 2);
+        CHECK_EQ(n, 4);
         OK(MPI_Session_get_pset_info(session, "mpi://WORLD", &info));
         OK(MPI_Info_free(&info));
         OK(MPI_Session_finalize(&session));

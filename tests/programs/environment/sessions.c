@@ -1,4 +1,4 @@
-// ranks: 1 2 3 8
+// ranks: 1 2 3 4 7 8
 // Sessions before the world, beside it and after it, several at a time and again and again; what they tell of the
 // job; mistakes.
 #include "../check.h"
@@ -22,7 +22,7 @@ static void psets(MPI_Session session, int world_size) {
         OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &needed, NULL));
         OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, cut));
         CHECK_EQ(length, needed);
-        CHECK(!strcmp(cut, "mpi:"));
+        CHECK(!strcmp(cut, "mpi:") || !strcmp(cut, "app:"));
         length = sizeof name;
         OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name));
         CHECK_EQ(length, needed);

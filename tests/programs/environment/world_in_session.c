@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // launch: -initial-errhandler mpi_errors_return
 // Without a world there is no MPI_COMM_WORLD, also while a session is open; the error goes to the initial handler,
 // which the launch asked to return.

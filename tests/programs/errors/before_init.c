@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // expect-exit: 16
 // expect-stderr: MPI_Comm_rank
 // expect-stderr: before MPI_Init

@@ -1,4 +1,4 @@
-// ranks: 1 2 4
+// ranks: 1 2 3 4 7 8
 // expect-exit: 6
 // expect-stderr: MPI_Send
 // expect-stderr: 4711

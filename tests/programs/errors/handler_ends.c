@@ -1,4 +1,4 @@
-// ranks: 1 2 3
+// ranks: 1 2 3 4 7 8
 // expect-exit: 3
 // expect-stderr: my own message
 // A handler of the program's own may end the job itself.

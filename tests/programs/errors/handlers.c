@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // Communicators' error handlers: predefined ones set and got back, the program's own called with the right
 // communicator and code, on the communicator that the error concerns, and replaced and freed at will.
 #include "../check.h"

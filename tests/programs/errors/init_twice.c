@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // A second initialisation is an error, by either function; the first one stays in force.
 #include "../check.h"
 

@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // Handles that are stale, made up or of another kind give the right error class and never a crash.
 #include "../check.h"
 

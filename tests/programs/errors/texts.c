@@ -1,4 +1,4 @@
-// ranks: 1 2
+// ranks: 1 2 3 4 7 8
 // The texts of errors say what was wrong: the value that came, what was allowed, the peer.
 #include "../check.h"
 

@@ -118,7 +118,11 @@ impl Job<'_> {
 
     fn command(&self) -> Command {
         let mut command = Command::new(self.options.prefix.join("bin/mpirun"));
-        command.arg("-n").arg(self.ranks.to_string()).args(&self.header.launch).arg(self.binary).args(self.args);
+        command.arg("-n").arg(self.ranks.to_string()).args(&self.header.launch).arg(self.binary);
+        // So that a header can start the program several times: `args: a : -n 2 {program} b`.
+        for arg in self.args {
+            command.arg(if arg == "{program}" { self.binary.as_os_str() } else { arg.as_ref() });
+        }
         command.env(processes::MARK, self.mark()).envs(self.header.env.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -13,7 +13,6 @@ use oxmpi_core::attributes::Attributes;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, NOT_YET, Part};
 use oxmpi_core::group::Group;
-use oxmpi_core::info::Info;
 use oxmpi_core::request::Active;
 use std::ffi::c_int;
 
@@ -82,12 +81,13 @@ pub unsafe fn comm_compare(cx: &Cx, comm1: Comm, comm2: Comm, result: *mut c_int
 pub unsafe fn comm_set_info(cx: &Cx, comm: Comm, info: InfoHandle) -> Result<()> {
     let mut guard = cx.process()?;
     let found = guard.comm_mut(comm)?;
-    hints::update(&mut found.hints, &infos::get(info)?)
+    hints::update(&mut found.hints, &infos::get(info)?, found.session)
 }
 
 pub unsafe fn comm_get_info(cx: &Cx, comm: Comm, info_used: *mut InfoHandle) -> Result<()> {
     let guard = cx.process()?;
-    let used = hints::in_force(&guard.comm(comm)?.hints)?;
+    let found = guard.comm(comm)?;
+    let used = hints::in_force(&found.hints, found.session)?;
     check_place(info_used, "info_used")?;
     // SAFETY: checked.
     unsafe { store(info_used, infos::add(used)?, "info_used") }
@@ -104,14 +104,14 @@ struct Original {
 /// # Safety
 /// The callbacks are the user's, as promised when their keys were made.
 unsafe fn original(cx: &Cx, comm: Comm, info: InfoHandle) -> Result<Original> {
-    let mut accepted = Info::new();
-    hints::update(&mut accepted, &infos::get(info)?)?;
-    let made = {
+    let given = infos::get(info)?;
+    let mut made = {
         let guard = cx.process()?;
         let found = guard.comm(comm)?;
         let made = Made::new(NOT_YET, found.rank, found.group.clone(), found.local.clone(), found.errhandler);
-        Made { session: found.session, hints: accepted, topology: found.topology.clone(), ..made }
+        Made { session: found.session, topology: found.topology.clone(), ..made }
     };
+    hints::update(&mut made.hints, &given, made.session)?;
     // SAFETY: as the caller says. No lock is held.
     let attributes = unsafe { keyvals::copy_all(&Attributed(comm))? };
     Ok(Original { made, attributes })

@@ -8,7 +8,6 @@ use crate::library::{self, Guard};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group as Handle, Session};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::comm::Ranks;
 use oxmpi_core::group::{Group, range};
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
@@ -188,19 +187,13 @@ pub unsafe fn group_from_session_pset(
     // SAFETY: null or a string.
     let name = unsafe { text(pset_name, "pset_name")? };
     let mut guard = cx.process()?;
-    let Some(ranks) = process_set(&guard, name) else {
-        bail!(MPI_ERR_ARG, "there is no process set \"{}\"", String::from_utf8_lossy(name));
-    };
     // SAFETY: null or may be written.
-    unsafe { give(&mut guard, Group::new(ranks, Some(session)), newgroup, "newgroup") }
-}
-
-/// The members of a process set.
-pub(super) fn process_set(guard: &Guard, name: &[u8]) -> Option<Ranks> {
-    match name {
-        b"mpi://WORLD" => Some(guard.world.group.clone()),
-        b"mpi://SELF" => Some(guard.own.group.clone()),
-        _ => None,
+    unsafe {
+        match guard.process_set(name) {
+            Ok(ranks) => give(&mut guard, Group::new(ranks, Some(session)), newgroup, "newgroup"),
+            // Not an error, says the standard.
+            Err(_) => store(newgroup, MPI_GROUP_NULL, "newgroup"),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the machine is made of, and communicators that follow it.
 
-use super::{check_place, groups, store};
+use super::{check_place, store};
 use crate::call::Cx;
 use crate::hardware::{RESOURCES, Resource, own_cpus};
 use crate::library::Guard;
@@ -68,9 +68,8 @@ pub unsafe fn comm_split_type(
     };
     let handle = comms::split(cx, &mut guard, comm, Part { color, key })?;
     if handle != MPI_COMM_NULL {
-        let mut accepted = Info::new();
-        hints::update(&mut accepted, &asked)?;
-        guard.comm_mut(handle)?.hints = accepted;
+        let made = guard.comm_mut(handle)?;
+        hints::update(&mut made.hints, &asked, made.session)?;
         if let (Some(name), true) = (found, info != MPI_INFO_NULL && info != MPI_INFO_ENV) {
             infos::change(info, |info| info.set(RESOURCE_KEY.as_bytes(), name.as_bytes()))?;
         }
@@ -92,9 +91,9 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
         return Ok(None);
     }
     let own = comms::process_number(guard);
-    let members = groups::process_set(guard, name.as_bytes());
+    let members = guard.process_set(name.as_bytes()).ok().filter(|members| members.position(own).is_some());
     // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member.
-    Ok(members.filter(|members| members.position(own).is_some()).map(|members| members.get(0) as u32))
+    Ok(members.map(|members| members.get(0) as u32))
 }
 
 /// The largest kind of resource that this process is confined to and that not all the others share with it, and which instance:

@@ -106,7 +106,7 @@ pub unsafe fn intercomm_merge(cx: &Cx, intercomm: Comm, high: c_int, newintracom
 /// What is common to communicators that come from groups: the handler is told of errors, and becomes the communicator's.
 struct Start {
     errhandler: Errhandler,
-    hints: Info,
+    given: Info,
 }
 
 impl Start {
@@ -114,8 +114,8 @@ impl Start {
     fn begin(cx: &Cx, info: InfoHandle, errhandler: Errhandler) -> Result<Start> {
         library::errhandlers().attach(errhandler, Target::Comm)?;
         cx.raise_on(On::Handler(errhandler, MPI_COMM_NULL.0));
-        let mut start = Start { errhandler, hints: Info::new() };
-        hints::update(&mut start.hints, &infos::get(info)?)?;
+        let mut start = Start { errhandler, given: Info::new() };
+        start.given = infos::get(info)?;
         Ok(start)
     }
 
@@ -128,7 +128,9 @@ impl Start {
         group: Ranks,
         local: Option<Ranks>,
     ) -> Result<Comm> {
-        let hints = std::mem::take(&mut self.hints);
+        let mut hints = Info::new();
+        // Taken out, because what is forgotten below is never freed.
+        hints::update(&mut hints, &std::mem::take(&mut self.given), session)?;
         let made = Made::new(context, rank as i32, group, local, self.errhandler);
         let handle = guard.add_comm(Made { session, hints, ..made })?;
         std::mem::forget(self);

@@ -9,6 +9,7 @@ pub mod buffers;
 pub mod communicators;
 pub mod completion;
 pub mod datatype;
+pub mod dist_graph;
 pub mod environment;
 pub mod errhandlers;
 pub mod errors;

@@ -4,6 +4,7 @@
 use super::world::flush_and_leave;
 use super::{check_place, store, text};
 use crate::call::{Cx, On};
+use crate::hints::{MEMORY_KINDS, memory_kinds};
 use crate::infos;
 use crate::library::{self, World};
 use oxmpi_abi::constants::*;
@@ -20,9 +21,6 @@ const LEVELS: [(&str, c_int); 4] = [
     ("MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED),
     ("MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE),
 ];
-
-/// The process sets that every process belongs to.
-const PSETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
 pub unsafe fn session_init(cx: &Cx, info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
     library::errhandlers().attach(errhandler, Target::Session)?;
@@ -43,7 +41,7 @@ unsafe fn open(info: InfoHandle, errhandler: Errhandler, session: *mut Session) 
     let (name, level) = thread_level(asked.text("thread_level"))?;
     let mut hints = Info::new();
     hints.set(b"thread_level", name.as_bytes())?;
-    hints.set(b"mpi_memory_alloc_kinds", memory_kinds(asked.text("mpi_memory_alloc_kinds")).as_bytes())?;
+    hints.set(MEMORY_KINDS.as_bytes(), memory_kinds(asked.text(MEMORY_KINDS)).as_bytes())?;
     library::join(level)?;
     match library::sessions().try_insert(library::Session { errhandler, hints }) {
         // SAFETY: checked.
@@ -74,21 +72,6 @@ fn thread_level(asked: Option<&str>) -> Result<(&'static str, c_int)> {
             asked.unwrap_or_default()
         ),
     }
-}
-
-/// The memory kinds that buffers may be of: what is always there, and of what was asked for that which we know.
-fn memory_kinds(asked: Option<&str>) -> String {
-    const MPI_KINDS: [&str; 3] = ["alloc_mem", "win_allocate", "win_allocate_shared"];
-    let launched = std::env::var(library::MEMORY_ALLOC_KINDS).ok();
-    let mut kinds = String::from("mpi,system");
-    for kind in asked.or(launched.as_deref()).unwrap_or_default().split(',').map(|kind| kind.trim_matches(' ')) {
-        let mut words = kind.split(':');
-        let known = words.next() == Some("mpi") && words.all(|word| MPI_KINDS.contains(&word));
-        if known && kind != "mpi" {
-            kinds = format!("{kinds},{kind}");
-        }
-    }
-    kinds
 }
 
 pub unsafe fn session_finalize(cx: &Cx, session: *mut Session) -> Result<()> {
@@ -126,19 +109,20 @@ pub unsafe fn session_get_info(_cx: &Cx, session: Session, info_used: *mut InfoH
 }
 
 pub unsafe fn session_get_num_psets(
-    _cx: &Cx,
+    cx: &Cx,
     session: Session,
     info: InfoHandle,
     npset_names: *mut c_int,
 ) -> Result<()> {
     library::session(session, |_| ())?;
     infos::get(info)?;
+    let count = cx.process()?.process_sets().count();
     // SAFETY: null or may be written.
-    unsafe { store(npset_names, PSETS.len() as c_int, "npset_names") }
+    unsafe { store(npset_names, count as c_int, "npset_names") }
 }
 
 pub unsafe fn session_get_nth_pset(
-    _cx: &Cx,
+    cx: &Cx,
     session: Session,
     info: InfoHandle,
     n: c_int,
@@ -148,13 +132,10 @@ pub unsafe fn session_get_nth_pset(
     library::session(session, |_| ())?;
     infos::get(info)?;
     check_place(pset_len, "pset_len")?;
-    let Some(name) = usize::try_from(n).ok().and_then(|n| PSETS.get(n)) else {
-        bail!(
-            MPI_ERR_ARG,
-            "process set number {n} does not exist; there are {} (0 to {})",
-            PSETS.len(),
-            PSETS.len() - 1
-        );
+    let guard = cx.process()?;
+    let Some(name) = usize::try_from(n).ok().and_then(|n| guard.process_sets().nth(n)) else {
+        let last = guard.process_sets().count() - 1;
+        bail!(MPI_ERR_ARG, "n is {n}; this process is in the process sets number 0 to {last}");
     };
     // SAFETY: checked; the name has room for as many characters as the caller says.
     unsafe {
@@ -183,12 +164,7 @@ pub unsafe fn session_get_pset_info(
     check_place(info, "info")?;
     // SAFETY: null or a string.
     let name = unsafe { text(pset_name, "pset_name")? };
-    let guard = cx.process()?;
-    let size = match name {
-        b"mpi://WORLD" => guard.world.size(),
-        b"mpi://SELF" => 1,
-        _ => bail!(MPI_ERR_ARG, "there is no process set \"{}\"", String::from_utf8_lossy(name)),
-    };
+    let size = cx.process()?.process_set(name)?.len();
     let mut facts = Info::new();
     facts.set(b"mpi_size", size.to_string().as_bytes())?;
     // SAFETY: checked.
@@ -206,12 +182,5 @@ mod tests {
         for wrong in ["", "MPI_THREAD_ANY", "mpi_thread_single", "3"] {
             assert_eq!(thread_level(Some(wrong)).unwrap_err().class(), MPI_ERR_INFO_VALUE);
         }
-    }
-
-    #[test]
-    fn known_memory_kinds_come_back_as_they_were_asked_for() {
-        assert_eq!(memory_kinds(Some("system,mpi")), "mpi,system");
-        assert_eq!(memory_kinds(Some("gpu, mpi:alloc_mem ,mpi:tape,x")), "mpi,system,mpi:alloc_mem");
-        assert_eq!(memory_kinds(Some("mpi:alloc_mem:win_allocate")), "mpi,system,mpi:alloc_mem:win_allocate");
     }
 }

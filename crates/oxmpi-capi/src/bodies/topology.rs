@@ -6,14 +6,13 @@
 
 use super::{check_place, null_pointer, slice_mut, store};
 use crate::call::Cx;
+use crate::comms;
 use crate::library::Guard;
-use crate::{comms, infos};
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::{Comm, Info as InfoHandle};
+use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::topology::cart::Cart;
-use oxmpi_core::topology::distributed::{self, Adjacency, Described, Edge, Edges};
 use oxmpi_core::topology::graph::{self, Graph};
 use oxmpi_core::topology::{Topology, dims};
 use std::ffi::c_int;
@@ -37,7 +36,13 @@ pub unsafe fn topo_test(cx: &Cx, comm: Comm, status: *mut c_int) -> Result<()> {
 ///
 /// # Safety
 /// A pointer that is not null points to `count` integers, which nobody changes while the slice lives.
-unsafe fn array<'a>(array: *const c_int, count: c_int, name: &str, length: &str, class: i32) -> Result<&'a [c_int]> {
+pub(super) unsafe fn array<'a>(
+    array: *const c_int,
+    count: c_int,
+    name: &str,
+    length: &str,
+    class: i32,
+) -> Result<&'a [c_int]> {
     match usize::try_from(count) {
         Err(_) => bail!(class, "{length} is {count}, which is negative"),
         Ok(0) => Ok(&[]),
@@ -51,7 +56,7 @@ unsafe fn array<'a>(array: *const c_int, count: c_int, name: &str, length: &str,
 ///
 /// # Safety
 /// A pointer that is not null points to as many integers.
-unsafe fn fill(to: *mut c_int, room: c_int, values: &[c_int], name: &str) -> Result<()> {
+pub(super) unsafe fn fill(to: *mut c_int, room: c_int, values: &[c_int], name: &str) -> Result<()> {
     if room < 0 || (room as usize) < values.len() {
         bail!(MPI_ERR_ARG, "the array {name} has room for {room} integers; {} are to be stored", values.len());
     }
@@ -61,7 +66,7 @@ unsafe fn fill(to: *mut c_int, room: c_int, values: &[c_int], name: &str) -> Res
 }
 
 #[cold]
-fn other_topology(comm: &Made, wanted: &str) -> Error {
+pub(super) fn other_topology(comm: &Made, wanted: &str) -> Error {
     let has = comm.topology.as_ref().map_or("no topology", |topology| topology.describe());
     Error::new(MPI_ERR_TOPOLOGY, format!("{} has {has}; this function needs {wanted}", comm.describe()))
 }
@@ -80,13 +85,6 @@ fn graph_of(comm: &Made) -> Result<&Graph> {
     }
 }
 
-fn adjacency_of(comm: &Made) -> Result<&Adjacency> {
-    match comm.topology.as_deref() {
-        Some(Topology::Distributed(adjacency)) => Ok(adjacency),
-        _ => Err(other_topology(comm, "a distributed graph topology")),
-    }
-}
-
 /// Makes a communicator of the first processes of another. The rest get `MPI_COMM_NULL`.
 fn create_first(cx: &Cx, guard: &mut Guard, parent: Comm, count: usize, topology: Topology) -> Result<Comm> {
     let found = guard.comm(parent)?;
@@ -99,7 +97,7 @@ fn create_first(cx: &Cx, guard: &mut Guard, parent: Comm, count: usize, topology
     Ok(handle)
 }
 
-fn attach(guard: &mut Guard, comm: Comm, topology: Topology) -> Result<()> {
+pub(super) fn attach(guard: &mut Guard, comm: Comm, topology: Topology) -> Result<()> {
     if comm != MPI_COMM_NULL {
         guard.comm_mut(comm)?.topology = Some(Arc::new(topology));
     }
@@ -343,223 +341,4 @@ pub unsafe fn graph_neighbors(
     let found = graph_of(guard.comm(comm)?)?.neighbors(rank)?;
     // SAFETY: null, or as long as `maxneighbors` says.
     unsafe { fill(neighbors, maxneighbors, found, "neighbors") }
-}
-
-// ---- distributed graphs ----
-
-/// A list of ranks, checked.
-///
-/// # Safety
-/// `ranks` is null or as long as `count` says.
-unsafe fn peers<'a>(ranks: *const c_int, count: c_int, size: c_int, name: &str, length: &str) -> Result<&'a [c_int]> {
-    // SAFETY: as the caller says.
-    let list = unsafe { array(ranks, count, name, length, MPI_ERR_ARG)? };
-    match list.iter().position(|rank| !(0..size).contains(rank)) {
-        None => Ok(list),
-        Some(at) => bail!(MPI_ERR_RANK, "{name}[{at}] is {}; the communicator has {size} processes", list[at]),
-    }
-}
-
-/// The weights of edges; `None` for `MPI_UNWEIGHTED`.
-///
-/// # Safety
-/// `weights` is null, a special value, or as long as `count` says.
-unsafe fn weights<'a>(weights: *const c_int, count: usize, name: &str) -> Result<Option<&'a [c_int]>> {
-    if weights.addr() == MPI_UNWEIGHTED {
-        return Ok(None);
-    }
-    if weights.addr() == MPI_WEIGHTS_EMPTY && count > 0 {
-        bail!(MPI_ERR_ARG, "{name} is MPI_WEIGHTS_EMPTY; there are {count} edges");
-    }
-    // SAFETY: as the caller says; a count is made from an int.
-    let list = unsafe { array(weights, count as c_int, name, "the number of edges", MPI_ERR_ARG)? };
-    match list.iter().position(|&weight| weight < 0) {
-        None => Ok(Some(list)),
-        Some(at) => bail!(MPI_ERR_ARG, "{name}[{at}] is {}; a weight must not be negative", list[at]),
-    }
-}
-
-/// # Safety
-/// The arrays are as long as the numbers before them say.
-unsafe fn described(
-    size: c_int,
-    n: c_int,
-    sources: *const c_int,
-    degrees: *const c_int,
-    destinations: *const c_int,
-    weight_list: *const c_int,
-    info: InfoHandle,
-) -> Result<Described> {
-    infos::get(info)?;
-    // SAFETY: as the caller says.
-    let (sources, degrees) =
-        unsafe { (peers(sources, n, size, "sources", "n")?, array(degrees, n, "degrees", "n", MPI_ERR_ARG)?) };
-    let mut count: c_int = 0;
-    for (at, &degree) in degrees.iter().enumerate() {
-        if degree < 0 {
-            bail!(MPI_ERR_ARG, "degrees[{at}] is {degree}, which is negative");
-        }
-        count = match count.checked_add(degree) {
-            Some(count) => count,
-            None => bail!(MPI_ERR_ARG, "the degrees up to degrees[{at}] add up to more than an int can hold"),
-        };
-    }
-    // SAFETY: as the caller says.
-    let (destinations, weights) = unsafe {
-        (
-            peers(destinations, count, size, "destinations", "the sum of the degrees")?,
-            weights(weight_list, count as usize, "weights")?,
-        )
-    };
-    let by_edge = sources.iter().zip(degrees).flat_map(|(&source, &degree)| (0..degree).map(move |_| source));
-    let edges = by_edge.zip(destinations).enumerate().map(|(at, (source, &dest))| Edge {
-        source: source as u32,
-        dest: dest as u32,
-        weight: weights.map_or(0, |weights| weights[at] as u32),
-    });
-    Ok(Described { edges: edges.collect(), weighted: weights.is_some() })
-}
-
-pub unsafe fn dist_graph_create(
-    cx: &Cx,
-    comm_old: Comm,
-    n: c_int,
-    sources: *const c_int,
-    degrees: *const c_int,
-    destinations: *const c_int,
-    weights: *const c_int,
-    info: InfoHandle,
-    _reorder: c_int,
-    comm_dist_graph: *mut Comm,
-) -> Result<()> {
-    let mut guard = cx.process()?;
-    let found = guard.comm(comm_old)?;
-    comms::check_intra(found)?;
-    check_place(comm_dist_graph, "comm_dist_graph")?;
-    // What is wrong here the others hear of: they have described edges and wait for ours.
-    // SAFETY: passed on.
-    let described = unsafe { described(found.size(), n, sources, degrees, destinations, weights, info) };
-    let (own, group) = (comms::process_number(&guard), found.group.clone());
-    let party = guard.comm_mut(comm_old)?.party(own);
-    let (context, adjacency) = comms::talk(cx, &mut guard, |line| distributed::create(line, party, described))?;
-    let handle = comms::add(&mut guard, comm_old, context, group, None)?;
-    attach(&mut guard, handle, Topology::Distributed(adjacency))?;
-    // SAFETY: checked.
-    unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
-}
-
-/// One direction of [`dist_graph_create_adjacent`]'s edges, and whether they have weights.
-///
-/// # Safety
-/// The arrays are null, special values, or as long as `degree` says.
-unsafe fn direction(
-    size: c_int,
-    degree: c_int,
-    ranks: *const c_int,
-    weight_list: *const c_int,
-    names: [&str; 3],
-) -> Result<(Edges, bool)> {
-    // SAFETY: as the caller says.
-    let (ranks, weights) = unsafe {
-        (peers(ranks, degree, size, names[1], names[0])?, weights(weight_list, degree.max(0) as usize, names[2])?)
-    };
-    Ok((Edges { peers: ranks.to_vec(), weights: weights.unwrap_or_default().to_vec() }, weights.is_some()))
-}
-
-pub unsafe fn dist_graph_create_adjacent(
-    cx: &Cx,
-    comm_old: Comm,
-    indegree: c_int,
-    sources: *const c_int,
-    sourceweights: *const c_int,
-    outdegree: c_int,
-    destinations: *const c_int,
-    destweights: *const c_int,
-    info: InfoHandle,
-    _reorder: c_int,
-    comm_dist_graph: *mut Comm,
-) -> Result<()> {
-    let mut guard = cx.process()?;
-    let found = guard.comm(comm_old)?;
-    comms::check_intra(found)?;
-    check_place(comm_dist_graph, "comm_dist_graph")?;
-    let size = found.size();
-    let described = infos::get(info).and_then(|_| {
-        // SAFETY: passed on.
-        let ((incoming, weighted), (outgoing, weighted_out)) = unsafe {
-            (
-                direction(size, indegree, sources, sourceweights, ["indegree", "sources", "sourceweights"])?,
-                direction(size, outdegree, destinations, destweights, ["outdegree", "destinations", "destweights"])?,
-            )
-        };
-        if weighted != weighted_out {
-            bail!(MPI_ERR_ARG, "one of sourceweights and destweights is MPI_UNWEIGHTED, and the other is not");
-        }
-        Ok(Adjacency { incoming, outgoing, weighted })
-    });
-    let (own, group) = (comms::process_number(&guard), found.group.clone());
-    let party = guard.comm_mut(comm_old)?.party(own);
-    let (context, adjacency) =
-        comms::talk(cx, &mut guard, |line| distributed::create_adjacent(line, party, described))?;
-    let handle = comms::add(&mut guard, comm_old, context, group, None)?;
-    attach(&mut guard, handle, Topology::Distributed(adjacency))?;
-    // SAFETY: checked.
-    unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
-}
-
-pub unsafe fn dist_graph_neighbors_count(
-    cx: &Cx,
-    comm: Comm,
-    indegree: *mut c_int,
-    outdegree: *mut c_int,
-    weighted: *mut c_int,
-) -> Result<()> {
-    let guard = cx.process()?;
-    let adjacency = adjacency_of(guard.comm(comm)?)?;
-    // SAFETY: null or may be written.
-    unsafe {
-        store(indegree, adjacency.incoming.peers.len() as c_int, "indegree")?;
-        store(outdegree, adjacency.outgoing.peers.len() as c_int, "outdegree")?;
-        store(weighted, c_int::from(adjacency.weighted), "weighted")
-    }
-}
-
-/// The first edges, as many as there is room for.
-///
-/// # Safety
-/// The arrays are null, special values, or as long as `room` says.
-unsafe fn first(edges: &Edges, room: c_int, ranks: *mut c_int, weights: *mut c_int, names: [&str; 3]) -> Result<()> {
-    let Ok(room) = usize::try_from(room) else { bail!(MPI_ERR_ARG, "{} is {room}, which is negative", names[0]) };
-    let count = room.min(edges.peers.len());
-    // SAFETY: as the caller says.
-    unsafe { fill(ranks, count as c_int, &edges.peers[..count], names[1])? };
-    // Without weights there is nothing to store, whatever the place for them is.
-    if count == 0 || edges.weights.is_empty() || weights.addr() == MPI_UNWEIGHTED {
-        return Ok(());
-    }
-    if weights.addr() == MPI_WEIGHTS_EMPTY {
-        bail!(MPI_ERR_ARG, "{} is MPI_WEIGHTS_EMPTY; {count} weights are to be stored", names[2]);
-    }
-    // SAFETY: as the caller says.
-    unsafe { fill(weights, count as c_int, &edges.weights[..count], names[2]) }
-}
-
-pub unsafe fn dist_graph_neighbors(
-    cx: &Cx,
-    comm: Comm,
-    maxindegree: c_int,
-    sources: *mut c_int,
-    sourceweights: *mut c_int,
-    maxoutdegree: c_int,
-    destinations: *mut c_int,
-    destweights: *mut c_int,
-) -> Result<()> {
-    let guard = cx.process()?;
-    let adjacency = adjacency_of(guard.comm(comm)?)?;
-    let names = [["maxindegree", "sources", "sourceweights"], ["maxoutdegree", "destinations", "destweights"]];
-    // SAFETY: passed on.
-    unsafe {
-        first(&adjacency.incoming, maxindegree, sources, sourceweights, names[0])?;
-        first(&adjacency.outgoing, maxoutdegree, destinations, destweights, names[1])
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::topology;
+use crate::bodies::{dist_graph, topology};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn MPI_Dist_graph_create(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
-            topology::dist_graph_create(
+            dist_graph::dist_graph_create(
                 cx,
                 comm_old,
                 n,
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn PMPI_Dist_graph_create(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
-            topology::dist_graph_create(
+            dist_graph::dist_graph_create(
                 cx,
                 comm_old,
                 n,
@@ -306,7 +306,7 @@ pub unsafe extern "C" fn MPI_Dist_graph_create_adjacent(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
-            topology::dist_graph_create_adjacent(
+            dist_graph::dist_graph_create_adjacent(
                 cx,
                 comm_old,
                 indegree,
@@ -341,7 +341,7 @@ pub unsafe extern "C" fn PMPI_Dist_graph_create_adjacent(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
-            topology::dist_graph_create_adjacent(
+            dist_graph::dist_graph_create_adjacent(
                 cx,
                 comm_old,
                 indegree,
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn MPI_Dist_graph_neighbors(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphNeighbors, On::Comm(comm), |cx| {
-            topology::dist_graph_neighbors(
+            dist_graph::dist_graph_neighbors(
                 cx,
                 comm,
                 maxindegree,
@@ -402,7 +402,7 @@ pub unsafe extern "C" fn PMPI_Dist_graph_neighbors(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphNeighbors, On::Comm(comm), |cx| {
-            topology::dist_graph_neighbors(
+            dist_graph::dist_graph_neighbors(
                 cx,
                 comm,
                 maxindegree,
@@ -428,7 +428,7 @@ pub unsafe extern "C" fn MPI_Dist_graph_neighbors_count(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphNeighborsCount, On::Comm(comm), |cx| {
-            topology::dist_graph_neighbors_count(cx, comm, indegree, outdegree, weighted)
+            dist_graph::dist_graph_neighbors_count(cx, comm, indegree, outdegree, weighted)
         })
     }
 }
@@ -445,7 +445,7 @@ pub unsafe extern "C" fn PMPI_Dist_graph_neighbors_count(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::DistGraphNeighborsCount, On::Comm(comm), |cx| {
-            topology::dist_graph_neighbors_count(cx, comm, indegree, outdegree, weighted)
+            dist_graph::dist_graph_neighbors_count(cx, comm, indegree, outdegree, weighted)
         })
     }
 }

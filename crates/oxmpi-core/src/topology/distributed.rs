@@ -46,7 +46,8 @@ pub struct Described {
 /// Everybody describes some edges, or says what is wrong with its arguments; each gets a context and the edges at itself,
 /// ordered by the other end.
 pub async fn create(line: Line, party: Party, described: Result<Described>) -> Result<(u32, Adjacency)> {
-    let Described { edges, weighted } = compare(&line, &party, described, |described| described.weighted).await?;
+    let (Described { edges, weighted }, _) =
+        compare(&line, &party, described, |described| (described.weighted, 0)).await?;
     let mut parcels = Vec::with_capacity(2 * edges.len());
     for Edge { source, dest, weight } in edges {
         parcels.push(Parcel { to: source, incoming: false, peer: dest, weight });
@@ -66,26 +67,110 @@ pub async fn create(line: Line, party: Party, described: Result<Described>) -> R
     Ok((agree(line, party, 0).await?, adjacency))
 }
 
-/// Everybody knows its own edges already, or says what is wrong with its arguments; each gets a context.
+/// Everybody knows its own edges already, or says what is wrong with its arguments; each gets a context. An edge that
+/// only one of its ends knows is an error everywhere.
 pub async fn create_adjacent(line: Line, party: Party, described: Result<Adjacency>) -> Result<(u32, Adjacency)> {
-    let adjacency = compare(&line, &party, described, |adjacency| adjacency.weighted).await?;
+    let rank = party.rank as i32;
+    let say = |adjacency: &Adjacency| (adjacency.weighted, adjacency.balance(rank));
+    let (adjacency, sum) = compare(&line, &party, described, say).await?;
+    if sum != 0 {
+        disagreement(&line, &party, &adjacency).await?;
+    }
     Ok((agree(line, party, 0).await?, adjacency))
 }
 
-/// Goes on only when everybody can, and when the graph has weights everywhere or nowhere.
-async fn compare<T>(line: &Line, party: &Party, own: Result<T>, weighted: impl Fn(&T) -> bool) -> Result<T> {
+/// Goes on only when everybody can, and when the graph has weights everywhere or nowhere. With the description comes the
+/// sum of the numbers that all members say.
+async fn compare<T>(line: &Line, party: &Party, own: Result<T>, say: impl Fn(&T) -> (bool, u64)) -> Result<(T, u64)> {
     const REFUSED: u64 = 2;
-    let said = line.gather(party, &[own.as_ref().map_or(REFUSED, |own| u64::from(weighted(own)))]).await?;
+    let (weighted, number) = own.as_ref().map_or((REFUSED, 0), |own| {
+        let (weighted, number) = say(own);
+        (u64::from(weighted), number)
+    });
+    let said = line.gather(party, &[weighted, number]).await?;
     let own = own?;
-    if let Some(rank) = said.iter().position(|&word| word == REFUSED) {
+    let weighted: Vec<u64> = said.iter().copied().step_by(2).collect();
+    if let Some(rank) = weighted.iter().position(|&word| word == REFUSED) {
         bail!(MPI_ERR_OTHER, "rank {rank} cannot take part, because its arguments are wrong");
     }
-    if let Some(rank) = said.iter().position(|&word| word != said[0]) {
+    if let Some(rank) = weighted.iter().position(|&word| word != weighted[0]) {
         let what = |word: u64| if word == 0 { "MPI_UNWEIGHTED" } else { "weights" };
-        let (first, other) = (what(said[0]), what(said[rank]));
+        let (first, other) = (what(weighted[0]), what(weighted[rank]));
         bail!(MPI_ERR_ARG, "rank 0 gives {first} and rank {rank} gives {other}; all must give the same");
     }
-    Ok(own)
+    let sum = said.iter().skip(1).step_by(2).fold(0, |sum: u64, &number| sum.wrapping_add(number));
+    Ok((own, sum))
+}
+
+impl Adjacency {
+    /// A number that depends on the edges, such that over all processes those at one end cancel those at the other: the sum
+    /// is zero when all edges are known at both ends, and hardly ever otherwise.
+    fn balance(&self, rank: i32) -> u64 {
+        let outgoing = self.outgoing.iter().map(|(peer, weight)| mix(rank, peer, weight));
+        let incoming = self.incoming.iter().map(|(peer, weight)| mix(peer, rank, weight).wrapping_neg());
+        outgoing.chain(incoming).fold(0, u64::wrapping_add)
+    }
+}
+
+impl Edges {
+    /// The other ends with the weights, which are zero in a graph without.
+    fn iter(&self) -> impl Iterator<Item = (i32, i32)> {
+        let weights = self.weights.iter().copied().chain(std::iter::repeat(0));
+        self.peers.iter().copied().zip(weights)
+    }
+}
+
+/// Numbers that look random, from the edge.
+fn mix(source: i32, dest: i32, weight: i32) -> u64 {
+    let mut value = (source as u64) << 32 | dest as u64;
+    for more in [weight as u64, 0x9e37_79b9_7f4a_7c15] {
+        value = (value ^ value >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9).wrapping_add(more);
+    }
+    value ^ value >> 32
+}
+
+/// Somewhere the two ends of an edge do not know the same: finds the first such edge and says so to all. The ends of the
+/// edges compare what they know, which costs as much as describing the graph did.
+async fn disagreement(line: &Line, party: &Party, adjacency: &Adjacency) -> Result<()> {
+    let (rank, none) = (party.rank as u32, u64::MAX);
+    let parcel =
+        |(peer, weight): (i32, i32)| Parcel { to: peer as u32, incoming: true, peer: rank, weight: weight as u32 };
+    let told = route(line, party, adjacency.outgoing.iter().map(parcel).collect()).await?;
+    let mut told: Vec<(u32, u32)> = told.into_iter().map(|parcel| (parcel.peer, parcel.weight)).collect();
+    let mut known: Vec<(u32, u32)> =
+        adjacency.incoming.iter().map(|(peer, weight)| (peer as u32, weight as u32)).collect();
+    told.sort_unstable();
+    known.sort_unstable();
+    // The edge, and the weights at its source and at its destination, where it is known.
+    let at = told.iter().zip(&known).take_while(|(told, known)| told == known).count();
+    let found = match (told.get(at), known.get(at)) {
+        (None, None) => [none; 3],
+        (Some(told), Some(known)) if told.0 == known.0 => [told.0.into(), told.1.into(), known.1.into()],
+        (Some(told), known) if known.is_none_or(|known| told < known) => [told.0.into(), told.1.into(), none],
+        (_, Some(known)) => [known.0.into(), none, known.1.into()],
+        (Some(_), None) => unreachable!("told alone is less"),
+    };
+    let found = line.gather(party, &found).await?;
+    let Some((dest, edge)) = found.chunks_exact(3).enumerate().find(|(_, edge)| edge[0] != none) else { return Ok(()) };
+    let source = edge[0];
+    match (edge[1], edge[2]) {
+        (_, weight) if weight == none => {
+            bail!(
+                MPI_ERR_ARG,
+                "rank {source} has {dest} among its destinations, but rank {dest} not {source} among its sources"
+            )
+        }
+        (weight, _) if weight == none => {
+            bail!(
+                MPI_ERR_ARG,
+                "rank {dest} has {source} among its sources, but rank {source} not {dest} among its destinations"
+            )
+        }
+        (out, into) => bail!(
+            MPI_ERR_ARG,
+            "the edge from rank {source} to rank {dest} has weight {out} at its source and {into} at its destination"
+        ),
+    }
 }
 
 /// An edge on its way to one of its ends.
@@ -211,6 +296,54 @@ mod tests {
             let error = made.unwrap_err();
             assert_eq!(error.class(), MPI_ERR_ARG);
             assert!(error.text().contains("rank 2 gives MPI_UNWEIGHTED"), "{}", error.text());
+        }
+    }
+
+    /// Sources and destinations with weights, as one process gives them.
+    type Lists<'a> = (&'a [(i32, i32)], &'a [(i32, i32)]);
+
+    fn adjacent(lists: &[Lists]) -> Vec<Made> {
+        let mut world = World::new(lists.len());
+        let edges = |list: &[(i32, i32)]| Edges {
+            peers: list.iter().map(|&(peer, _)| peer).collect(),
+            weights: list.iter().map(|&(_, weight)| weight).collect(),
+        };
+        let talks = lists.iter().enumerate().map(|(rank, (sources, destinations))| {
+            let party = Party { members: Ranks::All(lists.len()), rank, context: 1, tag: 9 };
+            let own = Adjacency { incoming: edges(sources), outgoing: edges(destinations), weighted: true };
+            (rank, Talk::new(|line| create_adjacent(line, party, Ok(own))))
+        });
+        world.run(talks.collect())
+    }
+
+    #[test]
+    fn both_ends_know_the_same_edges() {
+        let ring: [Lists; 3] = [(&[(2, 5)], &[(1, 6)]), (&[(0, 6)], &[(2, 7)]), (&[(1, 7)], &[(0, 5)])];
+        assert!(adjacent(&ring).iter().all(Result::is_ok));
+        // The order of several edges between the same two does not matter.
+        assert!(adjacent(&[(&[(0, 1), (0, 2)], &[(0, 2), (0, 1)])]).iter().all(Result::is_ok));
+        let wrong: [(&[Lists], &str); 4] = [
+            (
+                &[(&[], &[(1, 0)]), (&[], &[])],
+                "rank 0 has 1 among its destinations, but rank 1 not 0 among its sources",
+            ),
+            (
+                &[(&[], &[]), (&[(0, 0)], &[])],
+                "rank 1 has 0 among its sources, but rank 0 not 1 among its destinations",
+            ),
+            (&[(&[], &[(1, 3)]), (&[(0, 4)], &[])], "from rank 0 to rank 1 has weight 3 at its source and 4 at its"),
+            // As many on both sides, but others.
+            (
+                &[(&[(1, 0)], &[(1, 0)]), (&[(1, 0)], &[(1, 0)])],
+                "rank 0 has 1 among its sources, but rank 1 not 0 among",
+            ),
+        ];
+        for (lists, text) in wrong {
+            for made in adjacent(lists) {
+                let error = made.unwrap_err();
+                assert!(error.text().contains(text), "{}", error.text());
+                assert_eq!(error.class(), MPI_ERR_ARG);
+            }
         }
     }
 }

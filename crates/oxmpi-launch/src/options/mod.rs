@@ -42,6 +42,8 @@ pub struct Block {
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub wdir: Option<PathBuf>,
+    /// What the process set of its ranks is called.
+    pub pset: Option<OsString>,
     /// Directories to search before PATH.
     pub path: Option<OsString>,
     pub env: Env,
@@ -217,6 +219,7 @@ impl Parser {
                 let slots = hosts::slots_of_file(&file).map_err(Mistake)?;
                 self.hosts = Some(self.hosts.unwrap_or(0) + slots);
             }
+            Key::Pset => block.pset = Some(values.pset()?),
             Key::Wdir => block.wdir = Some(values.next()?.into()),
             Key::Path => block.path = Some(values.next()?),
             Key::Timeout => settings.timeout = Some(values.seconds()?),

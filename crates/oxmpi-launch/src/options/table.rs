@@ -12,6 +12,7 @@ pub enum Key {
     ConfigFile,
     Timeout,
     UniverseSize,
+    Pset,
     KeepGoing,
     InitialErrhandler,
     MemoryAllocKinds,
@@ -78,6 +79,13 @@ pub const GROUPS: [Group; 6] = [
                  for each CPU that may be used (in a list with `:`, one)",
             ),
             spec(Key::Wdir, &["wdir", "wd", "gwdir"], &["DIR"], "start the program in DIR"),
+            spec(
+                Key::Pset,
+                &["pset"],
+                &["NAME"],
+                "call the process set of the ranks that follow app://NAME instead of app://PROGRAM; they are also \
+                 app://0, those after a `:` app://1 and so on",
+            ),
             spec(Key::Path, &["path"], &["DIRS"], "look for the program in DIRS (separated by `:`) first"),
             spec(
                 Key::ConfigFile,

@@ -89,6 +89,18 @@ impl Values<'_> {
         }
     }
 
+    /// A name for a process set, with or without `app://` before it.
+    pub(super) fn pset(&mut self) -> Result<OsString> {
+        let text = self.text()?;
+        let name = text.strip_prefix("app://").unwrap_or(&text);
+        let safe = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/+".contains(&byte));
+        if !safe || name.len() > 255 || name.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(self
+                .wrong(&text, "is no name for a process set: letters, digits and any of `-._~/+`, not digits alone"));
+        }
+        Ok(name.into())
+    }
+
     pub(super) fn output_dir(&mut self) -> Result<OutputDir> {
         let text = self.text()?;
         Ok(match text.strip_suffix(":nocopy") {
