@@ -1,4 +1,4 @@
-// ranks: 1 2 3 4 7 8
+// ranks: 1 2 4 8
 // Communicators made and freed more than a hundred thousand times, and thousands at a time: contexts are used again, never twice at a
 // time, and memory does not grow.
 #include "../check.h"

@@ -20,7 +20,7 @@ static void *work(void *argument) {
         OK(MPI_Session_init(MPI_INFO_NULL, own, &session));
         OK(MPI_Errhandler_free(&own));
         OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
-        CHECK_EQ(n, 4);
+        CHECK(n >= 2);
         OK(MPI_Session_get_pset_info(session, "mpi://WORLD", &info));
         OK(MPI_Info_free(&info));
         OK(MPI_Session_finalize(&session));
