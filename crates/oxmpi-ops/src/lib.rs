@@ -1,0 +1,142 @@
+//! The predefined reduction operations: which types each allows, and the loops that compute them.
+//!
+//! ```text
+//! lib.rs        operations, the standard's table of allowed types
+//!    |
+//! reduction.rs  an operation over elements of any datatype
+//!    |
+//! select.rs     from operation and element to a kernel
+//!    |
+//! binary.rs  logical.rs  pair.rs  copy.rs   the loops
+//!    |
+//! number.rs  half.rs  wide.rs               arithmetic of one element
+//! ```
+//!
+//! Nothing here knows communicators or handles of the user's, takes locks or allocates on the way of a reduction. A
+//! kernel reads and writes exactly the elements it is given: gaps inside and behind pairs are never touched.
+
+mod binary;
+mod copy;
+mod half;
+mod logical;
+mod number;
+mod pair;
+mod reduction;
+mod select;
+mod wide;
+
+#[cfg(test)]
+mod tests;
+
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle;
+use oxmpi_abi::{Result, bail};
+use oxmpi_datatype::{Group, Named};
+
+pub use logical::set_fortran_false;
+pub use reduction::Reduction;
+
+/// A predefined operation. All are commutative and associative but the last two, which only one-sided communication has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    Max,
+    Min,
+    Sum,
+    Prod,
+    Land,
+    Band,
+    Lor,
+    Bor,
+    Lxor,
+    Bxor,
+    Minloc,
+    Maxloc,
+    /// The result is the right operand.
+    Replace,
+    /// The result is the left operand.
+    NoOp,
+}
+
+/// `out[i] = left[i] op right[i]` over `count` elements, the type's extent apart.
+///
+/// # Safety
+/// `left` and `right` are valid to read and `out` to write for `count` elements, at any alignment. `out` is exactly `left`,
+/// exactly `right`, or overlaps neither.
+pub type Kernel = unsafe fn(left: *const u8, right: *const u8, out: *mut u8, count: usize);
+
+/// The operation behind one of the ABI's constants.
+pub fn predefined(handle: usize) -> Option<Op> {
+    Some(match handle::Op(handle) {
+        MPI_MAX => Op::Max,
+        MPI_MIN => Op::Min,
+        MPI_SUM => Op::Sum,
+        MPI_PROD => Op::Prod,
+        MPI_LAND => Op::Land,
+        MPI_BAND => Op::Band,
+        MPI_LOR => Op::Lor,
+        MPI_BOR => Op::Bor,
+        MPI_LXOR => Op::Lxor,
+        MPI_BXOR => Op::Bxor,
+        MPI_MINLOC => Op::Minloc,
+        MPI_MAXLOC => Op::Maxloc,
+        MPI_REPLACE => Op::Replace,
+        MPI_NO_OP => Op::NoOp,
+        _ => return None,
+    })
+}
+
+/// The loop for an operation on elements of a predefined type; `MPI_ERR_OP` when the standard does not allow the pair.
+pub fn kernel(op: Op, named: &Named) -> Result<Kernel> {
+    match select::kernel(op, named) {
+        Some(kernel) if op.allows(named.group) => Ok(kernel),
+        _ => {
+            let name = if named.name.is_empty() { "a pair of a value and an index" } else { named.name };
+            bail!(MPI_ERR_OP, "{} is not defined for {name}; it is for {}", op.name(), op.meant_for())
+        }
+    }
+}
+
+impl Op {
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Max => "MPI_MAX",
+            Op::Min => "MPI_MIN",
+            Op::Sum => "MPI_SUM",
+            Op::Prod => "MPI_PROD",
+            Op::Land => "MPI_LAND",
+            Op::Band => "MPI_BAND",
+            Op::Lor => "MPI_LOR",
+            Op::Bor => "MPI_BOR",
+            Op::Lxor => "MPI_LXOR",
+            Op::Bxor => "MPI_BXOR",
+            Op::Minloc => "MPI_MINLOC",
+            Op::Maxloc => "MPI_MAXLOC",
+            Op::Replace => "MPI_REPLACE",
+            Op::NoOp => "MPI_NO_OP",
+        }
+    }
+
+    /// The standard's table.
+    fn allows(self, group: Group) -> bool {
+        use Group::*;
+        match self {
+            Op::Max | Op::Min => matches!(group, CInteger | FortranInteger | Floating | MultiLanguage),
+            Op::Sum | Op::Prod => matches!(group, CInteger | FortranInteger | Floating | Complex | MultiLanguage),
+            Op::Land | Op::Lor | Op::Lxor => matches!(group, CInteger | Logical),
+            Op::Band | Op::Bor | Op::Bxor => matches!(group, CInteger | FortranInteger | Byte | MultiLanguage),
+            Op::Minloc | Op::Maxloc => matches!(group, Pair),
+            Op::Replace | Op::NoOp => true,
+        }
+    }
+
+    fn meant_for(self) -> &'static str {
+        match self {
+            Op::Max | Op::Min => "integers and real numbers",
+            Op::Sum | Op::Prod => "integers, real and complex numbers",
+            Op::Land | Op::Lor | Op::Lxor => "C integers and logicals",
+            Op::Band | Op::Bor | Op::Bxor => "integers and MPI_BYTE",
+            Op::Minloc | Op::Maxloc => "pairs such as MPI_DOUBLE_INT",
+            Op::Replace | Op::NoOp => "every predefined type",
+        }
+    }
+}
