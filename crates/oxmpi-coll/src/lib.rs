@@ -3,6 +3,24 @@
 //!
 //! Nothing here moves a byte or knows a transport, a datatype or a communicator: the executor in `oxmpi-core` carries
 //! plans out, and the simulator among the tests of this crate proves them.
+//!
+//! Start with [`plan`], what a plan is made of; [`choose`] has the table and the way from an operation to a plan. There
+//! is a module for each operation, [`inter`] for those between two groups and [`neighbor`] for those of a topology.
 #![forbid(unsafe_code)]
 
+mod accumulate;
+pub mod allgather;
+pub mod allreduce;
+pub mod alltoall;
+pub mod barrier;
+pub mod bcast;
+pub mod choose;
+pub mod gather;
+pub mod inter;
+pub mod neighbor;
 pub mod plan;
+pub mod reduce;
+pub mod reduce_scatter;
+pub mod scan;
+pub mod scatter;
+mod tree;

@@ -1,15 +1,19 @@
-//! What a plan is made of.
+//! What a plan is made of: steps over pieces of symbolic buffers. The executor gives the pieces their meaning.
 
 /// Where data lies. A planner counts in *units*; the executor knows what a unit of each region is:
 ///
 /// | operation | unit |
 /// |---|---|
-/// | broadcast, reductions | one element of the datatype (one byte where the data is dense and nothing is computed) |
+/// | broadcast | one byte of the data as it is packed: ranks may name it with different types and counts |
+/// | reductions | one element of the datatype |
 /// | gather, scatter, allgather, alltoall and their neighbourhood forms | one rank's block; of `Send` in the send type, of `Recv` in the receive type, packed in `Temp` |
-/// | forms with counts and displacements (`v`) | one element of the datatype; there is no `Temp` |
-/// | forms with a datatype for every block (`w`) | one block: `offset` is its index, `count` is 1; there is no `Temp` |
+/// | forms with counts and displacements (`v`) | one element: of `Send` in the send type, of `Recv` in the receive type, of `Temp` in the receive type and packed |
+/// | forms with a datatype for every block (`w`) | one block: `offset` is its index, `count` is 1; there is room for one packed block in `Temp`, the largest of `Recv`, and a piece there names the block of `Recv` that it has the size of |
 ///
-/// With `MPI_IN_PLACE` a planner never names the buffer that is not there.
+/// With `MPI_IN_PLACE` a planner never names the buffer that is not there. The one buffer of a broadcast is `Send` at the
+/// root and `Recv` elsewhere. Where a reduction is in place, the operands are in `Recv`, and no more of it is written than the result.
+///
+/// Messages of no units are left out where both sides know; counts of `v` forms are therefore 0 wherever there are no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Region {
     /// The buffer that the user sends from: never written.
@@ -81,4 +85,151 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Units of [`Region::Temp`].
     pub temp: u64,
+}
+
+/// The blocks of one buffer, by the index of the rank (or the neighbour) that they come from or go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blocks<'a> {
+    /// Each is the same piece: so many units from the start.
+    Whole(u64),
+    /// Block `i` is unit `i`.
+    Units,
+    /// Counts and displacements, in elements.
+    Spread { counts: &'a [u64], displs: &'a [i64] },
+    /// Block `i` is unit `i`, of so many bytes.
+    Each { bytes: &'a [u64] },
+}
+
+impl Blocks<'_> {
+    /// The block `i` of `region`; of no units if there is nothing in it.
+    pub(crate) fn at(&self, region: Region, i: u32) -> Piece {
+        let (offset, count) = match self {
+            Blocks::Whole(count) => (0, *count),
+            Blocks::Units => (i64::from(i), 1),
+            Blocks::Spread { counts, displs } => (displs[i as usize], counts[i as usize]),
+            Blocks::Each { bytes } => (i64::from(i), u64::from(bytes[i as usize] != 0)),
+        };
+        Piece { region, offset, count }
+    }
+}
+
+impl Region {
+    /// `count` units from `offset` on.
+    pub fn at(self, offset: u64, count: u64) -> Piece {
+        Piece { region: self, offset: offset as i64, count }
+    }
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
+}
+
+/// How planners write. What has no units is left out, but for [`Plan::signal`] and [`Plan::await_signal`].
+impl Plan {
+    pub(crate) fn send(&mut self, to: u32, piece: Piece) {
+        if piece.count > 0 {
+            self.touch(piece);
+            self.steps.push(Step::Send { to, piece });
+        }
+    }
+
+    pub(crate) fn recv(&mut self, from: u32, piece: Piece) {
+        if piece.count > 0 {
+            self.touch(piece);
+            self.steps.push(Step::Recv { from, piece });
+        }
+    }
+
+    pub(crate) fn copy(&mut self, from: Piece, to: Piece) {
+        if from.count > 0 {
+            self.touch(from);
+            self.touch(to);
+            self.steps.push(Step::Copy { from, to });
+        }
+    }
+
+    pub(crate) fn reduce(&mut self, with: Piece, into: Piece, side: Side) {
+        if into.count > 0 {
+            self.touch(with);
+            self.touch(into);
+            self.steps.push(Step::Reduce { with, into, side });
+        }
+    }
+
+    /// An empty message.
+    pub(crate) fn signal(&mut self, to: u32) {
+        self.steps.push(Step::Send { to, piece: Region::Temp.at(0, 0) });
+    }
+
+    pub(crate) fn await_signal(&mut self, from: u32) {
+        self.steps.push(Step::Recv { from, piece: Region::Temp.at(0, 0) });
+    }
+
+    pub(crate) fn received(&mut self) {
+        if !matches!(self.steps.last(), None | Some(Step::Received | Step::Fence)) {
+            self.steps.push(Step::Received);
+        }
+    }
+
+    pub(crate) fn fence(&mut self) {
+        if !matches!(self.steps.last(), None | Some(Step::Fence)) {
+            self.steps.push(Step::Fence);
+        }
+    }
+
+    fn touch(&mut self, piece: Piece) {
+        if piece.region == Region::Temp {
+            self.temp = self.temp.max(piece.offset as u64 + piece.count);
+        }
+    }
+
+    /// This plan and then another one.
+    pub(crate) fn then(mut self, next: Plan) -> Plan {
+        if !next.steps.is_empty() {
+            self.fence();
+        }
+        self.steps.extend(next.steps);
+        self.temp = self.temp.max(next.temp);
+        self
+    }
+
+    /// The same plan among the ranks of one group of an intercommunicator.
+    pub(crate) fn local(mut self) -> Plan {
+        for step in &mut self.steps {
+            *step = match *step {
+                Step::Send { to, piece } => Step::SendLocal { to, piece },
+                Step::Recv { from, piece } => Step::RecvLocal { from, piece },
+                other => other,
+            };
+        }
+        self
+    }
+
+    /// The same plan, with another place for what it has in `region`.
+    pub(crate) fn moved(self, region: Region, to: Piece) -> Plan {
+        let place = |piece: Piece| match piece.region == region {
+            true => Piece { region: to.region, offset: to.offset + piece.offset, count: piece.count },
+            false => piece,
+        };
+        let mut plan = Plan { steps: Vec::with_capacity(self.steps.len()), temp: self.temp };
+        for step in self.steps {
+            plan.steps.push(match step {
+                Step::Send { to, piece } => Step::Send { to, piece: place(piece) },
+                Step::Recv { from, piece } => Step::Recv { from, piece: place(piece) },
+                Step::SendLocal { to, piece } => Step::SendLocal { to, piece: place(piece) },
+                Step::RecvLocal { from, piece } => Step::RecvLocal { from, piece: place(piece) },
+                Step::Copy { from, to } => Step::Copy { from: place(from), to: place(to) },
+                Step::Reduce { with, into, side } => Step::Reduce { with: place(with), into: place(into), side },
+                Step::Received => Step::Received,
+                Step::Fence => Step::Fence,
+            });
+        }
+        plan.touch(to);
+        plan
+    }
 }

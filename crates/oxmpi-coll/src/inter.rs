@@ -1,0 +1,199 @@
+//! Between the two groups of an intercommunicator. Plain sends and receives go to the other group; what happens within one group
+//! are the planners for one, made local.
+
+use crate::plan::{Blocks, Piece, Plan, Region};
+use crate::reduce_scatter::Counts;
+use crate::tree::{after, before, children, parent, subtree};
+use crate::{bcast, reduce};
+
+/// What a rank passed as the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Root {
+    /// It is the root itself (`MPI_ROOT`).
+    Me,
+    /// Somebody else of its own group (`MPI_PROC_NULL`): it has nothing to do.
+    Sibling,
+    /// This rank of the other group.
+    Remote(u32),
+}
+
+/// Each group reports to its rank 0, the two tell each other, and tell their groups.
+pub fn barrier(rank: u32, local: u32) -> Plan {
+    let mut up = Plan::default();
+    for child in children(rank, local) {
+        up.await_signal(child);
+    }
+    up.received();
+    let mut down = Plan::default();
+    if rank > 0 {
+        up.signal(parent(rank));
+        down.await_signal(parent(rank));
+        down.received();
+    }
+    for child in children(rank, local).rev() {
+        down.signal(child);
+    }
+    let mut across = Plan::default();
+    if rank == 0 {
+        across.signal(0);
+        across.await_signal(0);
+    }
+    up.local().then(across).then(down.local())
+}
+
+/// To rank 0 of the other group, and down a binomial tree there.
+pub fn bcast(root: Root, rank: u32, local: u32, units: u64) -> Plan {
+    let mut plan = Plan::default();
+    match root {
+        Root::Me => plan.send(0, Region::Send.at(0, units)),
+        Root::Sibling => {}
+        Root::Remote(from) => {
+            if rank == 0 {
+                plan.recv(from, Region::Recv.at(0, units));
+            }
+            plan = plan.then(spread(rank, local, units));
+        }
+    }
+    plan
+}
+
+/// Each rank of the other group to the root. `send` is used there, `recv` at the root.
+pub fn gather(root: Root, remote: u32, send: Piece, recv: Blocks) -> Plan {
+    let mut plan = Plan::default();
+    match root {
+        Root::Me => (0..remote).for_each(|from| plan.recv(from, recv.at(Region::Recv, from))),
+        Root::Sibling => {}
+        Root::Remote(to) => plan.send(to, send),
+    }
+    plan
+}
+
+/// From the root to each rank of the other group. `send` is used at the root, `recv` there.
+pub fn scatter(root: Root, remote: u32, send: Blocks, recv: Piece) -> Plan {
+    let mut plan = Plan::default();
+    match root {
+        Root::Me => (0..remote).for_each(|to| plan.send(to, send.at(Region::Send, to))),
+        Root::Sibling => {}
+        Root::Remote(from) => plan.recv(from, recv),
+    }
+    plan
+}
+
+/// Each block goes to one rank of the other group, and from there around a ring of that group: a rank sends its own block once, and
+/// each block of the other group at most once.
+pub fn allgather(rank: u32, local: u32, remote: u32, send: Piece, recv: Blocks) -> Plan {
+    let mut plan = Plan::default();
+    // Block `i` of `blocks` comes to the rank that has this share of them.
+    let host = |i: u32, blocks: u32, hosts: u32| (u64::from(i) * u64::from(hosts) / u64::from(blocks)) as u32;
+    plan.send(host(rank, local, remote), send);
+    for from in (0..remote).filter(|from| host(*from, remote, local) == rank) {
+        plan.recv(from, recv.at(Region::Recv, from));
+    }
+    let mut around = Plan::default();
+    // Blocks that are units lie one behind the other and travel together. Others may lie differently on each rank.
+    let hosted = |by: u32| {
+        let blocks = (0..remote).filter(move |i| host(*i, remote, local) == by).map(move |i| recv.at(Region::Recv, i));
+        let mut pieces: Vec<Piece> = Vec::new();
+        for piece in blocks {
+            match pieces.last_mut() {
+                Some(last) if recv == Blocks::Units => last.count += piece.count,
+                _ => pieces.push(piece),
+            }
+        }
+        pieces
+    };
+    for step in 0..local - 1 {
+        hosted(before(rank, step, local)).iter().for_each(|piece| around.send(after(rank, 1, local), *piece));
+        hosted(before(rank, step + 1, local)).iter().for_each(|piece| around.recv(before(rank, 1, local), *piece));
+        around.received();
+    }
+    plan.then(around.local())
+}
+
+/// Each rank to each of the other group, all at once.
+pub fn alltoall(rank: u32, remote: u32, send: Blocks, recv: Blocks) -> Plan {
+    let mut plan = Plan::default();
+    let partners = || (0..remote).map(|step| after(rank % remote, step, remote));
+    partners().for_each(|from| plan.recv(from, recv.at(Region::Recv, from)));
+    partners().for_each(|to| plan.send(to, send.at(Region::Send, to)));
+    plan
+}
+
+/// The other group combines its operands at its rank 0, in the order of ranks, which sends the result to the root.
+pub fn reduce(root: Root, rank: u32, local: u32, units: u64) -> Plan {
+    match root {
+        Root::Sibling => Plan::default(),
+        Root::Me => {
+            let mut plan = Plan::default();
+            plan.recv(0, Region::Recv.at(0, units));
+            plan
+        }
+        Root::Remote(to) => {
+            let (plan, result) = combined(rank, local, units);
+            let mut across = Plan::default();
+            if rank == 0 {
+                across.send(to, result);
+            }
+            plan.then(across)
+        }
+    }
+}
+
+/// Each group combines its operands at its rank 0; the two swap, and give what they got to their groups.
+pub fn allreduce(rank: u32, local: u32, units: u64) -> Plan {
+    let (plan, result) = combined(rank, local, units);
+    let mut across = Plan::default();
+    if rank == 0 {
+        across.send(0, result);
+        across.recv(0, Region::Recv.at(0, units));
+    }
+    plan.then(across).then(spread(rank, local, units))
+}
+
+/// As [`allreduce`], but what came from the other group is scattered down a binomial tree.
+pub fn reduce_scatter(rank: u32, local: u32, counts: Counts) -> Plan {
+    let starts = counts.starts(local);
+    let units = starts[local as usize];
+    let (plan, result) = combined(rank, local, units);
+    let mut across = Plan::default();
+    if rank == 0 {
+        across.send(0, result);
+        across.recv(0, Region::Temp.at(0, units));
+    }
+    let mut down = Plan::default();
+    // The blocks of some ranks of this rank's subtree, which begin in `Temp`.
+    let hold = |first: u32, ranks: u32| {
+        let start = starts[first as usize];
+        Region::Temp.at(start - starts[rank as usize], starts[(first + ranks) as usize] - start)
+    };
+    let own = Region::Recv.at(0, counts.of(rank));
+    if rank > 0 && subtree(rank, local) == 1 {
+        down.recv(parent(rank), own);
+    } else {
+        if rank > 0 {
+            down.recv(parent(rank), hold(rank, subtree(rank, local)));
+            down.received();
+        }
+        for child in children(rank, local).rev() {
+            down.send(child, hold(child, subtree(child, local)));
+        }
+        down.copy(hold(rank, 1), own);
+    }
+    plan.then(across).then(down.local())
+}
+
+/// The operands of this group, combined at its rank 0, and where there.
+fn combined(rank: u32, local: u32, units: u64) -> (Plan, Piece) {
+    if local == 1 {
+        return (Plan::default(), Region::Send.at(0, units));
+    }
+    // The planner's scratch, the first `units` of `Temp`, stays where it is at rank 0; its result comes behind.
+    let plan = reduce::binomial(rank, local, 0, units, false, false).local();
+    let result = Region::Temp.at(units, units);
+    (if rank == 0 { plan.moved(Region::Recv, result) } else { plan }, result)
+}
+
+/// From `Recv` of rank 0 to `Recv` of all of this group.
+fn spread(rank: u32, local: u32, units: u64) -> Plan {
+    bcast::binomial(rank, local, 0, units).moved(Region::Send, Region::Recv.at(0, 0)).local()
+}

@@ -1,0 +1,32 @@
+//! Between the neighbours of a topology: all at once, one message for each edge.
+
+use crate::plan::{Blocks, Plan, Region};
+
+/// Which of several messages from one rank to another is which. They are matched in the order in which they are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Edges {
+    /// Of a graph: the order of the neighbours on both sides.
+    Listed,
+    /// Of a Cartesian grid, two for each dimension: what is sent in one direction comes from the neighbour in the other one, so that
+    /// where both are the same process, the first of the two that it sends is the second of the two that are received.
+    Opposite,
+}
+
+/// Every form of the neighbourhood allgather ([`Blocks::Whole`] as `send`) and alltoall. No neighbour where there is none (at a border):
+/// its block is neither sent nor written.
+pub fn exchange(incoming: &[Option<u32>], outgoing: &[Option<u32>], edges: Edges, send: Blocks, recv: Blocks) -> Plan {
+    let mut plan = Plan::default();
+    for i in 0..incoming.len() {
+        // Both neighbours of a dimension change places; a last one without a partner stays.
+        let i = if edges == Edges::Opposite && i ^ 1 < incoming.len() { i ^ 1 } else { i };
+        if let Some(from) = incoming[i] {
+            plan.recv(from, recv.at(Region::Recv, i as u32));
+        }
+    }
+    for (i, to) in outgoing.iter().enumerate() {
+        if let Some(to) = to {
+            plan.send(*to, send.at(Region::Send, i as u32));
+        }
+    }
+    plan
+}

@@ -1,0 +1,55 @@
+//! The combination of the operands of all ranks up to one's own, with it (inclusive) or without (exclusive). In the order of ranks.
+
+use crate::accumulate::Accumulator;
+use crate::plan::{Plan, Region, Side};
+
+/// In round `k` a rank gives what it has, the combination of the last `2^k` ranks, to the one `2^k` further. ceil(log2 n) rounds.
+pub fn inclusive(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
+    let mut plan = Plan::default();
+    grow(&mut plan, Accumulator::in_recv(units, in_place), rank, size, 0);
+    plan
+}
+
+/// Each rank gets its neighbour's operand and is then one of n - 1 ranks that scan: one round more. `Recv` of rank 0 stays as it is.
+pub fn exclusive(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
+    let mut plan = Plan::default();
+    let (own, recv) = (if in_place { Region::Recv } else { Region::Send }, Region::Recv.at(0, units));
+    let came = if in_place { Region::Temp.at(0, units) } else { recv };
+    if rank + 1 < size {
+        plan.send(rank + 1, own.at(0, units));
+    }
+    if rank == 0 {
+        return plan;
+    }
+    plan.recv(rank - 1, came);
+    if in_place {
+        plan.fence();
+        plan.copy(came, recv);
+    } else {
+        plan.received();
+    }
+    grow(&mut plan, Accumulator::in_recv(units, true), rank - 1, size - 1, 1);
+    plan
+}
+
+/// The rounds of a scan of `size` ranks, the first of which is rank `first` of the communicator.
+fn grow(plan: &mut Plan, mut acc: Accumulator, rank: u32, size: u32, first: u32) {
+    let mut step = 1;
+    while step < size {
+        if step < size - rank {
+            plan.send(first + rank + step, acc.value(acc.whole()));
+        }
+        if rank >= step {
+            let own = acc.is_own();
+            acc.start(plan, first + rank - step, acc.whole());
+            if own {
+                plan.received()
+            } else {
+                plan.fence()
+            }
+            acc.finish(plan, acc.whole(), Side::Left);
+        }
+        step *= 2;
+    }
+    acc.settle(plan);
+}
