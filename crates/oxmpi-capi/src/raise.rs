@@ -78,19 +78,25 @@ fn target(on: On) -> (Errhandler, usize) {
     found.or_else(|| of_comm(MPI_COMM_SELF)).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
 }
 
-/// The end: one message, then the job stops.
+/// The end: one message, then the job stops. Its first line says who, the call, the object and the class; a line for each
+/// cause follows.
 #[cold]
 fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
     let class = library::errors().class_of(code).unwrap_or(MPI_ERR_UNKNOWN);
     let name = error_class_name(class).unwrap_or("an error class of the program's");
-    let mut place = String::new();
-    if let (On::Comm(comm), Some(guard)) = (on, Guard::enter()) {
-        if let Ok(comm) = guard.comm(comm) {
-            place = format!(", on {}", comm.describe());
-        }
-    }
-    say(&format!("{}: {}: {text} ({name}{place})\n", who(), fun.name()));
+    let place = object(on).map(|object| format!(" on {object}")).unwrap_or_default();
+    let causes: String = text.lines().map(|cause| format!("    {cause}\n")).collect();
+    say(&format!("{}: {}{place} failed: {name}\n{causes}", who(), fun.name()));
     abort(if (1..=125).contains(&class) { class } else { 1 })
+}
+
+/// What the object that an error concerns is called, where it exists.
+fn object(on: On) -> Option<String> {
+    match on {
+        On::Comm(comm) => Guard::enter()?.comm(comm).ok().map(|comm| comm.describe()),
+        On::Session(session) => library::session(session, |_| String::from("a session")).ok(),
+        On::Win(_) | On::File(_) | On::Handler(..) | On::World | On::Tool => None,
+    }
 }
 
 /// How messages call this process.

@@ -174,6 +174,7 @@ impl Comm {
     pub fn describe(&self) -> String {
         match (self.name.is_empty(), &self.local) {
             (false, _) => String::from_utf8_lossy(&self.name).into_owned(),
+            (true, None) if self.size() == 1 => String::from("a communicator of 1 process"),
             (true, None) => format!("a communicator of {} processes", self.size()),
             (true, Some(local)) => format!("an intercommunicator of {} and {} processes", local.len(), self.size()),
         }

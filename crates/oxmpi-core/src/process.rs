@@ -437,18 +437,23 @@ fn bad_tag(tag: i32, receive: bool) -> Error {
 
 #[cold]
 fn bad_rank(comm: &Comm, rank: i32, receive: bool) -> Error {
-    let name = comm.describe();
+    let (name, argument) = (comm.describe(), if receive { "source" } else { "dest" });
     let text = match rank {
-        MPI_ANY_SOURCE => "MPI_ANY_SOURCE is for receives; a send needs one destination".into(),
-        MPI_ROOT => "MPI_ROOT is not a rank to send to or receive from".into(),
+        MPI_ANY_SOURCE => "dest is MPI_ANY_SOURCE, which is for receives; a send needs one destination".into(),
+        MPI_ROOT => format!("{argument} is MPI_ROOT, which is not a rank to send to or receive from"),
+        _ if comm.size() == 0 => format!("{argument} is {rank}; {name} has no ranks yet: its request is not complete"),
         _ => format!(
-            "rank {rank} does not exist in {name}, which has {} processes (ranks 0 to {}, MPI_PROC_NULL{})",
-            comm.size(),
+            "{argument} is {rank}; it must be a rank of {name}, 0 to {}, or {}MPI_PROC_NULL",
             comm.size() - 1,
-            if receive { ", MPI_ANY_SOURCE" } else { "" }
+            if receive { "MPI_ANY_SOURCE or " } else { "" }
         ),
     };
     Error::new(MPI_ERR_RANK, text)
+}
+
+fn with_article(what: &str) -> String {
+    let article = if what.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    format!("{article} {what}")
 }
 
 /// What is wrong with a handle, in words.
@@ -465,8 +470,10 @@ pub fn bad_handle<T>(
         _ if handle == null => format!("the {what} is {null_name}"),
         _ if handle == 0 => format!("the {what} is 0, which is never a handle: was it initialised?"),
         Lookup::Freed => format!("the {what} {handle:#x} has been freed"),
-        Lookup::WrongKind(kind) => format!("{handle:#x} is a {kind}, not a {what}"),
-        Lookup::Live | Lookup::Garbage => format!("{handle:#x} is not a {what}"),
+        Lookup::WrongKind(kind) => {
+            format!("{handle:#x} is {}, not {}", with_article(&kind.to_string()), with_article(what))
+        }
+        Lookup::Live | Lookup::Garbage => format!("{handle:#x} is not {}", with_article(what)),
     };
     Error::new(class, text)
 }

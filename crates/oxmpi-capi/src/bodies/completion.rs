@@ -229,9 +229,10 @@ impl<'a> Several<'a> {
         let code = library::errors().code_for(error, self.cx.fun.name());
         raise::note_status_code(code);
         self.failed.push((self.count, code));
-        if self.text.is_empty() {
-            self.text = format!("request {index}: {}", error.text());
-        }
+        // A line for each.
+        let class = error_class_name(error.class()).unwrap_or("an error class of the program's");
+        let line = if self.text.is_empty() { "" } else { "\n" };
+        self.text.push_str(&format!("{line}request {index}: {class}: {}", error.text()));
     }
 
     fn end(self) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::call::Cx;
 use crate::library::Guard;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
 use oxmpi_abi::handle::*;
-use oxmpi_abi::{Result, Status};
+use oxmpi_abi::{Error, Result, Status};
 use oxmpi_core::engine::{Mode, Outcome, Route, Small};
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::{Active, Exchange};
@@ -415,6 +415,17 @@ fn keep_copy(buf: &Buf) -> (Buf, Option<Box<[u8]>>) {
     (Buf::dense(bytes.as_ptr().cast_mut(), bytes.len()), Some(bytes))
 }
 
+/// Which half of an exchange has the wrong argument; both have a count, a datatype and a tag.
+#[cold]
+fn in_the_send(error: Error) -> Error {
+    error.within("the send")
+}
+
+#[cold]
+fn in_the_receive(error: Error) -> Error {
+    error.within("the receive")
+}
+
 pub unsafe fn sendrecv(
     cx: &Cx,
     sendbuf: *const c_void,
@@ -431,8 +442,8 @@ pub unsafe fn sendrecv(
     status: *mut Status,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
-    let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm)?;
+    let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm).map_err(in_the_send)?;
+    let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm).map_err(in_the_receive)?;
     let active = start_exchange(&mut guard, out, into, None);
     finish_exchange(cx, guard, active, status)
 }
@@ -473,8 +484,8 @@ pub unsafe fn isendrecv(
     request: *mut Request,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
-    let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm)?;
+    let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm).map_err(in_the_send)?;
+    let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm).map_err(in_the_receive)?;
     check_place(request, "request")?;
     let active = start_exchange(&mut guard, out, into, None);
     let handle = guard.once(comm, active);
