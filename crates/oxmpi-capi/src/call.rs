@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The object whose error handler hears of an error.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "windows, files and the tool interface come later; the entry points name them already")]
+#[expect(dead_code, reason = "files and the tool interface come later; the entry points name them already")]
 pub enum On {
     Comm(Comm),
     Win(Win),

@@ -27,3 +27,4 @@ mod keyvals;
 mod library;
 mod raise;
 mod types;
+mod windows;

@@ -71,9 +71,10 @@ fn target(on: On) -> (Errhandler, usize) {
         On::Session(session) => {
             library::session(session, |found| found.errhandler).ok().map(|handler| (handler, session.0))
         }
+        On::Win(win) => Guard::enter().and_then(|guard| guard.win(win).ok().map(|found| (found.errhandler, win.0))),
         On::File(_) if Guard::enter().is_some() => Some((*library::file_errhandler(), MPI_FILE_NULL.0)),
         On::Handler(handler, null) => Some((handler, null)),
-        On::File(_) | On::Win(_) | On::World | On::Tool => None,
+        On::File(_) | On::World | On::Tool => None,
     };
     found.or_else(|| of_comm(MPI_COMM_SELF)).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
 }
@@ -94,8 +95,9 @@ fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
 fn object(on: On) -> Option<String> {
     match on {
         On::Comm(comm) => Guard::enter()?.comm(comm).ok().map(|comm| comm.describe()),
+        On::Win(win) => Guard::enter()?.win(win).ok().map(|win| win.describe()),
         On::Session(session) => library::session(session, |_| String::from("a session")).ok(),
-        On::Win(_) | On::File(_) | On::Handler(..) | On::World | On::Tool => None,
+        On::File(_) | On::Handler(..) | On::World | On::Tool => None,
     }
 }
 

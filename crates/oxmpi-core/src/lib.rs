@@ -1,8 +1,8 @@
 //! What MPI's objects are and how messages find each other, above any transport and below the C interface.
 //!
 //! ```text
-//! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  errors.rs
-//!    |                                                 errhandler.rs  info.rs  attributes.rs
+//! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs
+//!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs
 //! contexts.rs  how processes agree on a new communicator, in the words of talk.rs
 //!    |
 //! engine/      sends, receives, progress
@@ -22,6 +22,7 @@ pub mod process;
 pub mod request;
 pub mod talk;
 pub mod topology;
+pub mod window;
 
 pub mod attributes;
 pub mod errhandler;

@@ -11,6 +11,7 @@ use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
 use crate::request::{Active, Body, PoolId, Request, Start};
+use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, Status, bail};
@@ -44,6 +45,7 @@ pub struct Process {
     pub sent: handle::Request,
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
+    pub windows: SlotTable<Box<Win>>,
     pub buffer: Option<BufferPool>,
     /// The buffers of sessions that have or had one.
     pub session_buffers: BTreeMap<handle::Session, Option<BufferPool>>,
@@ -88,6 +90,7 @@ impl Process {
             sent,
             messages: SlotTable::new(Kind::Message),
             types: SlotTable::new(Kind::Datatype),
+            windows: SlotTable::new(Kind::Win),
             buffer: None,
             session_buffers: BTreeMap::new(),
             appnum,
@@ -198,9 +201,7 @@ impl Process {
     /// A buffer argument: pointer, count and type as the user gave them.
     #[inline]
     pub fn buffer(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
-        if count < 0 {
-            return Err(negative_count(count));
-        }
+        check_count(count)?;
         if let Some(size) = oxmpi_datatype::dense_size(datatype.0) {
             if let Some(bytes) = (count as usize).checked_mul(size).filter(|&bytes| bytes <= isize::MAX as usize) {
                 if bytes > 0 && (address as usize) < FIRST_ADDRESS {
@@ -222,13 +223,7 @@ impl Process {
     #[inline(never)]
     fn buffer_typed(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
         let found = self.datatype(datatype)?;
-        if !found.is_committed() {
-            bail!(MPI_ERR_TYPE, "the datatype has not been committed (MPI_Type_commit)");
-        }
-        let bytes = found.size().checked_mul(i128::from(count));
-        if bytes.is_none_or(|bytes| bytes > isize::MAX as i128) {
-            bail!(MPI_ERR_COUNT, "{count} elements of {} bytes are more than memory can hold", found.size());
-        }
+        check_usable(found, count)?;
         if address as usize == MPI_IN_PLACE {
             return Err(bad_address(address as usize));
         }
@@ -404,6 +399,23 @@ pub enum Plain {
 
 /// Addresses below this belong to nobody: small numbers are constants of the ABI or null pointers.
 const FIRST_ADDRESS: usize = 4096;
+
+#[inline]
+pub fn check_count(count: i64) -> Result<()> {
+    if count < 0 { Err(negative_count(count)) } else { Ok(()) }
+}
+
+/// Whether so many elements of a type can be communicated.
+pub fn check_usable(datatype: &Datatype, count: i64) -> Result<()> {
+    if !datatype.is_committed() {
+        bail!(MPI_ERR_TYPE, "the datatype has not been committed (MPI_Type_commit)");
+    }
+    let bytes = datatype.size().checked_mul(i128::from(count));
+    if bytes.is_none_or(|bytes| bytes > isize::MAX as i128) {
+        bail!(MPI_ERR_COUNT, "{count} elements of {} bytes are more than memory can hold", datatype.size());
+    }
+    Ok(())
+}
 
 #[cold]
 fn negative_count(count: i64) -> Error {

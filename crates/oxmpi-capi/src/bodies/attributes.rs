@@ -1,18 +1,18 @@
-//! Attributes of communicators: the predefined ones, and those that the program hangs on them. Also the keys for
-//! windows, of which there are none yet.
+//! Attributes of communicators and windows: the predefined ones, and those that the program hangs on them.
 
-use super::errhandlers::not_window;
 use super::{check_place, store};
 use crate::call::Cx;
 use crate::comms::Attributed;
 use crate::generated::callbacks::*;
 use crate::keyvals;
 use crate::library::{self, Guard};
+use crate::windows;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Owner, Value};
 use oxmpi_core::process::TAG_UB;
+use oxmpi_rma::Window;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
@@ -52,7 +52,7 @@ fn predefined(guard: &Guard, keyval: c_int) -> Option<&'static AtomicI32> {
 
 /// The program may read what is predefined, not change it.
 fn check_own(keyval: c_int) -> Result<()> {
-    if PREDEFINED.contains(&keyval) {
+    if PREDEFINED.contains(&keyval) || OF_WINDOWS.contains(&keyval) {
         bail!(MPI_ERR_KEYVAL, "attribute key {keyval} is predefined; it cannot be set, deleted or freed");
     }
     Ok(())
@@ -196,25 +196,59 @@ pub unsafe fn attr_delete(cx: &Cx, comm: Comm, keyval: c_int) -> Result<()> {
     unsafe { comm_delete_attr(cx, comm, keyval) }
 }
 
-pub unsafe fn win_set_attr(cx: &Cx, win: Win, _win_keyval: c_int, _attribute_val: *mut c_void) -> Result<()> {
-    cx.process()?;
-    Err(not_window(win))
+// ---- attributes of windows ----
+
+const OF_WINDOWS: [c_int; 5] = [MPI_WIN_BASE, MPI_WIN_DISP_UNIT, MPI_WIN_SIZE, MPI_WIN_CREATE_FLAVOR, MPI_WIN_MODEL];
+
+/// What C reads of a predefined attribute: the window's base, or where a number lies for as long as the window lives.
+fn of_window(window: &Window, keyval: c_int) -> usize {
+    let facts = &*window.facts;
+    match keyval {
+        MPI_WIN_BASE => window.base,
+        MPI_WIN_SIZE => (&raw const facts.size).expose_provenance(),
+        MPI_WIN_DISP_UNIT => (&raw const facts.disp_unit).expose_provenance(),
+        MPI_WIN_CREATE_FLAVOR => (&raw const facts.flavor).expose_provenance(),
+        _ => (&raw const facts.model).expose_provenance(),
+    }
+}
+
+pub unsafe fn win_set_attr(cx: &Cx, win: Win, win_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+    cx.process()?.win(win)?;
+    check_own(win_keyval)?;
+    let value = Value::Pointer(attribute_val.expose_provenance());
+    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
+    unsafe { keyvals::set(&windows::Attributed(win), win_keyval, value) }
 }
 
 pub unsafe fn win_get_attr(
     cx: &Cx,
     win: Win,
-    _win_keyval: c_int,
-    _attribute_val: *mut c_void,
-    _flag: *mut c_int,
+    win_keyval: c_int,
+    attribute_val: *mut c_void,
+    flag: *mut c_int,
 ) -> Result<()> {
-    cx.process()?;
-    Err(not_window(win))
+    let guard = cx.process()?;
+    let found = guard.win(win)?;
+    check_place(attribute_val, "attribute_val")?;
+    check_place(flag, "flag")?;
+    let value = match OF_WINDOWS.contains(&win_keyval) {
+        true => Some(of_window(&found.window, win_keyval)),
+        false => keyvals::get(&windows::Attributed(win), win_keyval)?,
+    };
+    // SAFETY: checked; `attribute_val` is the address of a pointer.
+    unsafe {
+        if let Some(value) = value {
+            attribute_val.cast::<usize>().write(value);
+        }
+        store(flag, c_int::from(value.is_some()), "flag")
+    }
 }
 
-pub unsafe fn win_delete_attr(cx: &Cx, win: Win, _win_keyval: c_int) -> Result<()> {
-    cx.process()?;
-    Err(not_window(win))
+pub unsafe fn win_delete_attr(cx: &Cx, win: Win, win_keyval: c_int) -> Result<()> {
+    cx.process()?.win(win)?;
+    check_own(win_keyval)?;
+    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
+    unsafe { keyvals::delete(&windows::Attributed(win), win_keyval) }
 }
 
 /// What `MPI_Finalize` does first: it frees `MPI_COMM_SELF`, so that the program's callbacks run while MPI still works.

@@ -103,7 +103,7 @@ pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_v
     unsafe { store(baseptr.cast::<*mut c_void>(), base, "baseptr") }
 }
 
-fn minimum_alignment(info: &Info) -> Result<usize> {
+pub(super) fn minimum_alignment(info: &Info) -> Result<usize> {
     const KEY: &str = "mpi_minimum_memory_alignment";
     let Some(wanted) = info.text(KEY) else { return Ok(DEFAULT_ALIGNMENT) };
     match wanted.parse::<usize>() {

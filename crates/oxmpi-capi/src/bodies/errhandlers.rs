@@ -177,26 +177,19 @@ pub unsafe fn win_create_errhandler(
     unsafe { create(win_errhandler_fn.map(|function| function as usize), Target::Win, errhandler) }
 }
 
-pub unsafe fn win_set_errhandler(cx: &Cx, win: Win, _errhandler: Errhandler) -> Result<()> {
-    cx.process()?;
-    Err(not_window(win))
+pub unsafe fn win_set_errhandler(cx: &Cx, win: Win, errhandler: Errhandler) -> Result<()> {
+    let mut guard = cx.process()?;
+    exchange(&mut guard.win_mut(win)?.errhandler, errhandler, Target::Win)
 }
 
-pub unsafe fn win_get_errhandler(cx: &Cx, win: Win, _errhandler: *mut Errhandler) -> Result<()> {
-    cx.process()?;
-    Err(not_window(win))
+pub unsafe fn win_get_errhandler(cx: &Cx, win: Win, errhandler: *mut Errhandler) -> Result<()> {
+    let guard = cx.process()?;
+    // SAFETY: passed on.
+    unsafe { hand_out(guard.win(win)?.errhandler, errhandler) }
 }
 
-pub unsafe fn win_call_errhandler(cx: &Cx, win: Win, _errorcode: c_int) -> Result<()> {
-    cx.process()?;
-    Err(not_window(win))
-}
-
-/// As no window can be made yet, no handle is one.
-pub(super) fn not_window(win: Win) -> Error {
-    let text = match win {
-        MPI_WIN_NULL => String::from("the window is MPI_WIN_NULL"),
-        _ => format!("{:#x} is not a window", win.0),
-    };
-    Error::new(MPI_ERR_WIN, text)
+pub unsafe fn win_call_errhandler(cx: &Cx, win: Win, errorcode: c_int) -> Result<()> {
+    cx.process()?.win(win)?;
+    invoke(cx, On::Win(win), errorcode);
+    Ok(())
 }

@@ -210,7 +210,7 @@ pub unsafe fn win_toint(win: Win) -> c_int {
 }
 
 pub unsafe fn win_fromint(win: c_int) -> Win {
-    from_int(win, |_| None)
+    from_int(win, |int| in_process(|process| process.windows.from_low_word(int)))
 }
 
 pub unsafe fn win_c2f(win: Win) -> Fint {

@@ -28,6 +28,9 @@ pub mod status;
 pub mod topology;
 pub mod type_contents;
 pub mod type_removed;
+pub mod win;
+pub mod win_access;
+pub mod win_sync;
 pub mod world;
 
 use oxmpi_abi::constants::MPI_ERR_ARG;

@@ -1,6 +1,5 @@
 //! The names of communicators and windows.
 
-use super::errhandlers::not_window;
 use super::{store_text, text};
 use crate::call::Cx;
 use oxmpi_abi::Result;
@@ -24,16 +23,18 @@ pub unsafe fn comm_get_name(cx: &Cx, comm: Comm, comm_name: *mut c_char, resultl
     unsafe { store_text(comm_name, resultlen, name, "comm_name") }
 }
 
-pub unsafe fn win_set_name(cx: &Cx, win: Win, _win_name: *const c_char) -> Result<()> {
-    cx.process()?;
-    Err(not_window(win))
+pub unsafe fn win_set_name(cx: &Cx, win: Win, win_name: *const c_char) -> Result<()> {
+    let mut guard = cx.process()?;
+    let found = guard.win_mut(win)?;
+    // SAFETY: null or a string.
+    let name = unsafe { text(win_name, "win_name")? };
+    found.name = name[..name.len().min(MPI_MAX_OBJECT_NAME as usize - 1)].to_vec();
+    Ok(())
 }
 
 pub unsafe fn win_get_name(cx: &Cx, win: Win, win_name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
-    cx.process()?;
-    if win != MPI_WIN_NULL {
-        return Err(not_window(win));
-    }
+    let guard = cx.process()?;
+    let name = if win == MPI_WIN_NULL { b"MPI_WIN_NULL" } else { guard.win(win)?.name.as_slice() };
     // SAFETY: null or room for MPI_MAX_OBJECT_NAME characters; null or may be written.
-    unsafe { store_text(win_name, resultlen, b"MPI_WIN_NULL", "win_name") }
+    unsafe { store_text(win_name, resultlen, name, "win_name") }
 }

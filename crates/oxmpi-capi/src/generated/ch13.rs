@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::{win, win_access, win_sync};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -152,7 +153,22 @@ pub unsafe extern "C" fn MPI_Get(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::Get, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Get, On::Win(win), |cx| {
+            win_access::get(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -168,7 +184,22 @@ pub unsafe extern "C" fn PMPI_Get(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::Get, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Get, On::Win(win), |cx| {
+            win_access::get(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -184,7 +215,22 @@ pub unsafe extern "C" fn MPI_Get_c(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::GetC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetC, On::Win(win), |cx| {
+            win_access::get(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -200,7 +246,22 @@ pub unsafe extern "C" fn PMPI_Get_c(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::GetC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetC, On::Win(win), |cx| {
+            win_access::get(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -296,7 +357,22 @@ pub unsafe extern "C" fn MPI_Put(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::Put, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Put, On::Win(win), |cx| {
+            win_access::put(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -312,7 +388,22 @@ pub unsafe extern "C" fn PMPI_Put(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::Put, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Put, On::Win(win), |cx| {
+            win_access::put(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -328,7 +419,22 @@ pub unsafe extern "C" fn MPI_Put_c(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::PutC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PutC, On::Win(win), |cx| {
+            win_access::put(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -344,7 +450,22 @@ pub unsafe extern "C" fn PMPI_Put_c(
     target_datatype: Datatype,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::PutC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PutC, On::Win(win), |cx| {
+            win_access::put(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -433,7 +554,23 @@ pub unsafe extern "C" fn MPI_Rget(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Rget, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Rget, On::Win(win), |cx| {
+            win_access::rget(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -450,7 +587,23 @@ pub unsafe extern "C" fn PMPI_Rget(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Rget, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Rget, On::Win(win), |cx| {
+            win_access::rget(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -467,7 +620,23 @@ pub unsafe extern "C" fn MPI_Rget_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RgetC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RgetC, On::Win(win), |cx| {
+            win_access::rget(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -484,7 +653,23 @@ pub unsafe extern "C" fn PMPI_Rget_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RgetC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RgetC, On::Win(win), |cx| {
+            win_access::rget(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -585,7 +770,23 @@ pub unsafe extern "C" fn MPI_Rput(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Rput, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Rput, On::Win(win), |cx| {
+            win_access::rput(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -602,7 +803,23 @@ pub unsafe extern "C" fn PMPI_Rput(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Rput, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Rput, On::Win(win), |cx| {
+            win_access::rput(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -619,7 +836,23 @@ pub unsafe extern "C" fn MPI_Rput_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RputC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RputC, On::Win(win), |cx| {
+            win_access::rput(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -636,7 +869,23 @@ pub unsafe extern "C" fn PMPI_Rput_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RputC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RputC, On::Win(win), |cx| {
+            win_access::rput(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -650,7 +899,12 @@ pub unsafe extern "C" fn MPI_Win_allocate(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocate, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocate, On::Comm(comm), |cx| {
+            win::win_allocate(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+        })
+    }
 }
 
 /// # Safety
@@ -664,7 +918,12 @@ pub unsafe extern "C" fn PMPI_Win_allocate(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocate, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocate, On::Comm(comm), |cx| {
+            win::win_allocate(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+        })
+    }
 }
 
 /// # Safety
@@ -678,7 +937,10 @@ pub unsafe extern "C" fn MPI_Win_allocate_c(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocateC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocateC, On::Comm(comm), |cx| win::win_allocate(cx, size, disp_unit, info, comm, baseptr, win))
+    }
 }
 
 /// # Safety
@@ -692,7 +954,10 @@ pub unsafe extern "C" fn PMPI_Win_allocate_c(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocateC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocateC, On::Comm(comm), |cx| win::win_allocate(cx, size, disp_unit, info, comm, baseptr, win))
+    }
 }
 
 /// # Safety
@@ -706,7 +971,12 @@ pub unsafe extern "C" fn MPI_Win_allocate_shared(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocateShared, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocateShared, On::Comm(comm), |cx| {
+            win::win_allocate_shared(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+        })
+    }
 }
 
 /// # Safety
@@ -720,7 +990,12 @@ pub unsafe extern "C" fn PMPI_Win_allocate_shared(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocateShared, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocateShared, On::Comm(comm), |cx| {
+            win::win_allocate_shared(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+        })
+    }
 }
 
 /// # Safety
@@ -734,7 +1009,12 @@ pub unsafe extern "C" fn MPI_Win_allocate_shared_c(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocateSharedC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocateSharedC, On::Comm(comm), |cx| {
+            win::win_allocate_shared(cx, size, disp_unit, info, comm, baseptr, win)
+        })
+    }
 }
 
 /// # Safety
@@ -748,35 +1028,44 @@ pub unsafe extern "C" fn PMPI_Win_allocate_shared_c(
     baseptr: *mut c_void,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinAllocateSharedC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinAllocateSharedC, On::Comm(comm), |cx| {
+            win::win_allocate_shared(cx, size, disp_unit, info, comm, baseptr, win)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_attach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_attach(win: Win, base: *mut c_void, size: Aint) -> c_int {
-    unsupported(Fun::WinAttach, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinAttach, On::Win(win), |cx| win::win_attach(cx, win, base, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_attach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_attach(win: Win, base: *mut c_void, size: Aint) -> c_int {
-    unsupported(Fun::WinAttach, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinAttach, On::Win(win), |cx| win::win_attach(cx, win, base, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_complete(win: Win) -> c_int {
-    unsupported(Fun::WinComplete, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinComplete, On::Win(win), |cx| win_sync::win_complete(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_complete(win: Win) -> c_int {
-    unsupported(Fun::WinComplete, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinComplete, On::Win(win), |cx| win_sync::win_complete(cx, win)) }
 }
 
 /// # Safety
@@ -790,7 +1079,12 @@ pub unsafe extern "C" fn MPI_Win_create(
     comm: Comm,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinCreate, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinCreate, On::Comm(comm), |cx| {
+            win::win_create(cx, base, size, i64::from(disp_unit), info, comm, win)
+        })
+    }
 }
 
 /// # Safety
@@ -804,7 +1098,12 @@ pub unsafe extern "C" fn PMPI_Win_create(
     comm: Comm,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinCreate, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinCreate, On::Comm(comm), |cx| {
+            win::win_create(cx, base, size, i64::from(disp_unit), info, comm, win)
+        })
+    }
 }
 
 /// # Safety
@@ -818,7 +1117,8 @@ pub unsafe extern "C" fn MPI_Win_create_c(
     comm: Comm,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinCreateC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinCreateC, On::Comm(comm), |cx| win::win_create(cx, base, size, disp_unit, info, comm, win)) }
 }
 
 /// # Safety
@@ -832,105 +1132,120 @@ pub unsafe extern "C" fn PMPI_Win_create_c(
     comm: Comm,
     win: *mut Win,
 ) -> c_int {
-    unsupported(Fun::WinCreateC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinCreateC, On::Comm(comm), |cx| win::win_create(cx, base, size, disp_unit, info, comm, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_create_dynamic`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_create_dynamic(info: Info, comm: Comm, win: *mut Win) -> c_int {
-    unsupported(Fun::WinCreateDynamic, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinCreateDynamic, On::Comm(comm), |cx| win::win_create_dynamic(cx, info, comm, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_create_dynamic`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_create_dynamic(info: Info, comm: Comm, win: *mut Win) -> c_int {
-    unsupported(Fun::WinCreateDynamic, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinCreateDynamic, On::Comm(comm), |cx| win::win_create_dynamic(cx, info, comm, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_detach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_detach(win: Win, base: *const c_void) -> c_int {
-    unsupported(Fun::WinDetach, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinDetach, On::Win(win), |cx| win::win_detach(cx, win, base)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_detach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_detach(win: Win, base: *const c_void) -> c_int {
-    unsupported(Fun::WinDetach, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinDetach, On::Win(win), |cx| win::win_detach(cx, win, base)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_fence`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_fence(assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinFence, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFence, On::Win(win), |cx| win_sync::win_fence(cx, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_fence`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_fence(assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinFence, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFence, On::Win(win), |cx| win_sync::win_fence(cx, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_flush(rank: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinFlush, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlush, On::Win(win), |cx| win_sync::win_flush(cx, rank, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_flush(rank: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinFlush, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlush, On::Win(win), |cx| win_sync::win_flush(cx, rank, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_flush_all(win: Win) -> c_int {
-    unsupported(Fun::WinFlushAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlushAll, On::Win(win), |cx| win_sync::win_flush_all(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_flush_all(win: Win) -> c_int {
-    unsupported(Fun::WinFlushAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlushAll, On::Win(win), |cx| win_sync::win_flush_all(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_flush_local(rank: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinFlushLocal, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlushLocal, On::Win(win), |cx| win_sync::win_flush_local(cx, rank, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_flush_local(rank: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinFlushLocal, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlushLocal, On::Win(win), |cx| win_sync::win_flush_local(cx, rank, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush_local_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_flush_local_all(win: Win) -> c_int {
-    unsupported(Fun::WinFlushLocalAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlushLocalAll, On::Win(win), |cx| win_sync::win_flush_local_all(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_flush_local_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_flush_local_all(win: Win) -> c_int {
-    unsupported(Fun::WinFlushLocalAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinFlushLocalAll, On::Win(win), |cx| win_sync::win_flush_local_all(cx, win)) }
 }
 
 /// # Safety
@@ -938,7 +1253,7 @@ pub unsafe extern "C" fn PMPI_Win_flush_local_all(win: Win) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_free(win: *mut Win) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::WinFree, On::Win(peek(win))) }
+    unsafe { call(Fun::WinFree, On::Win(peek(win)), |cx| win::win_free(cx, win)) }
 }
 
 /// # Safety
@@ -946,91 +1261,103 @@ pub unsafe extern "C" fn MPI_Win_free(win: *mut Win) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_free(win: *mut Win) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::WinFree, On::Win(peek(win))) }
+    unsafe { call(Fun::WinFree, On::Win(peek(win)), |cx| win::win_free(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_group(win: Win, group: *mut Group) -> c_int {
-    unsupported(Fun::WinGetGroup, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetGroup, On::Win(win), |cx| win::win_get_group(cx, win, group)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_group(win: Win, group: *mut Group) -> c_int {
-    unsupported(Fun::WinGetGroup, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetGroup, On::Win(win), |cx| win::win_get_group(cx, win, group)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_info(win: Win, info_used: *mut Info) -> c_int {
-    unsupported(Fun::WinGetInfo, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetInfo, On::Win(win), |cx| win::win_get_info(cx, win, info_used)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_info(win: Win, info_used: *mut Info) -> c_int {
-    unsupported(Fun::WinGetInfo, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinGetInfo, On::Win(win), |cx| win::win_get_info(cx, win, info_used)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinLock, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinLock, On::Win(win), |cx| win_sync::win_lock(cx, lock_type, rank, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinLock, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinLock, On::Win(win), |cx| win_sync::win_lock(cx, lock_type, rank, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_lock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_lock_all(assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinLockAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinLockAll, On::Win(win), |cx| win_sync::win_lock_all(cx, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_lock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_lock_all(assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinLockAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinLockAll, On::Win(win), |cx| win_sync::win_lock_all(cx, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_post`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_post(group: Group, assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinPost, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinPost, On::Win(win), |cx| win_sync::win_post(cx, group, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_post`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_post(group: Group, assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinPost, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinPost, On::Win(win), |cx| win_sync::win_post(cx, group, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_set_info(win: Win, info: Info) -> c_int {
-    unsupported(Fun::WinSetInfo, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetInfo, On::Win(win), |cx| win::win_set_info(cx, win, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_set_info(win: Win, info: Info) -> c_int {
-    unsupported(Fun::WinSetInfo, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSetInfo, On::Win(win), |cx| win::win_set_info(cx, win, info)) }
 }
 
 /// # Safety
@@ -1043,7 +1370,12 @@ pub unsafe extern "C" fn MPI_Win_shared_query(
     disp_unit: *mut c_int,
     baseptr: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::WinSharedQuery, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinSharedQuery, On::Win(win), |cx| {
+            win::win_shared_query(cx, win, rank, size, OutInt::narrow(disp_unit), baseptr)
+        })
+    }
 }
 
 /// # Safety
@@ -1056,7 +1388,12 @@ pub unsafe extern "C" fn PMPI_Win_shared_query(
     disp_unit: *mut c_int,
     baseptr: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::WinSharedQuery, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinSharedQuery, On::Win(win), |cx| {
+            win::win_shared_query(cx, win, rank, size, OutInt::narrow(disp_unit), baseptr)
+        })
+    }
 }
 
 /// # Safety
@@ -1069,7 +1406,12 @@ pub unsafe extern "C" fn MPI_Win_shared_query_c(
     disp_unit: *mut Aint,
     baseptr: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::WinSharedQueryC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinSharedQueryC, On::Win(win), |cx| {
+            win::win_shared_query(cx, win, rank, size, OutInt::wide(disp_unit), baseptr)
+        })
+    }
 }
 
 /// # Safety
@@ -1082,89 +1424,106 @@ pub unsafe extern "C" fn PMPI_Win_shared_query_c(
     disp_unit: *mut Aint,
     baseptr: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::WinSharedQueryC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::WinSharedQueryC, On::Win(win), |cx| {
+            win::win_shared_query(cx, win, rank, size, OutInt::wide(disp_unit), baseptr)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_start(group: Group, assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinStart, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinStart, On::Win(win), |cx| win_sync::win_start(cx, group, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_start(group: Group, assert: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinStart, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinStart, On::Win(win), |cx| win_sync::win_start(cx, group, assert, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_sync(win: Win) -> c_int {
-    unsupported(Fun::WinSync, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSync, On::Win(win), |cx| win_sync::win_sync(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_sync(win: Win) -> c_int {
-    unsupported(Fun::WinSync, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinSync, On::Win(win), |cx| win_sync::win_sync(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_test(win: Win, flag: *mut c_int) -> c_int {
-    unsupported(Fun::WinTest, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinTest, On::Win(win), |cx| win_sync::win_test(cx, win, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_test(win: Win, flag: *mut c_int) -> c_int {
-    unsupported(Fun::WinTest, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinTest, On::Win(win), |cx| win_sync::win_test(cx, win, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_unlock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_unlock(rank: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinUnlock, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinUnlock, On::Win(win), |cx| win_sync::win_unlock(cx, rank, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_unlock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_unlock(rank: c_int, win: Win) -> c_int {
-    unsupported(Fun::WinUnlock, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinUnlock, On::Win(win), |cx| win_sync::win_unlock(cx, rank, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_unlock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_unlock_all(win: Win) -> c_int {
-    unsupported(Fun::WinUnlockAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinUnlockAll, On::Win(win), |cx| win_sync::win_unlock_all(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_unlock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_unlock_all(win: Win) -> c_int {
-    unsupported(Fun::WinUnlockAll, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinUnlockAll, On::Win(win), |cx| win_sync::win_unlock_all(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_wait(win: Win) -> c_int {
-    unsupported(Fun::WinWait, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinWait, On::Win(win), |cx| win_sync::win_wait(cx, win)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Win_wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_wait(win: Win) -> c_int {
-    unsupported(Fun::WinWait, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::WinWait, On::Win(win), |cx| win_sync::win_wait(cx, win)) }
 }

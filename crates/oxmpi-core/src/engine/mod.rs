@@ -125,6 +125,16 @@ impl Engine {
         &self.shm
     }
 
+    /// For memory of the segment; messages go through the engine.
+    pub fn shm_mut(&mut self) -> &mut Shm {
+        &mut self.shm
+    }
+
+    /// Whether a peer's memory may be copied to and from, as far as is known.
+    pub fn may_copy(&self) -> bool {
+        self.single_copy
+    }
+
     /// Moves everything that can move. `true` when an operation may have completed.
     #[inline]
     pub fn progress(&mut self) -> bool {

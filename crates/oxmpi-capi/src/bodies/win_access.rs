@@ -1,0 +1,207 @@
+//! Puts and gets. What is common, one predefined type without gaps on both sides and memory that is mapped here, is a copy
+//! and little else; whatever is unusual or wrong takes the long way, where the texts of the errors are.
+
+use super::check_place;
+use crate::call::Cx;
+use crate::library::Guard;
+use oxmpi_abi::Result;
+use oxmpi_abi::constants::MPI_PROC_NULL;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::types::Aint;
+use std::ffi::{c_int, c_void};
+
+/// How many bytes, and where they lie at the target, if all is plain.
+#[inline(always)]
+fn quick(
+    guard: &mut Guard,
+    origin_addr: *const c_void,
+    origin: (i64, Datatype),
+    target_rank: c_int,
+    target_disp: Aint,
+    target: (i64, Datatype),
+    win: Win,
+) -> Option<(usize, *mut u8)> {
+    let (count, datatype) = origin;
+    let size = oxmpi_datatype::dense_size(datatype.0)?;
+    // Counts beyond this take the long way, so that the product cannot overflow.
+    if target != origin || !(0..1 << 31).contains(&count) || ((origin_addr as usize) < 4096 && count > 0) {
+        return None;
+    }
+    let bytes = count as usize * size;
+    let at = guard.windows.get_mut(win.0)?.window.quick(target_rank, target_disp, bytes)?;
+    Some((bytes, at))
+}
+
+/// # Safety
+/// Both runs are memory of that length; they may overlap.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: as the caller says. Small sizes are one move, so that nobody sees half of a word.
+    unsafe {
+        match bytes {
+            8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+            4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
+            _ => to.copy_from(from, bytes),
+        }
+    }
+}
+
+pub unsafe fn put(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    win: Win,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
+    if let Some((bytes, at)) = quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
+        // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
+        unsafe { copy(origin_addr.cast(), at, bytes) };
+        return Ok(());
+    }
+    put_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)
+}
+
+#[inline(never)]
+fn put_slowly(
+    guard: &mut Guard,
+    origin_addr: *const c_void,
+    origin: (i64, Datatype),
+    target_rank: c_int,
+    target_disp: Aint,
+    target: (i64, Datatype),
+    win: Win,
+) -> Result<()> {
+    guard.win(win)?;
+    let from = guard.buffer(origin_addr.cast(), origin.0, origin.1)?;
+    match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
+        Some(spot) => oxmpi_rma::put(guard.engine.shm(), &from, &spot),
+        None => Ok(()),
+    }
+}
+
+pub unsafe fn get(
+    cx: &Cx,
+    origin_addr: *mut c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    win: Win,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
+    if let Some((bytes, at)) = quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
+        // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
+        unsafe { copy(at, origin_addr.cast(), bytes) };
+        return Ok(());
+    }
+    get_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)
+}
+
+#[inline(never)]
+fn get_slowly(
+    guard: &mut Guard,
+    origin_addr: *mut c_void,
+    origin: (i64, Datatype),
+    target_rank: c_int,
+    target_disp: Aint,
+    target: (i64, Datatype),
+    win: Win,
+) -> Result<()> {
+    guard.win(win)?;
+    let to = guard.target(origin_addr.cast(), origin.0, origin.1)?;
+    match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
+        Some(spot) => oxmpi_rma::get(guard.engine.shm(), &to, &spot),
+        None => Ok(()),
+    }
+}
+
+// ---- with a request: the operation is complete when the call returns ----
+
+/// An error unless the target is locked, as operations with requests need.
+pub(super) fn check_passive(guard: &Guard, target_rank: c_int, win: Win) -> Result<()> {
+    let window = &guard.win(win)?.window;
+    match target_rank {
+        MPI_PROC_NULL => window.check_any_passive(),
+        rank => window.check_passive(window.check_rank(rank)?),
+    }
+}
+
+/// # Safety
+/// `request` is not null and may be written.
+pub(super) unsafe fn store_done(cx: &Cx, request: *mut Request) -> Result<()> {
+    let done = cx.process()?.sent;
+    // SAFETY: as the caller says.
+    unsafe { request.write(done) };
+    Ok(())
+}
+
+pub unsafe fn rput(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    win: Win,
+    request: *mut Request,
+) -> Result<()> {
+    check_passive(&cx.process()?, target_rank, win)?;
+    check_place(request, "request")?;
+    // SAFETY: passed on; checked.
+    unsafe {
+        put(
+            cx,
+            origin_addr,
+            origin_count,
+            origin_datatype,
+            target_rank,
+            target_disp,
+            target_count,
+            target_datatype,
+            win,
+        )?;
+        store_done(cx, request)
+    }
+}
+
+pub unsafe fn rget(
+    cx: &Cx,
+    origin_addr: *mut c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    win: Win,
+    request: *mut Request,
+) -> Result<()> {
+    check_passive(&cx.process()?, target_rank, win)?;
+    check_place(request, "request")?;
+    // SAFETY: passed on; checked.
+    unsafe {
+        get(
+            cx,
+            origin_addr,
+            origin_count,
+            origin_datatype,
+            target_rank,
+            target_disp,
+            target_count,
+            target_datatype,
+            win,
+        )?;
+        store_done(cx, request)
+    }
+}

@@ -1,0 +1,196 @@
+//! Synchronisation of windows: fences, post and start, locks, flushes.
+
+use super::{check_place, store};
+use crate::call::Cx;
+use crate::library::Guard;
+use crate::windows;
+use oxmpi_abi::Result;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Group, Win};
+use std::ffi::c_int;
+use std::sync::atomic::{Ordering, fence};
+
+// Of the assertions, a fence that is the end of nothing and the beginning of nothing meets nobody, a start that need not
+// check does not wait, and a lock that need not check is none. The others save nothing where memory is coherent.
+
+pub unsafe fn win_fence(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.check_fence(assert)?;
+    window.synchronize_copies();
+    let alone = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+    if assert & alone == alone {
+        fence(Ordering::SeqCst);
+    } else {
+        windows::meet(cx, &mut guard, win)?;
+    }
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    window.end_fence(assert);
+    Ok(())
+}
+
+// ---- post, start, complete, wait ----
+
+pub unsafe fn win_post(cx: &Cx, group: Group, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    let wake = window.post(origins, assert)?;
+    wake.into_iter().for_each(|process| guard.engine.shm().wake(process));
+    Ok(())
+}
+
+pub unsafe fn win_start(cx: &Cx, group: Group, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let targets = guard.win(win)?.ranks_of(guard.group(group)?)?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.check_start(assert)?;
+    window.start(targets);
+    if assert & MPI_MODE_NOCHECK == 0 {
+        windows::wait(cx, &mut guard, win, |window| window.is_exposed_to_us());
+    }
+    Ok(())
+}
+
+pub unsafe fn win_complete(cx: &Cx, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let wake = guard.win_mut(win)?.window.complete()?;
+    wake.into_iter().for_each(|process| guard.engine.shm().wake(process));
+    Ok(())
+}
+
+pub unsafe fn win_wait(cx: &Cx, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    guard.win(win)?.window.check_posted()?;
+    windows::wait(cx, &mut guard, win, |window| window.try_wait());
+    guard.win_mut(win)?.window.synchronize_copies();
+    Ok(())
+}
+
+pub unsafe fn win_test(cx: &Cx, win: Win, flag: *mut c_int) -> Result<()> {
+    let mut guard = cx.process()?;
+    guard.win(win)?.window.check_posted()?;
+    check_place(flag, "flag")?;
+    guard.progress();
+    let window = &mut guard.win_mut(win)?.window;
+    let done = window.try_wait();
+    if done {
+        window.synchronize_copies();
+    }
+    // SAFETY: checked.
+    unsafe { store(flag, c_int::from(done), "flag") }
+}
+
+// ---- locks ----
+
+/// How often a reader lets waiting writers go first: not for ever, since it may be what another holder waits for.
+const POLITE_LOOKS: u32 = 1000;
+
+pub unsafe fn win_lock(cx: &Cx, lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let window = &mut guard.win_mut(win)?.window;
+    let rank = window.check_lock(lock_type, rank, assert)?;
+    let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
+    let truly = assert & MPI_MODE_NOCHECK == 0;
+    if truly && !window.control.lock(rank).try_take(exclusive, true) {
+        window.control.lock(rank).begin_waiting(exclusive);
+        let mut looks = 0;
+        windows::wait(cx, &mut guard, win, |window| {
+            looks += 1;
+            window.control.lock(rank).try_take(exclusive, looks < POLITE_LOOKS)
+        });
+        guard.win_mut(win)?.window.control.lock(rank).end_waiting(exclusive);
+    }
+    let window = &mut guard.win_mut(win)?.window;
+    window.locked(rank, exclusive, truly);
+    fence(Ordering::SeqCst);
+    window.synchronize_copies();
+    Ok(())
+}
+
+pub unsafe fn win_lock_all(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.check_lock_all(assert)?;
+    let truly = assert & MPI_MODE_NOCHECK == 0;
+    let mut looks = 0;
+    while truly {
+        // Waits for whichever lock is in the way, holding none.
+        let Err(rank) = guard.win(win)?.window.try_lock_all(looks < POLITE_LOOKS) else { break };
+        guard.win(win)?.window.control.lock(rank).begin_waiting(false);
+        windows::wait(cx, &mut guard, win, |window| {
+            looks += 1;
+            window.control.lock(rank).is_free_to_read(looks < POLITE_LOOKS)
+        });
+        guard.win(win)?.window.control.lock(rank).end_waiting(false);
+    }
+    let window = &mut guard.win_mut(win)?.window;
+    window.locked_all(truly);
+    fence(Ordering::SeqCst);
+    window.synchronize_copies();
+    Ok(())
+}
+
+pub unsafe fn win_unlock(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    fence(Ordering::SeqCst);
+    if window.unlock(rank)? {
+        wake_all(&guard, win)?;
+    }
+    Ok(())
+}
+
+pub unsafe fn win_unlock_all(cx: &Cx, win: Win) -> Result<()> {
+    let mut guard = cx.process()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    fence(Ordering::SeqCst);
+    if window.unlock_all()? {
+        wake_all(&guard, win)?;
+    }
+    Ok(())
+}
+
+fn wake_all(guard: &Guard, win: Win) -> Result<()> {
+    guard.win(win)?.window.wake_all(guard.engine.shm());
+    // Another thread of this process may wait for the same lock.
+    guard.rouse();
+    Ok(())
+}
+
+// ---- flushes: operations are complete when they return, what is left is their order ----
+
+pub unsafe fn win_flush(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
+    let guard = cx.process()?;
+    let window = &guard.win(win)?.window;
+    window.check_passive(window.check_rank(rank)?)?;
+    fence(Ordering::SeqCst);
+    Ok(())
+}
+
+pub unsafe fn win_flush_all(cx: &Cx, win: Win) -> Result<()> {
+    cx.process()?.win(win)?.window.check_any_passive()?;
+    fence(Ordering::SeqCst);
+    Ok(())
+}
+
+pub unsafe fn win_flush_local(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
+    let guard = cx.process()?;
+    let window = &guard.win(win)?.window;
+    window.check_passive(window.check_rank(rank)?)
+}
+
+pub unsafe fn win_flush_local_all(cx: &Cx, win: Win) -> Result<()> {
+    cx.process()?.win(win)?.window.check_any_passive()
+}
+
+/// Outside of an epoch too, where the standard does not ask for it: memory can always be brought in order.
+pub unsafe fn win_sync(cx: &Cx, win: Win) -> Result<()> {
+    cx.process()?.win_mut(win)?.window.synchronize_copies();
+    fence(Ordering::SeqCst);
+    Ok(())
+}

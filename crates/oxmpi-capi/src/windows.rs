@@ -1,0 +1,428 @@
+//! How windows come to be and go away at the C boundary: agreeing on their memory, meeting, and the attributes that the
+//! program hung on them, which are kept by handle beside the table of windows: few have any.
+
+use crate::call::Cx;
+use crate::comms::{check_intra, process_number, talk};
+use crate::keyvals::{self, Callbacks, Holder};
+use crate::library::{self, Guard};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Win as Handle};
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_core::attributes::{Attributes, Owner};
+use oxmpi_core::group::Group;
+use oxmpi_core::info::Info;
+use oxmpi_core::window::Win;
+use oxmpi_rma::{Control, Flavor, Making, Part, Window};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError};
+
+static ATTRIBUTES: Mutex<BTreeMap<Handle, Attributes<Callbacks>>> = Mutex::new(BTreeMap::new());
+
+/// A window as a holder of attributes; the handle has been checked.
+pub struct Attributed(pub Handle);
+
+impl Holder for Attributed {
+    const OWNER: Owner = Owner::Win;
+
+    fn handle(&self) -> usize {
+        self.0.0
+    }
+
+    fn attributes<R>(&self, with: impl FnOnce(&mut Attributes<Callbacks>) -> R) -> Result<R> {
+        let mut all = ATTRIBUTES.lock().unwrap_or_else(PoisonError::into_inner);
+        let attributes = all.entry(self.0).or_default();
+        let result = with(attributes);
+        if attributes.is_empty() {
+            all.remove(&self.0);
+        }
+        Ok(result)
+    }
+}
+
+/// What a process wants of a window.
+pub struct Wish {
+    pub flavor: Flavor,
+    /// Of memory that the program gave.
+    pub address: usize,
+    pub size: usize,
+    pub unit: i64,
+    pub hints: Info,
+    /// Of memory that the library gives.
+    pub alignment: usize,
+}
+
+/// What a process told the others about its wish, and how many words that are.
+#[derive(Clone, Copy)]
+struct Told {
+    size: usize,
+    unit: i64,
+    address: usize,
+    granularity: u64,
+    contiguous: bool,
+    alignment: usize,
+    probe: usize,
+}
+
+const TOLD: usize = 7;
+
+impl Told {
+    fn words(self) -> [u64; TOLD] {
+        let Told { size, unit, address, granularity, contiguous, alignment, probe } = self;
+        let [size, address, alignment, probe] = [size, address, alignment, probe].map(|word| word as u64);
+        [size, unit as u64, address, granularity, u64::from(contiguous), alignment, probe]
+    }
+
+    fn from_words(words: &[u64]) -> Told {
+        let number = |index: usize| words[index] as usize;
+        Told {
+            size: number(0),
+            unit: words[1] as i64,
+            address: number(2),
+            granularity: words[3],
+            contiguous: words[4] != 0,
+            alignment: number(5),
+            probe: number(6),
+        }
+    }
+}
+
+const PAGE: usize = 4096;
+
+/// How much memory an accumulate locks at a time, unless the program asks for something else.
+const BLOCK: usize = 1024;
+
+/// What a process reads of another in order to see whether it can.
+static PROBE: AtomicU64 = AtomicU64::new(PROBE_VALUE);
+const PROBE_VALUE: u64 = 0x6f78_6d70_6972_6d61;
+
+/// Makes a window. Collective over the communicator.
+pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle> {
+    let own = process_number(guard);
+    let found = guard.comm_mut(comm)?;
+    check_intra(found)?;
+    let (members, rank, session) = (found.group.clone(), found.rank as usize, found.session);
+    let Wish { flavor, address, size, unit, hints, alignment } = wish;
+    let told = Told {
+        size,
+        unit,
+        address,
+        granularity: hints.integer("mpi_accumulate_granularity").unwrap_or(0) as u64,
+        contiguous: flavor == Flavor::Shared && hints.boolean("alloc_shared_noncontig") != Some(true),
+        alignment,
+        probe: (&raw const PROBE).expose_provenance(),
+    };
+    let party = found.party(own);
+    let words = talk(cx, guard, |line| async move { line.gather(&party, &told.words()).await })?;
+    let all: Vec<Told> = words.chunks_exact(TOLD).map(Told::from_words).collect();
+
+    // The program's own memory is reached with system calls, unless somebody is not allowed to.
+    let mut separate = false;
+    if matches!(flavor, Flavor::Create | Flavor::Dynamic) {
+        let next = (rank + 1) % all.len();
+        let can = next == rank || can_reach(guard, members.get(next), all[next].probe);
+        let party = guard.comm_mut(comm)?.party(own);
+        separate = !talk(cx, guard, |line| async move { line.all(&party, can).await })?;
+    }
+    if separate && flavor == Flavor::Dynamic {
+        bail!(
+            MPI_ERR_RMA_ATTACH,
+            "memory of other processes cannot be reached here: process_vm_readv is forbidden or was switched off; \
+             use MPI_Win_allocate or MPI_Win_create"
+        );
+    }
+
+    let plan = Plan::new(flavor, &all, separate)?;
+    let mapping = map_together(cx, guard, comm, rank, plan.bytes)?;
+    let (offset, mapping) = match mapping {
+        Ok(mapping) => (plan.aligned(rank, &mapping), Ok(mapping)),
+        Err(error) => (0, Err(error)),
+    };
+    // Zero is where the control words lie, so it says that the memory could not be mapped.
+    let party = guard.comm_mut(comm)?.party(own);
+    let offsets = talk(cx, guard, |line| async move { line.gather(&party, &[offset as u64]).await })?;
+    let mapping = mapping?;
+    if offsets.contains(&0) {
+        if rank == 0 {
+            guard.engine.shm_mut().release(mapping.area());
+        }
+        bail!(MPI_ERR_NO_MEM, "another process cannot map the window's memory");
+    }
+    let part = |number: usize| {
+        let Told { size, unit, address, .. } = all[number];
+        let offset = plan.offset(number, &offsets);
+        Part { process: members.get(number), size, unit, address, offset }
+    };
+    let agreed = all.iter().all(|one| one.granularity == all[0].granularity);
+    let granularity = match all[0].granularity as usize {
+        0 => BLOCK,
+        bytes if agreed => bytes.clamp(64, 1 << 20),
+        _ => BLOCK,
+    };
+    let no_locks = hints.boolean("no_locks") == Some(true);
+    let parts = (0..all.len()).map(part).collect();
+    // SAFETY: the mapping is as the plan wants it, fresh and so all zeroes.
+    let window = unsafe { Window::new(Making { flavor, rank, no_locks, parts, separate, granularity, mapping }) };
+    let group = Arc::new(Group::new(members, session));
+    let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
+    match guard.windows.try_insert(Box::new(made)) {
+        Ok(handle) => Ok(Handle(handle)),
+        Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for windows"),
+    }
+}
+
+/// Whether another process's memory can be read.
+fn can_reach(guard: &Guard, process: usize, address: usize) -> bool {
+    let mut word = [0u64];
+    let local = word.as_mut_ptr().expose_provenance();
+    let read = guard.engine.shm().copy_from(process, &[(local, 8)], &[(address, 8)]);
+    guard.engine.may_copy() && read.is_ok() && word[0] == PROBE_VALUE
+}
+
+/// Where the parts of a window's memory lie, in one area behind the control words.
+struct Plan {
+    bytes: usize,
+    alignments: Vec<usize>,
+    /// Where the ranks' parts may begin, before they are aligned.
+    starts: Vec<usize>,
+    /// All parts follow each other; the first rank that has memory says where they begin.
+    contiguous: bool,
+    first: usize,
+}
+
+impl Plan {
+    fn new(flavor: Flavor, all: &[Told], separate: bool) -> Result<Plan> {
+        let control = Control::bytes(all.len(), flavor == Flavor::Dynamic);
+        let contiguous = all.iter().all(|one| one.contiguous);
+        let has_memory = separate || matches!(flavor, Flavor::Allocate | Flavor::Shared);
+        let mut end = Some(control);
+        let mut starts = Vec::with_capacity(all.len());
+        for one in all {
+            starts.push(end.unwrap_or(0));
+            if !has_memory {
+                continue;
+            }
+            // Addresses are aligned to pages by themselves; for more, there is room to choose.
+            let extra = if one.alignment > PAGE { one.alignment } else { 0 };
+            end = end.and_then(|end| match contiguous {
+                true => end.checked_add(one.size)?.checked_add(extra),
+                false => end.checked_add(one.size)?.checked_add(extra)?.checked_next_multiple_of(PAGE),
+            });
+        }
+        let Some(bytes) = end.filter(|bytes| *bytes <= isize::MAX as usize) else {
+            bail!(MPI_ERR_NO_MEM, "the sizes of all processes together are more than memory can hold");
+        };
+        let first = all.iter().position(|one| one.size > 0).unwrap_or(0);
+        let sizes: Vec<usize> = all.iter().map(|one| one.size).collect();
+        if contiguous {
+            // Relative to where the first part will begin.
+            starts = sizes.iter().scan(0, |sum, size| Some(std::mem::replace(sum, *sum + size))).collect();
+            starts.iter_mut().for_each(|start| *start += control);
+        }
+        let alignments = all.iter().map(|one| one.alignment).collect();
+        Ok(Plan { bytes, alignments, starts, contiguous, first })
+    }
+
+    /// Where this rank's part, or the first one, begins so that it is aligned here.
+    fn aligned(&self, rank: usize, mapping: &Mapping) -> usize {
+        let start = if self.contiguous { self.starts[0] } else { self.starts[rank] };
+        let base = mapping.base().addr().get();
+        (base + start).next_multiple_of(self.alignments[rank]) - base
+    }
+
+    /// Where a rank's part begins, now that all have said what they want.
+    fn offset(&self, rank: usize, told: &[u64]) -> usize {
+        match self.contiguous {
+            true => told[self.first] as usize + (self.starts[rank] - self.starts[0]),
+            false => told[rank] as usize,
+        }
+    }
+}
+
+/// Shared memory that the first rank allocates and all map: the outer error is everybody's.
+fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
+    let mut words = [0; 2];
+    if rank == 0 && bytes as u64 <= physical_memory() {
+        if let Ok(area) = guard.engine.shm_mut().allocate(bytes) {
+            words = [area.offset as u64, area.bytes as u64];
+        }
+    }
+    let own = process_number(guard);
+    let party = guard.comm_mut(comm)?.party(own);
+    let words = talk(cx, guard, |line| async move {
+        line.tell(&party, &mut words).await?;
+        Ok::<_, Error>(words)
+    })?;
+    if words[1] == 0 {
+        bail!(MPI_ERR_NO_MEM, "no shared memory for the {bytes} bytes of all processes together");
+    }
+    let area = Area { offset: words[0] as usize, bytes: words[1] as usize };
+    let map = guard.engine.shm().map(area);
+    Ok(map.map_err(|error| {
+        Error::new(MPI_ERR_NO_MEM, format!("{bytes} bytes of shared memory cannot be mapped: {error}"))
+    }))
+}
+
+/// What the machine has: more would only be found missing when it is used, by a signal.
+fn physical_memory() -> u64 {
+    // SAFETY: plain old data, filled in by the call.
+    unsafe {
+        let mut info = std::mem::zeroed::<libc::sysinfo>();
+        if libc::sysinfo(&mut info) != 0 {
+            return u64::MAX;
+        }
+        (info.totalram + info.totalswap).saturating_mul(u64::from(info.mem_unit.max(1)))
+    }
+}
+
+/// Looks at a peer's word before waiting in earnest. Few where somebody else may need this CPU or this lock.
+fn quick_looks(guard: &Guard) -> usize {
+    if guard.is_shared() || oxmpi_base::wait::is_crowded(guard.engine.shm().job()) { 4 } else { 2000 }
+}
+
+/// Waits until something is so in a window: in a tight loop for a moment, then as everybody waits.
+pub fn wait(cx: &Cx, guard: &mut Guard, win: Handle, mut ready: impl FnMut(&mut Window) -> bool) {
+    let looks = quick_looks(guard);
+    if let Ok(found) = guard.win_mut(win) {
+        for _ in 0..looks {
+            if ready(&mut found.window) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+    // A window that another thread has freed meanwhile is not waited for.
+    cx.wait(guard, |process| match process.win_mut(win) {
+        Ok(found) => ready(&mut found.window).then_some(()),
+        Err(_) => Some(()),
+    });
+}
+
+/// Waits for all ranks of a window.
+pub fn meet(cx: &Cx, guard: &mut Guard, win: Handle) -> Result<()> {
+    fence(Ordering::SeqCst);
+    for round in 0..guard.win(win)?.window.control.rounds() {
+        let goal = guard.win(win)?.window.arrive(guard.engine.shm(), round);
+        wait(cx, guard, win, |window| window.has_arrived(round, goal));
+    }
+    Ok(())
+}
+
+/// Frees a window: first its attributes, whose callbacks may still use it, then the rest. Collective.
+///
+/// # Safety
+/// The callbacks are the user's, as promised when their keys were made.
+pub unsafe fn remove(cx: &Cx, win: Handle) -> Result<()> {
+    cx.process()?.win(win)?.window.check_idle()?;
+    // SAFETY: as the caller says. No lock is held.
+    unsafe { keyvals::delete_all(&Attributed(win))? };
+    let mut guard = cx.process()?;
+    guard.win_mut(win)?.window.synchronize_copies();
+    meet(cx, &mut guard, win)?;
+    guard.win_mut(win)?.window.synchronize_copies();
+    // The first rank gives the memory back when nobody looks at it any more.
+    let window = &guard.win(win)?.window;
+    let others = window.size() as u32 - 1;
+    if window.rank == 0 {
+        wait(cx, &mut guard, win, |window| window.control.left().load(Ordering::Acquire) == others);
+    } else {
+        let first = window.process_of(0);
+        window.control.left().fetch_add(1, Ordering::SeqCst);
+        guard.engine.shm().wake(first);
+    }
+    let Some(removed) = guard.windows.remove(win.0) else { return Ok(()) };
+    let (area, is_first) = (removed.window.area(), removed.window.rank == 0);
+    library::errhandlers().detach(removed.errhandler);
+    drop(removed);
+    if is_first {
+        guard.engine.shm_mut().release(area);
+    }
+    Ok(())
+}
+
+/// Checks what all functions that make a window are given.
+pub fn check_unit(unit: i64) -> Result<()> {
+    if unit <= 0 {
+        bail!(MPI_ERR_DISP, "the displacement unit is {unit}; it must be positive");
+    }
+    Ok(())
+}
+
+pub fn check_size(size: i64) -> Result<usize> {
+    match usize::try_from(size) {
+        Ok(size) => Ok(size),
+        Err(_) => bail!(MPI_ERR_SIZE, "the size is {size}, which is negative"),
+    }
+}
+
+/// The communicator exists and is for what windows need.
+pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
+    check_intra(guard.comm(comm)?)
+}
+
+// ---- hints ----
+
+/// Booleans that are false unless the program says otherwise.
+const ASSERTIONS: [&str; 3] = ["no_locks", "same_size", "same_disp_unit"];
+const NONCONTIGUOUS: &str = "alloc_shared_noncontig";
+const GRANULARITY: &str = "mpi_accumulate_granularity";
+const ORDERING: (&str, &str) = ("accumulate_ordering", "rar,raw,war,waw");
+const OPS: (&str, &str) = ("accumulate_ops", "same_op_no_op");
+/// Kept as they are, without a default.
+const AS_THEY_ARE: [&str; 2] = ["mpi_assert_memory_alloc_kinds", "mpi_minimum_memory_alignment"];
+
+/// Takes over what is known and makes sense; the rest is dropped. Some hints matter only when a window is made.
+pub fn update_hints(hints: &mut Info, given: &Info, making: bool) -> Result<()> {
+    let boolean = |hints: &mut Info, key: &str| match given.boolean(key) {
+        Some(value) => hints.set(key.as_bytes(), if value { b"true" } else { b"false" }),
+        None => Ok(()),
+    };
+    for key in ASSERTIONS {
+        boolean(hints, key)?;
+    }
+    let orders = ["rar", "raw", "war", "waw"];
+    if let Some(value) = given.text(ORDERING.0) {
+        let is_list = given.list(ORDERING.0).all(|order| orders.contains(&order));
+        if value == "none" || !value.is_empty() && is_list {
+            hints.set(ORDERING.0.as_bytes(), value.as_bytes())?;
+        }
+    }
+    if let Some(value) = given.text(OPS.0).filter(|value| ["same_op", "same_op_no_op"].contains(value)) {
+        hints.set(OPS.0.as_bytes(), value.as_bytes())?;
+    }
+    if making {
+        boolean(hints, NONCONTIGUOUS)?;
+        if let Some(bytes) = given.integer(GRANULARITY).filter(|bytes| *bytes >= 0) {
+            hints.set(GRANULARITY.as_bytes(), bytes.to_string().as_bytes())?;
+        }
+        for key in AS_THEY_ARE {
+            if let Some(value) = given.text(key) {
+                hints.set(key.as_bytes(), value.as_bytes())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All hints with their present values, defaults included.
+pub fn hints_in_force(win: &Win) -> Result<Info> {
+    let mut all = Info::new();
+    let mut add = |key: &str, default: Option<&str>| match win.hints.text(key).or(default) {
+        Some(value) => all.set(key.as_bytes(), value.as_bytes()),
+        None => Ok(()),
+    };
+    for key in ASSERTIONS {
+        add(key, Some("false"))?;
+    }
+    add(ORDERING.0, Some(ORDERING.1))?;
+    add(OPS.0, Some(OPS.1))?;
+    add(GRANULARITY, Some("0"))?;
+    if win.window.flavor == Flavor::Shared {
+        add(NONCONTIGUOUS, Some("false"))?;
+    }
+    for key in AS_THEY_ARE {
+        add(key, None)?;
+    }
+    Ok(all)
+}

@@ -1,0 +1,518 @@
+//! Accumulates: elements of a window are combined with elements of the origin, one after the other and atomically.
+//!
+//! One mechanism serves all: the memory of every rank is divided into blocks, blocks share [stripes](crate::Control::stripe),
+//! and whoever changes an element holds the stripe of the block in which the element begins. So any mixture of operations
+//! on elements of any size is atomic, in memory that is mapped here as in memory that is not, and long runs are computed
+//! by the same loops as reductions. Reading alone needs no stripe where the processor reads an element at once.
+
+use crate::control::{STRIPES, Stripe};
+use crate::transfer::{transfer_pieces, transfer_run};
+use crate::{Spot, Window};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::{Result, bail};
+use oxmpi_datatype::{Buf, Cursor, Datatype, Group, NULL, Named, Scalar, predefined};
+use oxmpi_ops::{Kernel, Op};
+use oxmpi_transport::{Piece, Shm};
+use std::sync::{Arc, LazyLock};
+
+/// What is done to each element.
+#[derive(Clone, Copy)]
+pub struct Combine {
+    pub op: Op,
+    pub kernel: Kernel,
+    /// How far apart elements are.
+    pub extent: usize,
+}
+
+/// A quick answer for predefined types without gaps: `None` for all else, and where the two do not go together.
+#[inline]
+pub fn quick_combine(op: usize, datatype: usize) -> Option<Combine> {
+    const OPS: usize = 32;
+    static TABLE: LazyLock<Box<[Option<Combine>]>> = LazyLock::new(|| {
+        let mut table = vec![None; OPS * 256];
+        for named in oxmpi_datatype::NAMED.iter().filter(|named| named.size() == named.extent()) {
+            for number in 0..OPS {
+                let Some(op) = oxmpi_ops::predefined(MPI_OP_NULL.0 + number) else { continue };
+                if let Ok(kernel) = oxmpi_ops::kernel(op, named) {
+                    let entry = Combine { op, kernel, extent: named.extent() };
+                    table[number * 256 + (named.handle as usize - NULL)] = Some(entry);
+                }
+            }
+        }
+        table.into()
+    });
+    let (op, datatype) = (op.wrapping_sub(MPI_OP_NULL.0), datatype.wrapping_sub(NULL));
+    if op < OPS && datatype < 256 { TABLE[op * 256 + datatype] } else { None }
+}
+
+/// The predefined type that the elements of all types are of.
+pub fn only_element(types: &[&Arc<Datatype>]) -> Result<&'static Named> {
+    let Some(element) = types[0].only() else {
+        bail!(MPI_ERR_TYPE, "{:?} is not made of one predefined datatype, as an accumulate needs", types[0]);
+    };
+    for other in &types[1..] {
+        match other.only() {
+            Some(found) if std::ptr::eq(found, element) => {}
+            Some(found) => {
+                bail!(MPI_ERR_TYPE, "the datatypes differ: one is made of {}, another of {}", element.name, found.name)
+            }
+            None => bail!(MPI_ERR_TYPE, "{other:?} is not made of one predefined datatype, as an accumulate needs"),
+        }
+    }
+    Ok(element)
+}
+
+impl Window {
+    #[inline]
+    fn stripe(&self, rank: usize, offset: usize) -> &Stripe {
+        self.control.stripe(rank, (offset >> self.block_shift) % STRIPES)
+    }
+
+    /// Combines a run of elements in memory that is mapped here. `source` is null for `MPI_NO_OP`; `old`, unless it is
+    /// null, gets what was there before.
+    ///
+    /// # Safety
+    /// `at` is memory of a rank's window, and all three have `count` elements; `source` and `old` do not overlap it.
+    #[inline]
+    pub unsafe fn combine(
+        &self,
+        rank: usize,
+        with: &Combine,
+        mut at: *mut u8,
+        mut source: *const u8,
+        mut old: *mut u8,
+        mut count: usize,
+    ) {
+        let extent = with.extent;
+        let base = self.targets[rank].base.addr();
+        while count > 0 {
+            let offset = at.addr().wrapping_sub(base);
+            // As many as begin in this block.
+            let room = (1 << self.block_shift) - (offset & ((1 << self.block_shift) - 1));
+            let part = if room >= count * extent { count } else { room.div_ceil(extent).min(count) };
+            // SAFETY: as the caller says. Whoever else changes these elements takes the same stripe.
+            unsafe {
+                if with.op == Op::NoOp {
+                    if !(extent <= 8 && read_at_once(at, old, extent, part)) {
+                        let stripe = self.stripe(rank, offset);
+                        stripe.take();
+                        old.copy_from_nonoverlapping(at, part * extent);
+                        stripe.give_back();
+                    }
+                } else {
+                    let stripe = self.stripe(rank, offset);
+                    stripe.take();
+                    if !old.is_null() {
+                        copy_elements(at, old, extent, part);
+                    }
+                    (with.kernel)(at, source, at, part);
+                    stripe.give_back();
+                }
+            }
+            let bytes = part * extent;
+            at = at.wrapping_add(bytes);
+            source = source.wrapping_add(bytes);
+            if !old.is_null() {
+                old = old.wrapping_add(bytes);
+            }
+            count -= part;
+        }
+    }
+
+    /// Compares one element with another, and puts a third there when they are alike.
+    ///
+    /// # Safety
+    /// `at` is memory of a rank's window that is mapped here, and all four have room for the element.
+    #[inline]
+    pub unsafe fn compare_and_swap(
+        &self,
+        rank: usize,
+        at: *mut u8,
+        bytes: usize,
+        new: *const u8,
+        compare: *const u8,
+        old: *mut u8,
+    ) {
+        let stripe = self.stripe(rank, at.addr().wrapping_sub(self.targets[rank].base.addr()));
+        stripe.take();
+        // SAFETY: as the caller says.
+        unsafe {
+            copy_elements(at, old, bytes, 1);
+            if same(old, compare, bytes) {
+                copy_elements(new, at, bytes, 1);
+            }
+        }
+        stripe.give_back();
+    }
+
+    /// The same in memory that is not mapped here.
+    ///
+    /// # Safety
+    /// The last three have room for the element.
+    pub unsafe fn compare_and_swap_remote(
+        &self,
+        shm: &Shm,
+        spot: &Spot,
+        bytes: usize,
+        new: *const u8,
+        compare: *const u8,
+        old: *mut u8,
+    ) -> Result<()> {
+        let (Some(process), Some(at)) = (spot.process, spot.buf.as_dense()) else { return Ok(()) };
+        let at = at.addr();
+        let stripe = self.stripe(spot.rank, at.wrapping_sub(spot.origin));
+        stripe.take();
+        let swap = || {
+            let old_address = old.expose_provenance();
+            transfer_run(|local, remote| shm.copy_from(process, local, remote), old_address, at, bytes)?;
+            // SAFETY: as the caller says.
+            if unsafe { same(old, compare, bytes) } {
+                let new = new.expose_provenance();
+                transfer_run(|local, remote| shm.copy_to(process, local, remote), new, at, bytes)?;
+            }
+            Ok(())
+        };
+        let result = swap();
+        stripe.give_back();
+        result
+    }
+
+    /// Accumulates in the general case. `origin` is missing for `MPI_NO_OP`; `result`, unless it is missing, gets what
+    /// was there before.
+    pub fn accumulate(
+        &self,
+        shm: &Shm,
+        with: &Combine,
+        element: &Named,
+        origin: Option<&Buf>,
+        result: Option<&Buf>,
+        spot: &Spot,
+        target: (&Datatype, u64),
+    ) -> Result<()> {
+        let (size, room) = (element.size(), spot.buf.len());
+        let given = origin.map_or(0, Buf::len);
+        if given > room {
+            bail!(MPI_ERR_TRUNCATE, "{given} bytes do not fit into the {room} bytes at the target");
+        }
+        if let Some(result) = result.filter(|result| result.len() < room) {
+            bail!(MPI_ERR_TRUNCATE, "the {room} bytes at the target do not fit into {} bytes", result.len());
+        }
+        if spot.buf.overlaps() {
+            bail!(MPI_ERR_TYPE, "entries of the target's datatype overlap; nothing can be accumulated there");
+        }
+        let (combined, touched) = (given / size, if result.is_some() { room / size } else { given / size });
+        let mut source = Elements::new(origin, element, combined);
+        if let Some(origin) = origin {
+            source.load(origin, element, combined);
+        }
+        let mut old = Elements::new(result, element, if result.is_some() { touched } else { 0 });
+        let nothing = Combine { op: Op::NoOp, ..*with };
+        let mut done = 0;
+        let mut stage = Stage::default();
+        for run in runs(spot, element, target, touched) {
+            let mut run = run;
+            while run.1 > 0 {
+                // What the origin has too is combined; what only the target has is read.
+                let (with, part) = if done < combined { (with, (combined - done).min(run.1)) } else { (&nothing, run.1) };
+                let (from, to) = (source.at(done, with.extent), old.at(done, with.extent));
+                match spot.process {
+                    // SAFETY: the run is in the window; source and old have as many elements.
+                    None => unsafe {
+                        let at = std::ptr::with_exposed_provenance_mut(run.0);
+                        self.combine(spot.rank, with, at, from, to, part);
+                    },
+                    Some(process) => {
+                        stage.add(with, run.0, from, to, part);
+                        if stage.is_full() {
+                            stage.flush(self, shm, process, spot, with)?;
+                        }
+                    }
+                }
+                run = (run.0 + part * with.extent, run.1 - part);
+                done += part;
+                if let (Some(process), true) = (spot.process, done == combined) {
+                    stage.flush(self, shm, process, spot, with)?;
+                }
+            }
+        }
+        if let Some(process) = spot.process {
+            stage.flush(self, shm, process, spot, &nothing)?;
+        }
+        if let Some(result) = result {
+            old.store(result, element, touched);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a type is one that `MPI_Compare_and_swap` knows.
+pub fn check_comparable(element: &Named) -> Result<()> {
+    use Group::*;
+    if matches!(element.group, CInteger | FortranInteger | Logical | MultiLanguage | Byte) {
+        return Ok(());
+    }
+    bail!(MPI_ERR_TYPE, "{} cannot be compared and swapped; integers, logicals and MPI_BYTE can", element.name)
+}
+
+// ---- elements of the origin and of the result, one extent apart, wherever they lie ----
+
+struct Elements {
+    /// The user's own memory, when it has this form.
+    dense: Option<*mut u8>,
+    memory: Vec<u8>,
+    missing: bool,
+}
+
+impl Elements {
+    fn new(buf: Option<&Buf>, element: &Named, count: usize) -> Elements {
+        let plain = element.size() == element.extent();
+        match buf {
+            None => Elements { dense: None, memory: Vec::new(), missing: true },
+            Some(buf) => match buf.as_dense().filter(|_| plain) {
+                Some(base) => Elements { dense: Some(base), memory: Vec::new(), missing: false },
+                None => Elements { dense: None, memory: vec![0; count * element.extent()], missing: false },
+            },
+        }
+    }
+
+    /// Null when there are none.
+    fn at(&mut self, index: usize, extent: usize) -> *mut u8 {
+        match self.dense {
+            _ if self.missing => std::ptr::null_mut(),
+            Some(base) => base.wrapping_add(index * extent),
+            None => self.memory.as_mut_ptr().wrapping_add(index * extent),
+        }
+    }
+
+    fn load(&mut self, from: &Buf, element: &Named, count: usize) {
+        if self.dense.is_some() || count == 0 {
+            return;
+        }
+        let mut packed = vec![0u8; count * element.size()];
+        // SAFETY: the caller of MPI vouches for the buffer; there is room for what is packed.
+        unsafe { Cursor::new().pack(from, packed.as_mut_ptr(), packed.len()) };
+        spread(element, &mut packed, &mut self.memory, false);
+    }
+
+    fn store(&mut self, to: &Buf, element: &Named, count: usize) {
+        if self.dense.is_some() || count == 0 {
+            return;
+        }
+        let mut packed = vec![0u8; count * element.size()];
+        spread(element, &mut packed, &mut self.memory, true);
+        // SAFETY: the caller of MPI vouches for the buffer; so many bytes are there.
+        unsafe { Cursor::new().unpack(to, packed.as_ptr(), packed.len()) };
+    }
+}
+
+/// Copies elements from their packed form, in which pairs have no gaps, to one extent apart; or back.
+fn spread(element: &Named, packed: &mut [u8], apart: &mut [u8], back: bool) {
+    let value = element.scalar.size();
+    for (packed, apart) in packed.chunks_exact_mut(element.size()).zip(apart.chunks_exact_mut(element.extent())) {
+        let (first, second) = packed.split_at_mut(value);
+        let at = element.index.map_or(value, |index| index.at as usize);
+        let (value, index) = (&mut apart[..], second.len());
+        if back {
+            first.copy_from_slice(&value[..first.len()]);
+            second.copy_from_slice(&value[at..at + index]);
+        } else {
+            value[..first.len()].copy_from_slice(first);
+            value[at..at + index].copy_from_slice(second);
+        }
+    }
+}
+
+/// The target's elements, so many of them: addresses of runs, and how many elements each has.
+fn runs(spot: &Spot, element: &Named, (datatype, count): (&Datatype, u64), touched: usize) -> Vec<(usize, usize)> {
+    let (size, extent) = (element.size(), element.extent());
+    if size == extent {
+        let mut pieces = Vec::new();
+        Cursor::new().iovecs(&spot.buf, &mut pieces, usize::MAX, touched * size);
+        return pieces.into_iter().map(|(address, bytes)| (address, bytes / size)).collect();
+    }
+    let mut runs = Vec::new();
+    let mut left = touched;
+    for copy in 0..count {
+        let start = i128::from(copy) * datatype.extent();
+        for run in datatype.runs() {
+            let elements = left.min(run.count as usize);
+            if elements == 0 {
+                return runs;
+            }
+            runs.push(((spot.start as i128 + start + run.disp) as usize, elements));
+            left -= elements;
+        }
+    }
+    runs
+}
+
+// ---- memory that is not mapped here ----
+
+/// Runs that are read, combined and written together.
+#[derive(Default)]
+struct Stage {
+    runs: Vec<(usize, *const u8, *mut u8, usize)>,
+    bytes: usize,
+    memory: Vec<u8>,
+}
+
+/// What is moved at a time: as much as makes the system calls cheap, and not so much that others wait long.
+const STAGE_BYTES: usize = 32 << 10;
+const STAGE_RUNS: usize = 256;
+
+impl Stage {
+    fn is_full(&self) -> bool {
+        self.bytes >= STAGE_BYTES || self.runs.len() >= STAGE_RUNS
+    }
+
+    /// Takes a run in, in parts that fit.
+    fn add(&mut self, with: &Combine, mut at: usize, mut from: *const u8, mut old: *mut u8, mut count: usize) {
+        let most = (STAGE_BYTES / with.extent).max(1);
+        while count > 0 {
+            let part = count.min(most);
+            self.runs.push((at, from, old, part));
+            self.bytes += part * with.extent;
+            at += part * with.extent;
+            from = from.wrapping_add(part * with.extent);
+            if !old.is_null() {
+                old = old.wrapping_add(part * with.extent);
+            }
+            count -= part;
+        }
+    }
+
+    /// Carries out what was taken in, a part of it at a time.
+    fn flush(&mut self, window: &Window, shm: &Shm, process: usize, spot: &Spot, with: &Combine) -> Result<()> {
+        let all = std::mem::take(&mut self.runs);
+        self.bytes = 0;
+        let mut rest = &all[..];
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fit = rest.iter().take(STAGE_RUNS).take_while(|run| {
+                bytes += run.3 * with.extent;
+                bytes <= STAGE_BYTES || bytes == run.3 * with.extent
+            });
+            let (now, later) = rest.split_at(fit.count());
+            let stripes = now.iter().fold(0u64, |mask, run| {
+                let first = run.0.wrapping_sub(spot.origin) >> window.block_shift;
+                let last = (run.0.wrapping_sub(spot.origin) + (run.3 - 1) * with.extent) >> window.block_shift;
+                if last - first >= STRIPES - 1 {
+                    return u64::MAX;
+                }
+                (first..=last).fold(mask, |mask, block| mask | 1 << (block % STRIPES))
+            });
+            // In the order of their numbers, as everybody takes them who takes several.
+            let each = |action: fn(&Stripe)| {
+                (0..STRIPES).filter(|stripe| stripes >> stripe & 1 == 1).for_each(|stripe| {
+                    action(window.control.stripe(spot.rank, stripe));
+                });
+            };
+            each(Stripe::take);
+            let result = self.carry_out(shm, process, with, now);
+            each(Stripe::give_back);
+            result?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn carry_out(
+        &mut self,
+        shm: &Shm,
+        process: usize,
+        with: &Combine,
+        runs: &[(usize, *const u8, *mut u8, usize)],
+    ) -> Result<()> {
+        let extent = with.extent;
+        let read = |local: &[Piece], remote: &[Piece]| shm.copy_from(process, local, remote);
+        let write = |local: &[Piece], remote: &[Piece]| shm.copy_to(process, local, remote);
+        if let (Op::Replace, &[(at, from, old, count)]) = (with.op, runs) {
+            if old.is_null() {
+                return transfer_run(write, from.expose_provenance(), at, count * extent);
+            }
+        }
+        let total = runs.iter().map(|run| run.3 * extent).sum();
+        if self.memory.len() < total {
+            self.memory.resize(total, 0);
+        }
+        let local = self.memory.as_mut_ptr();
+        let address = local.expose_provenance();
+        let mut pieces: Vec<Piece> = runs.iter().map(|run| (run.0, run.3 * extent)).collect();
+        transfer_pieces(read, address, &mut pieces)?;
+        let mut at = local;
+        for &(_, from, old, count) in runs {
+            // SAFETY: the stage has all runs; source and old have as many elements.
+            unsafe {
+                if !old.is_null() {
+                    old.copy_from_nonoverlapping(at, count * extent);
+                }
+                if with.op != Op::NoOp {
+                    (with.kernel)(at, from, at, count);
+                }
+                at = at.add(count * extent);
+            }
+        }
+        if with.op == Op::NoOp {
+            return Ok(());
+        }
+        let mut pieces: Vec<Piece> = runs.iter().map(|run| (run.0, run.3 * extent)).collect();
+        transfer_pieces(write, address, &mut pieces)
+    }
+}
+
+// ---- single elements ----
+
+/// Reads elements each of which the processor reads at once; false where it may not.
+///
+/// # Safety
+/// Both have `count` elements of `bytes` bytes.
+#[inline]
+unsafe fn read_at_once(from: *const u8, to: *mut u8, bytes: usize, count: usize) -> bool {
+    macro_rules! by_size {
+        ($($bytes:literal $type:ty),*) => {
+            match bytes {
+                $($bytes if from.addr() % $bytes == 0 => {
+                    for index in 0..count {
+                        // SAFETY: as the caller says; volatile, so that it is one load.
+                        unsafe {
+                            let value = from.cast::<$type>().add(index).read_volatile();
+                            to.cast::<$type>().add(index).write_unaligned(value);
+                        }
+                    }
+                    true
+                })*
+                _ => false,
+            }
+        };
+    }
+    by_size!(1 u8, 2 u16, 4 u32, 8 u64)
+}
+
+/// # Safety
+/// Both have `count` elements of `bytes` bytes, and do not overlap.
+#[inline]
+unsafe fn copy_elements(from: *const u8, to: *mut u8, bytes: usize, count: usize) {
+    // SAFETY: as the caller says. One element is one move, so that who reads without a stripe sees all or nothing of it.
+    unsafe {
+        match (bytes, count) {
+            (8, 1) => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+            (4, 1) => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
+            (2, 1) => to.cast::<u16>().write_unaligned(from.cast::<u16>().read_unaligned()),
+            _ => to.copy_from_nonoverlapping(from, bytes * count),
+        }
+    }
+}
+
+/// # Safety
+/// Both have so many bytes.
+#[inline]
+unsafe fn same(a: *const u8, b: *const u8, bytes: usize) -> bool {
+    // SAFETY: as the caller says.
+    unsafe {
+        match bytes {
+            8 => a.cast::<u64>().read_unaligned() == b.cast::<u64>().read_unaligned(),
+            4 => a.cast::<u32>().read_unaligned() == b.cast::<u32>().read_unaligned(),
+            _ => (0..bytes).all(|index| a.add(index).read() == b.add(index).read()),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What the ranks of a window share beside its memory: counters of fences, locks, flags of posts and completions, and the
+//! stripes that make accumulates atomic. Zeroes are the initial state of everything, as a fresh area holds them.
+//!
+//! Nothing here waits for long: `try_` functions answer at once and the caller decides what to do meanwhile. Whoever
+//! changes a word that somebody may sleep for wakes that rank afterwards.
+//!
+//! ```text
+//! | left | a station a rank | stripes, 64 a rank | posts, n by n | completions, n by n | tables of attached memory |
+//! ```
+
+use oxmpi_base::segment::CACHE_LINE;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Locks a rank has for accumulates on its memory. Neighbouring blocks of memory have different ones.
+pub const STRIPES: usize = 64;
+
+/// What a rank may attach to a dynamic window at a time.
+pub const MAX_ATTACHED: usize = 1 << 15;
+
+/// A word that has a cache line for itself.
+#[repr(C, align(64))]
+struct Lone(AtomicU32);
+
+#[repr(C, align(64))]
+struct Station {
+    /// Rounds of fences that the rank has come to.
+    rounds: AtomicU64,
+    _pad: [u8; 56],
+    lock: WindowLock,
+}
+
+/// The lock of one rank's memory, for `MPI_Win_lock`.
+#[repr(C, align(64))]
+pub struct WindowLock {
+    /// [`EXCLUSIVE`], or how many hold it shared.
+    state: AtomicU32,
+    /// How many wait for it exclusively.
+    writers: AtomicU32,
+    /// How many wait for it, and may sleep.
+    waiting: AtomicU32,
+}
+
+const EXCLUSIVE: u32 = 1 << 31;
+
+/// The memory that a rank has attached, in order of addresses, behind a count that is odd while it changes.
+#[repr(C, align(64))]
+pub struct Attached {
+    version: AtomicU64,
+    count: AtomicU64,
+    regions: [[AtomicU64; 2]; MAX_ATTACHED],
+}
+
+/// Where things lie in the area.
+#[derive(Clone, Copy)]
+struct Layout {
+    ranks: usize,
+    stripes: usize,
+    posts: usize,
+    completions: usize,
+    attached: usize,
+    end: usize,
+}
+
+impl Layout {
+    fn new(ranks: usize, dynamic: bool) -> Layout {
+        let up = |n: usize| n.next_multiple_of(4096);
+        let stripes = up(CACHE_LINE + ranks * size_of::<Station>());
+        let posts = stripes + ranks * STRIPES * CACHE_LINE;
+        let completions = up(posts + ranks * ranks * CACHE_LINE);
+        let attached = up(completions + ranks * ranks * CACHE_LINE);
+        let end = if dynamic { attached + ranks * up(size_of::<Attached>()) } else { attached };
+        Layout { ranks, stripes, posts, completions, attached, end }
+    }
+}
+
+/// The shared words of one window, mapped here.
+pub struct Control {
+    base: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: shared memory that is only ever touched through atomics.
+unsafe impl Send for Control {}
+// SAFETY: as above.
+unsafe impl Sync for Control {}
+
+impl Control {
+    /// Bytes that the words of a window of so many ranks take, whole pages.
+    pub fn bytes(ranks: usize, dynamic: bool) -> usize {
+        Layout::new(ranks, dynamic).end
+    }
+
+    /// # Safety
+    /// `base` is aligned to a page and [`Control::bytes`] of shared memory lie there for as long as this lives; all ranks
+    /// of the window see the same.
+    pub unsafe fn new(base: NonNull<u8>, ranks: usize, dynamic: bool) -> Control {
+        Control { base, layout: Layout::new(ranks, dynamic) }
+    }
+
+    /// # Safety
+    /// A `T` of atomics lies at that offset.
+    unsafe fn at<T>(&self, offset: usize) -> &T {
+        debug_assert!(offset + size_of::<T>() <= self.layout.end);
+        // SAFETY: as the caller says; the memory lives as long as this.
+        unsafe { self.base.add(offset).cast::<T>().as_ref() }
+    }
+
+    fn station(&self, rank: usize) -> &Station {
+        assert!(rank < self.layout.ranks);
+        // SAFETY: in bounds, and laid out so.
+        unsafe { self.at(CACHE_LINE + rank * size_of::<Station>()) }
+    }
+
+    fn cell(&self, table: usize, row: usize, column: usize) -> &AtomicU32 {
+        assert!(row < self.layout.ranks && column < self.layout.ranks);
+        // SAFETY: in bounds, and laid out so.
+        unsafe { &self.at::<Lone>(table + (row * self.layout.ranks + column) * CACHE_LINE).0 }
+    }
+
+    /// How many ranks have let go of the window, and will not look at these words again.
+    pub fn left(&self) -> &AtomicU32 {
+        // SAFETY: the first line.
+        unsafe { &self.at::<Lone>(0).0 }
+    }
+
+    /// The lock for accumulates on one part of a rank's memory.
+    #[inline]
+    pub fn stripe(&self, rank: usize, stripe: usize) -> &Stripe {
+        debug_assert!(rank < self.layout.ranks && stripe < STRIPES);
+        // SAFETY: in bounds, and laid out so; a Stripe is one atomic.
+        unsafe { self.at(self.layout.stripes + (rank * STRIPES + stripe) * CACHE_LINE) }
+    }
+
+    #[inline]
+    pub fn lock(&self, rank: usize) -> &WindowLock {
+        &self.station(rank).lock
+    }
+
+    /// How often `target` has exposed its memory to `origin`: written by the target alone.
+    pub fn posts(&self, origin: usize, target: usize) -> &AtomicU32 {
+        self.cell(self.layout.posts, origin, target)
+    }
+
+    /// How often `origin` has completed its accesses to `target`: written by the origin alone.
+    pub fn completions(&self, target: usize, origin: usize) -> &AtomicU32 {
+        self.cell(self.layout.completions, target, origin)
+    }
+
+    /// The table of what a rank has attached; only of a dynamic window.
+    pub fn attached(&self, rank: usize) -> &Attached {
+        assert!(rank < self.layout.ranks && self.layout.end > self.layout.attached);
+        // SAFETY: in bounds, and laid out so.
+        unsafe { self.at(self.layout.attached + rank * size_of::<Attached>().next_multiple_of(4096)) }
+    }
+
+    // ---- meeting: dissemination with a large radix, so that few ranks need a single round ----
+
+    pub fn rounds(&self) -> u32 {
+        let mut rounds = 0;
+        let mut reach = 1;
+        while reach < self.layout.ranks {
+            reach *= RADIX;
+            rounds += 1;
+        }
+        rounds
+    }
+
+    /// Says that `rank` has come to the next round; returns the number that others must have reached too.
+    pub fn arrive(&self, rank: usize) -> u64 {
+        let word = &self.station(rank).rounds;
+        let goal = word.load(Relaxed) + 1;
+        // SeqCst: what this rank stored before, by whatever means, is seen by whoever sees the number, and what it
+        // loads later is not older than the meeting.
+        word.store(goal, SeqCst);
+        goal
+    }
+
+    /// Whether those whom `rank` hears from in this round have come to it.
+    #[inline]
+    pub fn has_arrived(&self, rank: usize, round: u32, goal: u64) -> bool {
+        let size = self.layout.ranks;
+        steps(size, round).all(|step| self.station((rank + size - step) % size).rounds.load(Acquire) >= goal)
+    }
+
+    /// Who waits for `rank` in this round.
+    pub fn hearers(&self, rank: usize, round: u32) -> impl Iterator<Item = usize> + use<> {
+        let size = self.layout.ranks;
+        steps(size, round).map(move |step| (rank + step) % size)
+    }
+}
+
+const RADIX: usize = 16;
+
+/// How far away those are whom one hears from in a round.
+fn steps(size: usize, round: u32) -> impl Iterator<Item = usize> {
+    let distance = RADIX.pow(round);
+    (1..RADIX).map(move |step| step * distance).take_while(move |&step| step < size)
+}
+
+/// Keeps accumulates on one part of a rank's memory apart. Held for the time of a few copies, so whoever waits spins, and
+/// hands the CPU over when that takes too long for its holder to be running.
+#[repr(C, align(64))]
+pub struct Stripe(AtomicU32);
+
+impl Stripe {
+    #[inline]
+    pub fn take(&self) {
+        if self.0.swap(1, Acquire) != 0 {
+            self.wait();
+        }
+    }
+
+    #[cold]
+    fn wait(&self) {
+        let mut looks = 0u32;
+        loop {
+            if self.0.load(Relaxed) == 0 && self.0.swap(1, Acquire) == 0 {
+                return;
+            }
+            looks += 1;
+            if looks % 256 == 0 {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    #[inline]
+    pub fn give_back(&self) {
+        self.0.store(0, Release);
+    }
+}
+
+impl WindowLock {
+    /// Takes the lock if it is free. A polite reader lets waiting writers go first.
+    pub fn try_take(&self, exclusive: bool, polite: bool) -> bool {
+        if exclusive {
+            return self.state.load(Relaxed) == 0 && self.state.compare_exchange(0, EXCLUSIVE, SeqCst, Relaxed).is_ok();
+        }
+        if polite && self.writers.load(Relaxed) > 0 {
+            return false;
+        }
+        let mut state = self.state.load(Relaxed);
+        while state & EXCLUSIVE == 0 {
+            match self.state.compare_exchange_weak(state, state + 1, SeqCst, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
+    }
+
+    /// Whether a reader could take it, as it looks now.
+    pub fn is_free_to_read(&self, polite: bool) -> bool {
+        self.state.load(Acquire) & EXCLUSIVE == 0 && !(polite && self.writers.load(Relaxed) > 0)
+    }
+
+    /// Lets go; true when somebody waits and must be woken.
+    pub fn give_back(&self, exclusive: bool) -> bool {
+        // SeqCst: a full barrier before the look at who waits, who looks at the state after having said that it waits.
+        if exclusive {
+            self.state.swap(0, SeqCst);
+        } else {
+            self.state.fetch_sub(1, SeqCst);
+        }
+        self.waiting.load(SeqCst) > 0
+    }
+
+    /// Says that a rank waits, and may go to sleep for it.
+    pub fn begin_waiting(&self, exclusive: bool) {
+        self.waiting.fetch_add(1, SeqCst);
+        if exclusive {
+            self.writers.fetch_add(1, SeqCst);
+        }
+    }
+
+    pub fn end_waiting(&self, exclusive: bool) {
+        self.waiting.fetch_sub(1, SeqCst);
+        if exclusive {
+            self.writers.fetch_sub(1, SeqCst);
+        }
+    }
+}
+
+impl Attached {
+    /// Whether `bytes` from `address` on lie in one attached region. Any rank may ask at any time.
+    pub fn contains(&self, address: u64, bytes: u64) -> bool {
+        loop {
+            let version = self.version.load(Acquire);
+            let found = self
+                .region_at(address)
+                .is_some_and(|[start, length]| address - start <= length && length - (address - start) >= bytes);
+            std::sync::atomic::fence(Acquire);
+            if version % 2 == 0 && self.version.load(Relaxed) == version {
+                return found;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// The last region that starts at or before an address.
+    fn region_at(&self, address: u64) -> Option<[u64; 2]> {
+        let count = (self.count.load(Relaxed) as usize).min(MAX_ATTACHED);
+        let after = self.regions[..count].partition_point(|region| region[0].load(Relaxed) <= address);
+        let [start, length] = &self.regions[after.checked_sub(1)?];
+        Some([start.load(Relaxed), length.load(Relaxed)])
+    }
+
+    /// Takes regions in; called by their owner alone, who keeps the list.
+    pub fn publish(&self, regions: impl ExactSizeIterator<Item = (u64, u64)>) {
+        let version = self.version.load(Relaxed);
+        self.version.store(version + 1, Relaxed);
+        std::sync::atomic::fence(Release);
+        self.count.store(regions.len() as u64, Relaxed);
+        for (place, (start, length)) in self.regions.iter().zip(regions) {
+            place[0].store(start, Relaxed);
+            place[1].store(length, Relaxed);
+        }
+        self.version.store(version + 2, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_control(ranks: usize, dynamic: bool, test: impl FnOnce(&Control)) {
+        let bytes = Control::bytes(ranks, dynamic);
+        let mut memory = vec![0u8; bytes + 4096];
+        let offset = memory.as_ptr().align_offset(4096);
+        let base = NonNull::new(memory[offset..].as_mut_ptr()).unwrap();
+        // SAFETY: aligned, long enough, and alive until the test ends.
+        test(&unsafe { Control::new(base, ranks, dynamic) });
+    }
+
+    #[test]
+    fn everybody_hears_from_everybody() {
+        for ranks in [1, 2, 3, 15, 16, 17, 33, 40, 256, 300] {
+            with_control(ranks, false, |control| {
+                let mut known: Vec<Vec<bool>> = (0..ranks).map(|me| (0..ranks).map(|r| r == me).collect()).collect();
+                for round in 0..control.rounds() {
+                    let before = known.clone();
+                    for rank in 0..ranks {
+                        for hearer in control.hearers(rank, round) {
+                            for (knows, said) in known[hearer].iter_mut().zip(&before[rank]) {
+                                *knows |= said;
+                            }
+                        }
+                    }
+                }
+                assert!(known.iter().flatten().all(|known| *known), "{ranks} ranks");
+            });
+        }
+    }
+
+    #[test]
+    fn a_round_ends_when_all_have_come() {
+        with_control(3, false, |control| {
+            let goal = control.arrive(0);
+            control.arrive(2);
+            assert!(!control.has_arrived(0, 0, goal));
+            control.arrive(1);
+            assert!((0..3).all(|rank| control.has_arrived(rank, 0, goal)));
+        });
+    }
+
+    #[test]
+    fn locks_exclude_and_readers_are_polite() {
+        with_control(2, false, |control| {
+            let lock = control.lock(1);
+            assert!(lock.try_take(false, true) && lock.try_take(false, true) && !lock.try_take(true, true));
+            lock.begin_waiting(true);
+            assert!(!lock.try_take(false, true) && lock.try_take(false, false));
+            assert!((0..3).all(|_| lock.give_back(false)));
+            assert!(lock.try_take(true, true) && !lock.try_take(false, false));
+            lock.end_waiting(true);
+            assert!(!lock.give_back(true));
+        });
+    }
+
+    #[test]
+    fn attached_memory_is_found() {
+        with_control(2, true, |control| {
+            let table = control.attached(1);
+            assert!(!table.contains(100, 1));
+            table.publish([(100, 50), (200, 8)].into_iter());
+            assert!(table.contains(100, 50) && table.contains(149, 1) && table.contains(150, 0));
+            assert!(!table.contains(99, 1) && !table.contains(100, 51) && !table.contains(150, 1));
+            assert!(table.contains(200, 8) && !table.contains(201, 8) && !table.contains(u64::MAX, 2));
+            table.publish([(200, 8)].into_iter());
+            assert!(!table.contains(100, 1) && table.contains(200, 8));
+        });
+    }
+}

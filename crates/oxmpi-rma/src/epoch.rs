@@ -1,0 +1,371 @@
+//! Who may access what and when: the access and exposure epochs of this rank, and the errors of calls that do not fit
+//! them. What an operation asks is two bytes of the window; all else is done by the calls that open and close epochs.
+
+use crate::control::MAX_ATTACHED;
+use crate::{Flavor, Window};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::{Error, Result, bail};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+
+/// The epoch in which this rank accesses others.
+pub(crate) enum Access {
+    Closed,
+    /// From a fence to the next.
+    Fenced,
+    /// From a start to its completion: the targets.
+    Started(Box<[u32]>),
+    /// So many ranks are locked, each by a call of its own.
+    Locked(usize),
+    /// All ranks are locked; not truly, when the program said that nobody minds.
+    LockedAll {
+        truly: bool,
+    },
+}
+
+/// The epoch in which this rank's memory is accessed.
+pub(crate) enum Exposure {
+    Closed,
+    /// To these origins.
+    Posted(Box<[u32]>),
+}
+
+/// Why one rank may be accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Open {
+    Shut,
+    Started,
+    Shared,
+    Exclusive,
+    /// Locked without a lock: the program said that nobody minds.
+    Unchecked,
+}
+
+const ASSERTIONS: i32 = MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+
+pub fn check_assertion(assertion: i32) -> Result<()> {
+    if assertion & !ASSERTIONS != 0 {
+        bail!(MPI_ERR_ASSERT, "the assertion is {assertion:#x}; it must be a combination of MPI_MODE_ constants, or 0");
+    }
+    Ok(())
+}
+
+impl Window {
+    // ---- what operations ask ----
+
+    /// An error unless a rank may be accessed now.
+    #[inline]
+    pub fn check_open(&mut self, rank: usize) -> Result<()> {
+        if self.all_open || self.targets[rank].open != Open::Shut {
+            self.touched = true;
+            return Ok(());
+        }
+        Err(self.not_open(rank))
+    }
+
+    #[cold]
+    fn not_open(&self, rank: usize) -> Error {
+        let why = match &self.access {
+            Access::Started(_) => format!("rank {rank} is not in the group that was given to MPI_Win_start"),
+            Access::Locked(_) => format!("rank {rank} is not locked, others are"),
+            _ => String::from("no epoch is open: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all"),
+        };
+        Error::new(MPI_ERR_RMA_SYNC, format!("rank {rank} cannot be accessed now: {why}"))
+    }
+
+    /// An error unless a rank is locked: what request-based operations and flushes need.
+    pub fn check_passive(&self, rank: usize) -> Result<()> {
+        let locked = matches!(self.targets[rank].open, Open::Shared | Open::Exclusive | Open::Unchecked);
+        if locked || matches!(self.access, Access::LockedAll { .. }) {
+            return Ok(());
+        }
+        bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked (MPI_Win_lock or MPI_Win_lock_all)")
+    }
+
+    /// The same for whichever ranks.
+    pub fn check_any_passive(&self) -> Result<()> {
+        match self.access {
+            Access::Locked(_) | Access::LockedAll { .. } => Ok(()),
+            _ => bail!(MPI_ERR_RMA_SYNC, "nothing is locked (MPI_Win_lock or MPI_Win_lock_all)"),
+        }
+    }
+
+    /// An error unless this rank takes part in nothing: before the window is freed.
+    pub fn check_idle(&self) -> Result<()> {
+        self.check_closed("the window cannot be freed")?;
+        self.check_not_posted("the window cannot be freed")
+    }
+
+    /// An error when another access epoch is open. One of fences is over when nothing happened in it.
+    fn check_closed(&self, what: &str) -> Result<()> {
+        let why = match &self.access {
+            Access::Closed => return Ok(()),
+            Access::Fenced if !self.touched => return Ok(()),
+            Access::Fenced => "operations were issued since the last MPI_Win_fence; call it to complete them",
+            Access::Started(_) => "the epoch of MPI_Win_start is open; call MPI_Win_complete first",
+            Access::Locked(_) => "ranks are locked; call MPI_Win_unlock first",
+            Access::LockedAll { .. } => "all ranks are locked; call MPI_Win_unlock_all first",
+        };
+        bail!(MPI_ERR_RMA_SYNC, "{what}: {why}")
+    }
+
+    fn check_not_posted(&self, what: &str) -> Result<()> {
+        match self.exposure {
+            Exposure::Closed => Ok(()),
+            Exposure::Posted(_) => {
+                bail!(MPI_ERR_RMA_SYNC, "{what}: the window is exposed; call MPI_Win_wait or MPI_Win_test first")
+            }
+        }
+    }
+
+    fn set(&mut self, access: Access) {
+        self.all_open = matches!(access, Access::Fenced | Access::LockedAll { .. });
+        self.touched = false;
+        self.access = access;
+    }
+
+    // ---- fences ----
+
+    pub fn check_fence(&self, assertion: i32) -> Result<()> {
+        check_assertion(assertion)?;
+        if !matches!(self.access, Access::Fenced) {
+            self.check_closed("no fence is possible now")?;
+        }
+        if assertion & MPI_MODE_NOPRECEDE != 0 && self.touched {
+            bail!(MPI_ERR_RMA_SYNC, "MPI_MODE_NOPRECEDE is wrong: operations were issued since the last fence");
+        }
+        self.check_not_posted("no fence is possible now")
+    }
+
+    /// Every rank has come to the fence.
+    pub fn end_fence(&mut self, assertion: i32) {
+        let next = if assertion & MPI_MODE_NOSUCCEED == 0 { Access::Fenced } else { Access::Closed };
+        self.set(next);
+    }
+
+    // ---- post, start, complete, wait ----
+
+    /// Exposes this rank's memory; returns the processes to wake.
+    pub fn post(&mut self, origins: Box<[u32]>, assertion: i32) -> Result<Vec<usize>> {
+        check_assertion(assertion)?;
+        self.check_not_posted("the window cannot be exposed again")?;
+        if matches!(self.access, Access::Fenced) {
+            self.check_closed("the window cannot be exposed")?;
+        }
+        if self.check_passive(self.rank).is_ok() {
+            bail!(MPI_ERR_RMA_SYNC, "the window cannot be exposed while this rank holds a lock on it");
+        }
+        for &origin in &origins {
+            let word = self.control.posts(origin as usize, self.rank);
+            // SeqCst: what this rank stored in its memory is there for who sees the number.
+            word.store(word.load(Relaxed).wrapping_add(1), SeqCst);
+            self.exposed[origin as usize] = self.exposed[origin as usize].wrapping_add(1);
+        }
+        let wake = origins.iter().map(|&origin| self.process_of(origin as usize)).collect();
+        self.exposure = Exposure::Posted(origins);
+        Ok(wake)
+    }
+
+    pub fn check_start(&self, assertion: i32) -> Result<()> {
+        check_assertion(assertion)?;
+        self.check_closed("no epoch can be started")
+    }
+
+    /// The epoch has begun, though the targets may not have exposed their memory yet.
+    pub fn start(&mut self, targets: Box<[u32]>) {
+        self.set(Access::Started(targets.clone()));
+        for &target in &targets {
+            self.targets[target as usize].open = Open::Started;
+            self.started[target as usize] = self.started[target as usize].wrapping_add(1);
+        }
+    }
+
+    /// Whether all targets have exposed their memory.
+    pub fn is_exposed_to_us(&self) -> bool {
+        let Access::Started(targets) = &self.access else { return true };
+        targets.iter().all(|&target| {
+            let posts = self.control.posts(self.rank, target as usize).load(Acquire);
+            posts.wrapping_sub(self.started[target as usize]) as i32 >= 0
+        })
+    }
+
+    /// Closes the epoch of a start; returns the processes to wake.
+    pub fn complete(&mut self) -> Result<Vec<usize>> {
+        if !matches!(self.access, Access::Started(_)) {
+            bail!(MPI_ERR_RMA_SYNC, "there is nothing to complete: MPI_Win_start has not been called");
+        }
+        let Access::Started(targets) = std::mem::replace(&mut self.access, Access::Closed) else { return Ok(vec![]) };
+        self.set(Access::Closed);
+        let mut wake = Vec::with_capacity(targets.len());
+        for &target in &targets {
+            self.targets[target as usize].open = Open::Shut;
+            let word = self.control.completions(target as usize, self.rank);
+            // SeqCst: all that was put is there for who sees the number.
+            word.store(word.load(Relaxed).wrapping_add(1), SeqCst);
+            wake.push(self.process_of(target as usize));
+        }
+        Ok(wake)
+    }
+
+    pub fn check_posted(&self) -> Result<()> {
+        match self.exposure {
+            Exposure::Posted(_) => Ok(()),
+            Exposure::Closed => bail!(MPI_ERR_RMA_SYNC, "the window is not exposed: MPI_Win_post has not been called"),
+        }
+    }
+
+    /// Whether all origins are done with this rank's memory; then it is exposed no more.
+    pub fn try_wait(&mut self) -> bool {
+        if let Exposure::Posted(origins) = &self.exposure {
+            let is_done = |&origin: &u32| {
+                let completions = self.control.completions(self.rank, origin as usize).load(Acquire);
+                completions.wrapping_sub(self.exposed[origin as usize]) as i32 >= 0
+            };
+            if !origins.iter().all(is_done) {
+                return false;
+            }
+            self.exposure = Exposure::Closed;
+        }
+        true
+    }
+
+    // ---- locks ----
+
+    pub fn check_lock(&self, lock_type: i32, rank: i32, assertion: i32) -> Result<usize> {
+        if lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED {
+            bail!(
+                MPI_ERR_LOCKTYPE,
+                "the type of the lock is {lock_type}; it must be MPI_LOCK_EXCLUSIVE ({MPI_LOCK_EXCLUSIVE}) or MPI_LOCK_SHARED ({MPI_LOCK_SHARED})"
+            );
+        }
+        let rank = self.check_rank(rank)?;
+        self.check_may_lock(assertion)?;
+        if !matches!(self.access, Access::Locked(_)) {
+            self.check_closed("no lock is possible now")?;
+        }
+        if self.targets[rank].open != Open::Shut {
+            bail!(MPI_ERR_RMA_SYNC, "rank {rank} is locked by this process already");
+        }
+        if rank == self.rank {
+            self.check_not_posted("this rank cannot be locked")?;
+        }
+        Ok(rank)
+    }
+
+    pub fn check_lock_all(&self, assertion: i32) -> Result<()> {
+        self.check_may_lock(assertion)?;
+        self.check_closed("not all can be locked now")?;
+        self.check_not_posted("not all can be locked")
+    }
+
+    fn check_may_lock(&self, assertion: i32) -> Result<()> {
+        check_assertion(assertion)?;
+        if self.no_locks {
+            bail!(MPI_ERR_RMA_SYNC, "the window was made with the hint no_locks: it cannot be locked");
+        }
+        Ok(())
+    }
+
+    /// A rank is locked, truly or on the program's word.
+    pub fn locked(&mut self, rank: usize, exclusive: bool, truly: bool) {
+        let held = if let Access::Locked(held) = self.access { held } else { 0 };
+        self.set(Access::Locked(held + 1));
+        self.targets[rank].open = match (truly, exclusive) {
+            (false, _) => Open::Unchecked,
+            (true, true) => Open::Exclusive,
+            (true, false) => Open::Shared,
+        };
+    }
+
+    /// Lets a rank go; true when others wait for it.
+    pub fn unlock(&mut self, rank: i32) -> Result<bool> {
+        let rank = self.check_rank(rank)?;
+        let Access::Locked(held) = self.access else {
+            let why = match self.access {
+                Access::LockedAll { .. } => "all ranks are locked by MPI_Win_lock_all; MPI_Win_unlock_all ends that",
+                _ => "MPI_Win_lock has not been called",
+            };
+            bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked by this process: {why}");
+        };
+        let open = std::mem::replace(&mut self.targets[rank].open, Open::Shut);
+        if open == Open::Shut {
+            bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked by this process, others are");
+        }
+        self.set(if held == 1 { Access::Closed } else { Access::Locked(held - 1) });
+        Ok(open != Open::Unchecked && self.control.lock(rank).give_back(open == Open::Exclusive))
+    }
+
+    /// Takes every rank's lock, or none: whoever holds some and waits for others could wait for ever. Returns the rank
+    /// that was in the way.
+    pub fn try_lock_all(&self, polite: bool) -> std::result::Result<(), usize> {
+        for rank in 0..self.size() {
+            if !self.control.lock(rank).try_take(false, polite) {
+                self.release_locks(rank);
+                return Err(rank);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the first so many locks go; true when somebody waits for one.
+    fn release_locks(&self, count: usize) -> bool {
+        (0..count).fold(false, |waited, rank| self.control.lock(rank).give_back(false) || waited)
+    }
+
+    pub fn locked_all(&mut self, truly: bool) {
+        self.set(Access::LockedAll { truly });
+    }
+
+    /// True when somebody waits for one of the locks.
+    pub fn unlock_all(&mut self) -> Result<bool> {
+        let Access::LockedAll { truly } = self.access else {
+            bail!(MPI_ERR_RMA_SYNC, "not all ranks are locked: MPI_Win_lock_all has not been called");
+        };
+        self.set(Access::Closed);
+        Ok(truly && self.release_locks(self.size()))
+    }
+
+    // ---- attached memory ----
+
+    pub fn attach(&mut self, base: usize, size: usize) -> Result<()> {
+        self.check_dynamic()?;
+        let end = base.checked_add(size);
+        let Some(end) = end.filter(|_| base != 0 || size == 0) else {
+            bail!(MPI_ERR_BASE, "{size} bytes at {base:#x} are not memory");
+        };
+        let before = self.attached.range(..end.max(base + 1)).next_back();
+        if let Some((start, length)) = before.filter(|(start, length)| **start + **length > base || **start == base) {
+            bail!(
+                MPI_ERR_RMA_ATTACH,
+                "{size} bytes at {base:#x} overlap memory that is attached already ({length} bytes at {start:#x})"
+            );
+        }
+        if self.attached.len() >= MAX_ATTACHED {
+            bail!(MPI_ERR_RMA_ATTACH, "{} pieces of memory are attached, no more are possible", self.attached.len());
+        }
+        self.attached.insert(base, size);
+        self.publish();
+        Ok(())
+    }
+
+    pub fn detach(&mut self, base: usize) -> Result<()> {
+        self.check_dynamic()?;
+        if self.attached.remove(&base).is_none() {
+            bail!(MPI_ERR_BASE, "no memory is attached at {base:#x}");
+        }
+        self.publish();
+        Ok(())
+    }
+
+    fn publish(&self) {
+        let regions = self.attached.iter().map(|(&base, &size)| (base as u64, size as u64));
+        self.control.attached(self.rank).publish(regions);
+    }
+
+    fn check_dynamic(&self) -> Result<()> {
+        if self.flavor != Flavor::Dynamic {
+            bail!(MPI_ERR_RMA_FLAVOR, "memory can be attached to a window of MPI_Win_create_dynamic only");
+        }
+        Ok(())
+    }
+}

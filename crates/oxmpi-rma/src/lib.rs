@@ -1,0 +1,301 @@
+//! One-sided communication: memory that ranks of a group give each other access to.
+//!
+//! No access needs the help of the rank whose memory it is. Memory that the library allocated lies in the job's segment
+//! and is mapped by everybody: an access is a copy. The program's own memory is reached with single-copy system calls. Where
+//! the kernel forbids those, every rank has a public copy of its memory in the segment, which is brought in line at its own
+//! synchronisation calls: that is the standard's separate memory model, and the window says so.
+//!
+//! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `place.rs` finds the
+//! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
+//! Waiting is the caller's business.
+
+mod control;
+mod epoch;
+mod place;
+mod transfer;
+
+pub use control::{Control, WindowLock};
+pub use place::Spot;
+pub use transfer::{get, put};
+
+use epoch::{Access, Exposure, Open};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::{Error, Result};
+use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_transport::Shm;
+use std::collections::BTreeMap;
+
+/// How a window came to its memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub enum Flavor {
+    Create = MPI_WIN_FLAVOR_CREATE,
+    Allocate = MPI_WIN_FLAVOR_ALLOCATE,
+    Dynamic = MPI_WIN_FLAVOR_DYNAMIC,
+    Shared = MPI_WIN_FLAVOR_SHARED,
+}
+
+pub struct Window {
+    // ---- what every operation looks at ----
+    targets: Box<[Target]>,
+    /// Every rank may be accessed: after a fence, or between `MPI_Win_lock_all` and its end.
+    all_open: bool,
+    /// Operations were issued since the last fence.
+    touched: bool,
+    // ---- the rest ----
+    pub flavor: Flavor,
+    pub rank: usize,
+    /// The program said that it will lock nothing.
+    pub no_locks: bool,
+    /// What C reads of the predefined attributes through an address.
+    pub facts: Box<Facts>,
+    /// This rank's memory as the program knows it.
+    pub base: usize,
+    access: Access,
+    exposure: Exposure,
+    /// How often each rank was the target of a start, and this rank's memory was exposed to each.
+    started: Box<[u32]>,
+    exposed: Box<[u32]>,
+    /// By address: what this rank has attached.
+    attached: BTreeMap<usize, usize>,
+    /// Accumulates on bytes with the same number after this shift exclude each other.
+    block_shift: u32,
+    /// The public copy of this rank's memory, where there is one, and how it was when both copies were alike.
+    copies: Option<Copies>,
+    pub control: Control,
+    /// What was allocated for the window, to be given back by its first rank.
+    pub mapping: Mapping,
+}
+
+/// A rank's memory, as this process reaches it.
+pub(crate) struct Target {
+    /// Where it is mapped here; null where it is not.
+    pub base: *mut u8,
+    pub size: usize,
+    pub unit: i64,
+    pub open: Open,
+    /// Where it is in its own process.
+    pub address: usize,
+    pub process: usize,
+}
+
+// SAFETY: a token for shared memory; what may be done with it is the epochs' business.
+unsafe impl Send for Target {}
+// SAFETY: as above.
+unsafe impl Sync for Target {}
+
+#[repr(C)]
+pub struct Facts {
+    pub size: i64,
+    pub disp_unit: i32,
+    pub flavor: i32,
+    pub model: i32,
+}
+
+struct Copies {
+    public: *mut u8,
+    twin: Vec<u8>,
+}
+
+// SAFETY: a token for memory of this process and of the segment.
+unsafe impl Send for Copies {}
+// SAFETY: as above.
+unsafe impl Sync for Copies {}
+
+/// What the ranks agreed on about one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Which process it is.
+    pub process: usize,
+    pub size: usize,
+    pub unit: i64,
+    /// In its own process: of memory that the program gave.
+    pub address: usize,
+    /// In the mapping: of memory that the library gave, or of a public copy.
+    pub offset: usize,
+}
+
+/// A window in the making.
+pub struct Making {
+    pub flavor: Flavor,
+    pub rank: usize,
+    pub no_locks: bool,
+    pub parts: Vec<Part>,
+    /// The program's memory is reached through public copies.
+    pub separate: bool,
+    pub granularity: usize,
+    pub mapping: Mapping,
+}
+
+impl Window {
+    /// # Safety
+    /// The mapping begins with [`Control::bytes`] of zeroes for this window alone, behind which the parts lie; the
+    /// program's memory stays where it is until the window is freed.
+    pub unsafe fn new(making: Making) -> Window {
+        let Making { flavor, rank, no_locks, parts, separate, granularity, mapping } = making;
+        let size = parts.len();
+        // SAFETY: as the caller says.
+        let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
+        let at = |part: &Part| mapping.base().as_ptr().wrapping_add(part.offset);
+        let library_gave = matches!(flavor, Flavor::Allocate | Flavor::Shared);
+        let targets = parts.iter().enumerate().map(|(number, part)| {
+            let base = match flavor {
+                _ if library_gave || separate => at(part),
+                _ if number == rank => std::ptr::with_exposed_provenance_mut(part.address),
+                _ => std::ptr::null_mut(),
+            };
+            let Part { process, size, unit, address, .. } = *part;
+            Target { base, size, unit, open: Open::Shut, address, process }
+        });
+        let targets: Box<[Target]> = targets.collect();
+        let own = parts[rank];
+        let base = if library_gave { at(&own) as usize } else { own.address };
+        let facts = Facts {
+            size: own.size as i64,
+            disp_unit: i32::try_from(own.unit).unwrap_or(MPI_UNDEFINED),
+            flavor: flavor as i32,
+            model: if separate { MPI_WIN_SEPARATE } else { MPI_WIN_UNIFIED },
+        };
+        let mut window = Window {
+            targets,
+            all_open: false,
+            touched: false,
+            flavor,
+            rank,
+            no_locks,
+            facts: Box::new(facts),
+            base,
+            access: Access::Closed,
+            exposure: Exposure::Closed,
+            started: vec![0; size].into(),
+            exposed: vec![0; size].into(),
+            attached: BTreeMap::new(),
+            block_shift: granularity.next_power_of_two().trailing_zeros(),
+            copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
+            control,
+            mapping,
+        };
+        window.synchronize_copies();
+        window
+    }
+
+    pub fn size(&self) -> usize {
+        self.targets.len()
+    }
+
+    pub fn area(&self) -> Area {
+        self.mapping.area()
+    }
+
+    pub fn disp_unit(&self) -> i64 {
+        self.targets[self.rank].unit
+    }
+
+    /// The process that has a rank.
+    pub fn process_of(&self, rank: usize) -> usize {
+        self.targets[rank].process
+    }
+
+    /// Wakes every other rank that sleeps.
+    pub fn wake_all(&self, shm: &Shm) {
+        for target in self.targets.iter().filter(|target| target.process != shm.rank()) {
+            shm.wake(target.process);
+        }
+    }
+
+    /// Where bytes of a rank's memory are mapped here, when they may be accessed now and are part of the window. Whatever
+    /// is unusual or wrong is `None`.
+    #[inline(always)]
+    pub fn quick(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<*mut u8> {
+        // A negative rank becomes a large one.
+        let target = self.targets.get(rank as usize)?;
+        if target.base.is_null() || (!self.all_open && target.open == Open::Shut) {
+            return None;
+        }
+        let start = usize::try_from(disp.checked_mul(target.unit)?).ok()?;
+        if start > target.size || target.size - start < bytes {
+            return None;
+        }
+        let at = target.base.wrapping_add(start);
+        self.touched = true;
+        Some(at)
+    }
+
+    /// Comes to a round of a meeting; returns the number that others must reach.
+    pub fn arrive(&self, shm: &Shm, round: u32) -> u64 {
+        let goal = self.control.arrive(self.rank);
+        for hearer in self.control.hearers(self.rank, round) {
+            shm.wake(self.process_of(hearer));
+        }
+        goal
+    }
+
+    #[inline]
+    pub fn has_arrived(&self, round: u32, goal: u64) -> bool {
+        self.control.has_arrived(self.rank, round, goal)
+    }
+
+    /// What a process may load from and store to of another's memory: size, displacement unit and address. The size is
+    /// zero where there is nothing.
+    pub fn shared_memory(&self, rank: i32) -> Result<(usize, i64, usize)> {
+        if self.flavor == Flavor::Dynamic {
+            let text = "a window of MPI_Win_create_dynamic has no memory that could be asked for";
+            return Err(Error::new(MPI_ERR_RMA_FLAVOR, text));
+        }
+        let of = |number: usize| {
+            let target = &self.targets[number];
+            match (target.base.is_null(), self.copies.is_some()) {
+                // The program's own memory is what its own process works with.
+                (_, true) if number == self.rank => (target.size, target.unit, self.base),
+                (false, false) => (target.size, target.unit, target.base as usize),
+                _ => (0, target.unit, 0),
+            }
+        };
+        if rank == MPI_PROC_NULL {
+            let first = (0..self.size()).map(of).find(|found| found.0 > 0);
+            return Ok(first.unwrap_or((0, self.disp_unit(), 0)));
+        }
+        self.check_rank(rank).map(of)
+    }
+
+    /// A rank of the window's group.
+    pub fn check_rank(&self, rank: i32) -> Result<usize> {
+        match usize::try_from(rank) {
+            Ok(number) if number < self.size() => Ok(number),
+            _ => Err(self.bad_rank(rank)),
+        }
+    }
+
+    #[cold]
+    fn bad_rank(&self, rank: i32) -> Error {
+        let size = self.size();
+        let text = format!("rank {rank} does not exist in the window, which has {size} ranks (0 to {})", size - 1);
+        Error::new(MPI_ERR_RANK, text)
+    }
+
+    /// Brings both copies of this rank's memory in line, where there are two: what changed in one since the last time is
+    /// copied to the other. A program that the standard allows changes no byte in both.
+    pub fn synchronize_copies(&mut self) {
+        let Some(Copies { public, twin }) = &mut self.copies else { return };
+        let private: *mut u8 = std::ptr::with_exposed_provenance_mut(self.base);
+        for (index, known) in twin.iter_mut().enumerate() {
+            // SAFETY: both copies are as long as the twin. Bytes, one by one and volatile, since other ranks may be
+            // changing the public copy elsewhere.
+            unsafe {
+                let (own, shown) = (private.add(index), public.add(index));
+                let (now, theirs) = (own.read_volatile(), shown.read_volatile());
+                if now != *known {
+                    shown.write_volatile(now);
+                    *known = now;
+                } else if theirs != *known {
+                    own.write_volatile(theirs);
+                    *known = theirs;
+                }
+            }
+        }
+    }
+
+    pub fn is_separate(&self) -> bool {
+        self.copies.is_some()
+    }
+}

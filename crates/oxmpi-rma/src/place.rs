@@ -1,0 +1,85 @@
+//! Finds the memory of another rank that an operation means, and refuses what is not part of the window.
+
+use crate::{Flavor, Target, Window};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_datatype::{Buf, Datatype};
+use std::sync::Arc;
+
+/// A piece of a rank's window.
+pub struct Spot {
+    pub buf: Buf,
+    /// Whose addresses the buffer has, when they are not this process's.
+    pub process: Option<usize>,
+    pub rank: usize,
+    /// The address, of the same kind, of byte zero of the window.
+    pub origin: usize,
+}
+
+impl Window {
+    /// So many elements of a type at a displacement in a rank's window.
+    pub fn spot(&self, rank: usize, disp: i64, count: u64, datatype: &Arc<Datatype>) -> Result<Spot> {
+        let target = &self.targets[rank];
+        // What the elements span, from the place that the displacement names.
+        let far = (i128::from(count) - 1).max(0) * datatype.extent();
+        let (low, high) = match count == 0 || datatype.size() == 0 {
+            true => (0, 0),
+            false => {
+                let low = datatype.true_lb();
+                (low + far.min(0), low + datatype.true_extent() + far.max(0))
+            }
+        };
+        let (start, base) = if self.flavor == Flavor::Dynamic {
+            let inside = |at: i128| u64::try_from(at).ok();
+            let fits = match (inside(i128::from(disp) + low), inside(high - low)) {
+                (Some(_), Some(0)) => true,
+                (Some(from), Some(bytes)) => self.control.attached(rank).contains(from, bytes),
+                _ => false,
+            };
+            if !fits {
+                return Err(self.not_attached(rank, disp, low, high));
+            }
+            (i128::from(disp), std::ptr::null_mut())
+        } else {
+            if disp < 0 {
+                bail!(MPI_ERR_DISP, "the displacement is {disp}, which is negative");
+            }
+            let start = i128::from(disp) * i128::from(target.unit);
+            if start + low < 0 || start + high > target.size as i128 {
+                return Err(self.out_of_range(rank, disp, start + low, start + high));
+            }
+            (start, target.base)
+        };
+        let direct = !base.is_null() || rank == self.rank;
+        let origin = if direct { base } else { remote(target) };
+        Ok(Spot {
+            buf: Buf::typed(origin.wrapping_offset(start as isize), count, datatype),
+            process: (!direct).then_some(target.process),
+            rank,
+            origin: origin.addr(),
+        })
+    }
+
+    #[cold]
+    fn out_of_range(&self, rank: usize, disp: i64, from: i128, to: i128) -> Error {
+        let Target { size, unit, .. } = self.targets[rank];
+        let text = format!(
+            "bytes {from} to {to} of the memory of rank {rank} (displacement {disp} in units of {unit} bytes) are not \
+             all in its window, which has {size} bytes"
+        );
+        Error::new(MPI_ERR_RMA_RANGE, text)
+    }
+
+    #[cold]
+    fn not_attached(&self, rank: usize, disp: i64, low: i128, high: i128) -> Error {
+        let (from, bytes) = (i128::from(disp) + low, high - low);
+        let text =
+            format!("rank {rank} has not attached the {bytes} bytes from address {from:#x} on as one piece of memory");
+        Error::new(MPI_ERR_RMA_RANGE, text)
+    }
+}
+
+/// The address of another process's memory, as a pointer that is never followed here.
+fn remote(target: &Target) -> *mut u8 {
+    std::ptr::without_provenance_mut(target.address)
+}

@@ -1,0 +1,197 @@
+//! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
+
+use crate::Spot;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_transport::{MAX_PIECES, Piece, Shm};
+use std::io;
+
+/// What is moved at a time where neither side lies in one run.
+const STAGE: usize = 64 << 10;
+
+/// Puts all of a buffer into a window.
+pub fn put(shm: &Shm, from: &Buf, to: &Spot) -> Result<()> {
+    let bytes = from.len();
+    if bytes > to.buf.len() {
+        bail!(MPI_ERR_TRUNCATE, "{bytes} bytes do not fit into the {} bytes at the target", to.buf.len());
+    }
+    if to.buf.overlaps() {
+        bail!(MPI_ERR_TYPE, "entries of the target's datatype overlap; nothing can be put there");
+    }
+    match to.process {
+        // SAFETY: the origin's memory is vouched for by the caller of MPI, the target's by its window and its epoch.
+        None => unsafe { copy(from, &to.buf, bytes) },
+        Some(process) => write(shm, process, from, &to.buf, bytes)?,
+    }
+    Ok(())
+}
+
+/// Gets all of a piece of a window.
+pub fn get(shm: &Shm, to: &Buf, from: &Spot) -> Result<()> {
+    let bytes = from.buf.len();
+    if bytes > to.len() {
+        bail!(MPI_ERR_TRUNCATE, "the {bytes} bytes at the target do not fit into {} bytes", to.len());
+    }
+    match from.process {
+        // SAFETY: as above.
+        None => unsafe { copy(&from.buf, to, bytes) },
+        Some(process) => read(shm, process, &from.buf, to, bytes)?,
+    }
+    Ok(())
+}
+
+/// # Safety
+/// Both buffers are memory of this process.
+unsafe fn copy(from: &Buf, to: &Buf, bytes: usize) {
+    // SAFETY: as the caller says. Runs may overlap, since a process may access its own memory.
+    unsafe {
+        match (from.as_dense(), to.as_dense()) {
+            (Some(from), Some(to)) => to.copy_from(from, bytes),
+            (Some(from), None) => {
+                Cursor::new().unpack(to, from, bytes);
+            }
+            (None, Some(to)) => {
+                Cursor::new().pack(from, to, bytes);
+            }
+            (None, None) => {
+                let mut stage = vec![0u8; bytes.min(STAGE)];
+                let (mut reader, mut writer) = (Cursor::new(), Cursor::new());
+                while writer.position() < bytes {
+                    let part = (bytes - writer.position()).min(STAGE);
+                    reader.pack(from, stage.as_mut_ptr(), part);
+                    writer.unpack(to, stage.as_ptr(), part);
+                }
+            }
+        }
+    }
+}
+
+fn write(shm: &Shm, process: usize, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+    let transfer = |local: &[Piece], remote: &[Piece]| shm.copy_to(process, local, remote);
+    if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
+        return transfer_run(transfer, from.expose_provenance(), to.addr(), bytes);
+    }
+    let mut stage = Stage::new(from, bytes);
+    let (mut near, mut far) = (Cursor::new(), Cursor::new());
+    let mut pieces = Vec::new();
+    while far.position() < bytes {
+        let at = far.position();
+        pieces.clear();
+        let part = far.iovecs(to, &mut pieces, MAX_PIECES, (bytes - at).min(stage.room));
+        let local = stage.address(at);
+        if stage.dense.is_none() {
+            // SAFETY: the origin's memory is vouched for by the caller of MPI; the stage has room for a part.
+            unsafe { near.pack(from, stage.memory.as_mut_ptr(), part) };
+        }
+        transfer_pieces(transfer, local, &mut pieces)?;
+    }
+    Ok(())
+}
+
+fn read(shm: &Shm, process: usize, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+    let transfer = |local: &[Piece], remote: &[Piece]| shm.copy_from(process, local, remote);
+    if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
+        return transfer_run(transfer, to.expose_provenance(), from.addr(), bytes);
+    }
+    let mut stage = Stage::new(to, bytes);
+    let (mut near, mut far) = (Cursor::new(), Cursor::new());
+    let mut pieces = Vec::new();
+    while far.position() < bytes {
+        let at = far.position();
+        pieces.clear();
+        let part = far.iovecs(from, &mut pieces, MAX_PIECES, (bytes - at).min(stage.room));
+        let local = stage.address(at);
+        transfer_pieces(transfer, local, &mut pieces)?;
+        if stage.dense.is_none() {
+            // SAFETY: as above.
+            unsafe { near.unpack(to, stage.memory.as_ptr(), part) };
+        }
+    }
+    Ok(())
+}
+
+/// Where the near side of a transfer lies: in the buffer itself, or packed.
+struct Stage {
+    dense: Option<usize>,
+    memory: Vec<u8>,
+    room: usize,
+}
+
+impl Stage {
+    fn new(near: &Buf, bytes: usize) -> Stage {
+        match near.as_dense() {
+            Some(base) => Stage { dense: Some(base.expose_provenance()), memory: Vec::new(), room: usize::MAX },
+            None => Stage { dense: None, memory: vec![0; bytes.min(STAGE)], room: STAGE },
+        }
+    }
+
+    fn address(&mut self, at: usize) -> usize {
+        match self.dense {
+            Some(base) => base + at,
+            None => self.memory.as_mut_ptr().expose_provenance(),
+        }
+    }
+}
+
+/// One run on each side.
+pub(crate) fn transfer_run(
+    transfer: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
+    local: usize,
+    remote: usize,
+    bytes: usize,
+) -> Result<()> {
+    let mut done = 0;
+    while done < bytes {
+        let rest = bytes - done;
+        done += moved(transfer(&[(local + done, rest)], &[(remote + done, rest)]))?;
+    }
+    Ok(())
+}
+
+/// A run on our side, pieces on the other.
+pub(crate) fn transfer_pieces(
+    transfer: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
+    mut local: usize,
+    pieces: &mut [Piece],
+) -> Result<()> {
+    let mut first = 0;
+    while first < pieces.len() {
+        let bytes = pieces[first..].iter().map(|piece| piece.1).sum();
+        let mut rest = moved(transfer(&[(local, bytes)], &pieces[first..]))?;
+        local += rest;
+        // The kernel may stop anywhere.
+        while first < pieces.len() && rest >= pieces[first].1 {
+            rest -= pieces[first].1;
+            first += 1;
+        }
+        if rest > 0 {
+            pieces[first] = (pieces[first].0 + rest, pieces[first].1 - rest);
+        }
+    }
+    Ok(())
+}
+
+/// How far a transfer came; an error when it came nowhere.
+fn moved(result: io::Result<usize>) -> Result<usize> {
+    let why = match result {
+        Ok(bytes) if bytes > 0 => return Ok(bytes),
+        Ok(_) => io::Error::from(io::ErrorKind::UnexpectedEof),
+        Err(error) => error,
+    };
+    Err(refused(&why))
+}
+
+#[cold]
+fn refused(why: &io::Error) -> Error {
+    match why.raw_os_error() {
+        Some(libc_fault) if libc_fault == FAULT => Error::new(
+            MPI_ERR_RMA_RANGE,
+            "the memory is part of the window but not of its process any more, or the local buffer is not memory",
+        ),
+        _ => Error::new(MPI_ERR_OTHER, format!("the target's memory cannot be reached: {why}")),
+    }
+}
+
+/// `EFAULT`.
+const FAULT: i32 = 14;
