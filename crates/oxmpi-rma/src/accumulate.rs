@@ -10,7 +10,7 @@ use crate::transfer::{transfer_pieces, transfer_run};
 use crate::{Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Buf, Cursor, Datatype, Group, NULL, Named, Scalar, predefined};
+use oxmpi_datatype::{Buf, Cursor, Datatype, Group, NULL, Named};
 use oxmpi_ops::{Kernel, Op};
 use oxmpi_transport::{Piece, Shm};
 use std::sync::{Arc, LazyLock};
@@ -213,7 +213,8 @@ impl Window {
             let mut run = run;
             while run.1 > 0 {
                 // What the origin has too is combined; what only the target has is read.
-                let (with, part) = if done < combined { (with, (combined - done).min(run.1)) } else { (&nothing, run.1) };
+                let (with, part) =
+                    if done < combined { (with, (combined - done).min(run.1)) } else { (&nothing, run.1) };
                 let (from, to) = (source.at(done, with.extent), old.at(done, with.extent));
                 match spot.process {
                     // SAFETY: the run is in the window; source and old have as many elements.

@@ -9,11 +9,13 @@
 //! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
 //! Waiting is the caller's business.
 
+mod accumulate;
 mod control;
 mod epoch;
 mod place;
 mod transfer;
 
+pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
 pub use control::{Control, WindowLock};
 pub use place::Spot;
 pub use transfer::{get, put};

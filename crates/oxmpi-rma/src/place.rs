@@ -14,6 +14,8 @@ pub struct Spot {
     pub rank: usize,
     /// The address, of the same kind, of byte zero of the window.
     pub origin: usize,
+    /// The address that the displacement names.
+    pub start: usize,
 }
 
 impl Window {
@@ -52,11 +54,13 @@ impl Window {
         };
         let direct = !base.is_null() || rank == self.rank;
         let origin = if direct { base } else { remote(target) };
+        let named = origin.wrapping_offset(start as isize);
         Ok(Spot {
-            buf: Buf::typed(origin.wrapping_offset(start as isize), count, datatype),
+            buf: Buf::typed(named, count, datatype),
             process: (!direct).then_some(target.process),
             rank,
             origin: origin.addr(),
+            start: named.addr(),
         })
     }
 

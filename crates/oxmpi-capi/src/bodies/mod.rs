@@ -30,6 +30,7 @@ pub mod type_contents;
 pub mod type_removed;
 pub mod win;
 pub mod win_access;
+pub mod win_accumulate;
 pub mod win_sync;
 pub mod world;
 

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{win, win_access, win_sync};
+use crate::bodies::{win, win_access, win_accumulate, win_sync};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -26,7 +26,23 @@ pub unsafe extern "C" fn MPI_Accumulate(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::Accumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Accumulate, On::Win(win), |cx| {
+            win_accumulate::accumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -43,7 +59,23 @@ pub unsafe extern "C" fn PMPI_Accumulate(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::Accumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Accumulate, On::Win(win), |cx| {
+            win_accumulate::accumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -60,7 +92,23 @@ pub unsafe extern "C" fn MPI_Accumulate_c(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::AccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AccumulateC, On::Win(win), |cx| {
+            win_accumulate::accumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -77,7 +125,23 @@ pub unsafe extern "C" fn PMPI_Accumulate_c(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::AccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AccumulateC, On::Win(win), |cx| {
+            win_accumulate::accumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -92,7 +156,21 @@ pub unsafe extern "C" fn MPI_Compare_and_swap(
     target_disp: Aint,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::CompareAndSwap, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CompareAndSwap, On::Win(win), |cx| {
+            win_accumulate::compare_and_swap(
+                cx,
+                origin_addr,
+                compare_addr,
+                result_addr,
+                datatype,
+                target_rank,
+                target_disp,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -107,7 +185,21 @@ pub unsafe extern "C" fn PMPI_Compare_and_swap(
     target_disp: Aint,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::CompareAndSwap, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::CompareAndSwap, On::Win(win), |cx| {
+            win_accumulate::compare_and_swap(
+                cx,
+                origin_addr,
+                compare_addr,
+                result_addr,
+                datatype,
+                target_rank,
+                target_disp,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -122,7 +214,12 @@ pub unsafe extern "C" fn MPI_Fetch_and_op(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::FetchAndOp, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FetchAndOp, On::Win(win), |cx| {
+            win_accumulate::fetch_and_op(cx, origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
+        })
+    }
 }
 
 /// # Safety
@@ -137,7 +234,12 @@ pub unsafe extern "C" fn PMPI_Fetch_and_op(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::FetchAndOp, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FetchAndOp, On::Win(win), |cx| {
+            win_accumulate::fetch_and_op(cx, origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
+        })
+    }
 }
 
 /// # Safety
@@ -281,7 +383,26 @@ pub unsafe extern "C" fn MPI_Get_accumulate(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::GetAccumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetAccumulate, On::Win(win), |cx| {
+            win_accumulate::get_accumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                result_addr,
+                i64::from(result_count),
+                result_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -301,7 +422,26 @@ pub unsafe extern "C" fn PMPI_Get_accumulate(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::GetAccumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetAccumulate, On::Win(win), |cx| {
+            win_accumulate::get_accumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                result_addr,
+                i64::from(result_count),
+                result_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -321,7 +461,26 @@ pub unsafe extern "C" fn MPI_Get_accumulate_c(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::GetAccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetAccumulateC, On::Win(win), |cx| {
+            win_accumulate::get_accumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                result_addr,
+                result_count,
+                result_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -341,7 +500,26 @@ pub unsafe extern "C" fn PMPI_Get_accumulate_c(
     op: Op,
     win: Win,
 ) -> c_int {
-    unsupported(Fun::GetAccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GetAccumulateC, On::Win(win), |cx| {
+            win_accumulate::get_accumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                result_addr,
+                result_count,
+                result_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -483,7 +661,24 @@ pub unsafe extern "C" fn MPI_Raccumulate(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Raccumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Raccumulate, On::Win(win), |cx| {
+            win_accumulate::raccumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -501,7 +696,24 @@ pub unsafe extern "C" fn PMPI_Raccumulate(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Raccumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Raccumulate, On::Win(win), |cx| {
+            win_accumulate::raccumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -519,7 +731,24 @@ pub unsafe extern "C" fn MPI_Raccumulate_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RaccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RaccumulateC, On::Win(win), |cx| {
+            win_accumulate::raccumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -537,7 +766,24 @@ pub unsafe extern "C" fn PMPI_Raccumulate_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RaccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RaccumulateC, On::Win(win), |cx| {
+            win_accumulate::raccumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -690,7 +936,27 @@ pub unsafe extern "C" fn MPI_Rget_accumulate(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RgetAccumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RgetAccumulate, On::Win(win), |cx| {
+            win_accumulate::rget_accumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                result_addr,
+                i64::from(result_count),
+                result_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -711,7 +977,27 @@ pub unsafe extern "C" fn PMPI_Rget_accumulate(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RgetAccumulate, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RgetAccumulate, On::Win(win), |cx| {
+            win_accumulate::rget_accumulate(
+                cx,
+                origin_addr,
+                i64::from(origin_count),
+                origin_datatype,
+                result_addr,
+                i64::from(result_count),
+                result_datatype,
+                target_rank,
+                target_disp,
+                i64::from(target_count),
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -732,7 +1018,27 @@ pub unsafe extern "C" fn MPI_Rget_accumulate_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RgetAccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RgetAccumulateC, On::Win(win), |cx| {
+            win_accumulate::rget_accumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                result_addr,
+                result_count,
+                result_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -753,7 +1059,27 @@ pub unsafe extern "C" fn PMPI_Rget_accumulate_c(
     win: Win,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::RgetAccumulateC, On::Win(win))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RgetAccumulateC, On::Win(win), |cx| {
+            win_accumulate::rget_accumulate(
+                cx,
+                origin_addr,
+                origin_count,
+                origin_datatype,
+                result_addr,
+                result_count,
+                result_datatype,
+                target_rank,
+                target_disp,
+                target_count,
+                target_datatype,
+                op,
+                win,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety

@@ -1,0 +1,316 @@
+//! Accumulates of every kind. As with puts and gets, what is common takes a short way.
+
+use super::check_place;
+use super::win_access::{check_passive, store_done};
+use crate::call::Cx;
+use crate::library::Guard;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::*;
+use oxmpi_abi::types::Aint;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_rma::Combine;
+use std::ffi::{c_int, c_void};
+
+/// A buffer argument: address, count and type.
+#[derive(Clone, Copy)]
+struct Argument {
+    address: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+}
+
+/// Where at the target.
+#[derive(Clone, Copy)]
+struct Target {
+    rank: c_int,
+    disp: Aint,
+    count: i64,
+    datatype: Datatype,
+}
+
+impl Argument {
+    fn is_like(&self, target: &Target) -> bool {
+        self.datatype == target.datatype && self.count == target.count && self.address as usize >= 4096
+    }
+}
+
+/// Combines elements of a predefined type without gaps, in memory that is mapped here; false when something is unusual
+/// or wrong. The address of a result that nobody wants is null.
+///
+/// # Safety
+/// The arguments are what the standard asks for.
+#[inline(always)]
+unsafe fn quick(guard: &mut Guard, origin: &Argument, result: *mut c_void, target: &Target, op: Op, win: Win) -> bool {
+    let Some(with) = oxmpi_rma::quick_combine(op.0, target.datatype.0) else { return false };
+    if !(1..1 << 31).contains(&target.count) || !(op == MPI_NO_OP || origin.is_like(target)) {
+        return false;
+    }
+    let Some(found) = guard.windows.get_mut(win.0) else { return false };
+    let count = target.count as usize;
+    let Some(at) = found.window.quick(target.rank, target.disp, count * with.extent) else { return false };
+    // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
+    unsafe {
+        found.window.combine(target.rank as usize, &with, at, origin.address.cast(), result.cast(), count);
+    }
+    true
+}
+
+#[inline(never)]
+fn slowly(
+    guard: &mut Guard,
+    origin: &Argument,
+    result: Option<&Argument>,
+    target: &Target,
+    op: Op,
+    win: Win,
+) -> Result<()> {
+    guard.win(win)?;
+    let Some(op) = oxmpi_ops::predefined(op.0) else { return Err(bad_op(op)) };
+    let Target { rank, disp, count, datatype } = *target;
+    let mut types = vec![datatype];
+    let mut from = None;
+    if op != oxmpi_ops::Op::NoOp {
+        from = Some(guard.buffer(origin.address.cast(), origin.count, origin.datatype)?);
+        types.push(origin.datatype);
+    } else if result.is_none() {
+        bail!(MPI_ERR_OP, "MPI_NO_OP is for operations that return what was there; use MPI_Get_accumulate");
+    }
+    let mut to = None;
+    if let Some(result) = result {
+        to = Some(guard.target(result.address.cast(), result.count, result.datatype)?);
+        types.push(result.datatype);
+    }
+    let Some(spot) = guard.spot(win, rank, disp, count, datatype)? else { return Ok(()) };
+    if spot.buf.is_empty() && from.as_ref().is_none_or(|from| from.is_empty()) {
+        return Ok(());
+    }
+    let types = types.into_iter().map(|datatype| guard.datatype(datatype)).collect::<Result<Vec<_>>>()?;
+    let element = oxmpi_rma::only_element(&types)?;
+    let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent() };
+    let window = &guard.win(win)?.window;
+    let target = (&**types[0], count as u64);
+    window.accumulate(guard.engine.shm(), &with, element, from.as_ref(), to.as_ref(), &spot, target)
+}
+
+#[cold]
+fn bad_op(op: Op) -> Error {
+    let text = match op {
+        MPI_OP_NULL => String::from("the operation is MPI_OP_NULL"),
+        _ => format!("{:#x} is not a predefined operation; windows know no others", op.0),
+    };
+    Error::new(MPI_ERR_OP, text)
+}
+
+pub unsafe fn accumulate(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    op: Op,
+    win: Win,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
+    let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
+    // SAFETY: passed on.
+    if op != MPI_NO_OP && unsafe { quick(&mut guard, &origin, std::ptr::null_mut(), &target, op, win) } {
+        return Ok(());
+    }
+    slowly(&mut guard, &origin, None, &target, op, win)
+}
+
+pub unsafe fn get_accumulate(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    result_addr: *mut c_void,
+    result_count: i64,
+    result_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    op: Op,
+    win: Win,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
+    let result = Argument { address: result_addr, count: result_count, datatype: result_datatype };
+    let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
+    // SAFETY: passed on.
+    if result.is_like(&target) && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win) } {
+        return Ok(());
+    }
+    slowly(&mut guard, &origin, Some(&result), &target, op, win)
+}
+
+pub unsafe fn fetch_and_op(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    result_addr: *mut c_void,
+    datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    op: Op,
+    win: Win,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let origin = Argument { address: origin_addr.cast_mut(), count: 1, datatype };
+    let result = Argument { address: result_addr, count: 1, datatype };
+    let target = Target { rank: target_rank, disp: target_disp, count: 1, datatype };
+    // SAFETY: passed on.
+    if result_addr as usize >= 4096 && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win) } {
+        return Ok(());
+    }
+    guard.win(win)?;
+    check_predefined(&guard, datatype)?;
+    slowly(&mut guard, &origin, Some(&result), &target, op, win)
+}
+
+fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
+    let found = guard.datatype(datatype)?;
+    if !found.is_predefined() {
+        bail!(MPI_ERR_TYPE, "{found:?} is not a predefined datatype, as this function needs");
+    }
+    Ok(())
+}
+
+pub unsafe fn compare_and_swap(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    compare_addr: *const c_void,
+    result_addr: *mut c_void,
+    datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    win: Win,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    guard.win(win)?;
+    let Some(bytes) = comparable_size(datatype) else {
+        check_predefined(&guard, datatype)?;
+        let found = guard.datatype(datatype)?;
+        return Err(found.only().map_or_else(not_comparable, |element| match oxmpi_rma::check_comparable(element) {
+            Err(error) => error,
+            Ok(()) => not_comparable(),
+        }));
+    };
+    guard.buffer(origin_addr.cast(), 1, datatype)?;
+    guard.buffer(compare_addr.cast(), 1, datatype)?;
+    guard.target(result_addr.cast(), 1, datatype)?;
+    let (new, compare, old) = (origin_addr.cast(), compare_addr.cast(), result_addr.cast());
+    let window = &mut guard.win_mut(win)?.window;
+    if let Some(at) = window.quick(target_rank, target_disp, bytes) {
+        // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
+        unsafe { window.compare_and_swap(target_rank as usize, at, bytes, new, compare, old) };
+        return Ok(());
+    }
+    let Some(spot) = guard.spot(win, target_rank, target_disp, 1, datatype)? else { return Ok(()) };
+    let window = &guard.win(win)?.window;
+    // SAFETY: as above.
+    unsafe {
+        match (spot.process, spot.buf.as_dense()) {
+            (None, Some(at)) => window.compare_and_swap(spot.rank, at, bytes, new, compare, old),
+            _ => window.compare_and_swap_remote(guard.engine.shm(), &spot, bytes, new, compare, old)?,
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn not_comparable() -> Error {
+    Error::new(MPI_ERR_TYPE, "the datatype cannot be compared and swapped; integers, logicals and MPI_BYTE can")
+}
+
+/// The size of a type that can be compared and swapped.
+#[inline]
+fn comparable_size(datatype: Datatype) -> Option<usize> {
+    static SIZES: std::sync::LazyLock<[u8; 256]> = std::sync::LazyLock::new(|| {
+        let mut sizes = [0; 256];
+        for named in oxmpi_datatype::NAMED.iter().filter(|named| oxmpi_rma::check_comparable(named).is_ok()) {
+            sizes[named.handle as usize - oxmpi_datatype::NULL] = named.size() as u8;
+        }
+        sizes
+    });
+    let at = datatype.0.wrapping_sub(oxmpi_datatype::NULL);
+    if at < 256 && SIZES[at] != 0 { Some(SIZES[at] as usize) } else { None }
+}
+
+// ---- with a request: the operation is complete when the call returns ----
+
+pub unsafe fn raccumulate(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    op: Op,
+    win: Win,
+    request: *mut Request,
+) -> Result<()> {
+    check_passive(&cx.process()?, target_rank, win)?;
+    check_place(request, "request")?;
+    // SAFETY: passed on; checked.
+    unsafe {
+        accumulate(
+            cx,
+            origin_addr,
+            origin_count,
+            origin_datatype,
+            target_rank,
+            target_disp,
+            target_count,
+            target_datatype,
+            op,
+            win,
+        )?;
+        store_done(cx, request)
+    }
+}
+
+pub unsafe fn rget_accumulate(
+    cx: &Cx,
+    origin_addr: *const c_void,
+    origin_count: i64,
+    origin_datatype: Datatype,
+    result_addr: *mut c_void,
+    result_count: i64,
+    result_datatype: Datatype,
+    target_rank: c_int,
+    target_disp: Aint,
+    target_count: i64,
+    target_datatype: Datatype,
+    op: Op,
+    win: Win,
+    request: *mut Request,
+) -> Result<()> {
+    check_passive(&cx.process()?, target_rank, win)?;
+    check_place(request, "request")?;
+    // SAFETY: passed on; checked.
+    unsafe {
+        get_accumulate(
+            cx,
+            origin_addr,
+            origin_count,
+            origin_datatype,
+            result_addr,
+            result_count,
+            result_datatype,
+            target_rank,
+            target_disp,
+            target_count,
+            target_datatype,
+            op,
+            win,
+        )?;
+        store_done(cx, request)
+    }
+}
