@@ -69,6 +69,8 @@ impl Process {
         count: i64,
         datatype: handle::Datatype,
     ) -> Result<Option<Spot>> {
+        self.win(win)?;
+        self.datatype(datatype)?;
         let window = &mut self.win_mut(win)?.window;
         if rank == MPI_PROC_NULL {
             return Ok(None);

@@ -119,7 +119,7 @@ impl Window {
         }
     }
 
-    /// Compares one element with another, and puts a third there when they are alike.
+    /// Compares one element with another, and puts a third there when they are alike; whether it did.
     ///
     /// # Safety
     /// `at` is memory of a rank's window that is mapped here, and all four have room for the element.
@@ -132,17 +132,20 @@ impl Window {
         new: *const u8,
         compare: *const u8,
         old: *mut u8,
-    ) {
+    ) -> bool {
         let stripe = self.stripe(rank, at.addr().wrapping_sub(self.targets[rank].base.addr()));
         stripe.take();
         // SAFETY: as the caller says.
-        unsafe {
+        let alike = unsafe {
             copy_elements(at, old, bytes, 1);
-            if same(old, compare, bytes) {
-                copy_elements(new, at, bytes, 1);
-            }
+            same(old, compare, bytes)
+        };
+        if alike {
+            // SAFETY: as above.
+            unsafe { copy_elements(new, at, bytes, 1) };
         }
         stripe.give_back();
+        alike
     }
 
     /// The same in memory that is not mapped here.
@@ -157,8 +160,8 @@ impl Window {
         new: *const u8,
         compare: *const u8,
         old: *mut u8,
-    ) -> Result<()> {
-        let (Some(process), Some(at)) = (spot.process, spot.buf.as_dense()) else { return Ok(()) };
+    ) -> Result<bool> {
+        let (Some(process), Some(at)) = (spot.process, spot.buf.as_dense()) else { return Ok(false) };
         let at = at.addr();
         let stripe = self.stripe(spot.rank, at.wrapping_sub(spot.origin));
         stripe.take();
@@ -166,11 +169,12 @@ impl Window {
             let old_address = old.expose_provenance();
             transfer_run(|local, remote| shm.copy_from(process, local, remote), old_address, at, bytes)?;
             // SAFETY: as the caller says.
-            if unsafe { same(old, compare, bytes) } {
+            let alike = unsafe { same(old, compare, bytes) };
+            if alike {
                 let new = new.expose_provenance();
                 transfer_run(|local, remote| shm.copy_to(process, local, remote), new, at, bytes)?;
             }
-            Ok(())
+            Ok(alike)
         };
         let result = swap();
         stripe.give_back();

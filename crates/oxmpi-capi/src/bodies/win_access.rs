@@ -126,9 +126,12 @@ fn get_slowly(
 
 // ---- with a request: the operation is complete when the call returns ----
 
-/// An error unless the target is locked, as operations with requests need.
-pub(super) fn check_passive(guard: &Guard, target_rank: c_int, win: Win) -> Result<()> {
+/// An error unless the target is locked, as operations with requests need. Bad handles come first.
+pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_int, win: Win) -> Result<()> {
     let window = &guard.win(win)?.window;
+    for datatype in types {
+        guard.datatype(*datatype)?;
+    }
     match target_rank {
         MPI_PROC_NULL => window.check_any_passive(),
         rank => window.check_passive(window.check_rank(rank)?),
@@ -156,7 +159,7 @@ pub unsafe fn rput(
     win: Win,
     request: *mut Request,
 ) -> Result<()> {
-    check_passive(&cx.process()?, target_rank, win)?;
+    check_passive(&cx.process()?, &[origin_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {
@@ -187,7 +190,7 @@ pub unsafe fn rget(
     win: Win,
     request: *mut Request,
 ) -> Result<()> {
-    check_passive(&cx.process()?, target_rank, win)?;
+    check_passive(&cx.process()?, &[origin_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {

@@ -4,6 +4,7 @@ use super::check_place;
 use super::win_access::{check_passive, store_done};
 use crate::call::Cx;
 use crate::library::Guard;
+use crate::windows;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
@@ -65,7 +66,7 @@ fn slowly(
     win: Win,
 ) -> Result<()> {
     guard.win(win)?;
-    let Some(op) = oxmpi_ops::predefined(op.0) else { return Err(bad_op(op)) };
+    let op = check_op(op)?;
     let Target { rank, disp, count, datatype } = *target;
     let mut types = vec![datatype];
     let mut from = None;
@@ -90,6 +91,10 @@ fn slowly(
     let window = &guard.win(win)?.window;
     let target = (&**types[0], count as u64);
     window.accumulate(guard.engine.shm(), &with, element, from.as_ref(), to.as_ref(), &spot, target)
+}
+
+fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
+    oxmpi_ops::predefined(op.0).ok_or_else(|| bad_op(op))
 }
 
 #[cold]
@@ -165,6 +170,9 @@ pub unsafe fn fetch_and_op(
     let target = Target { rank: target_rank, disp: target_disp, count: 1, datatype };
     // SAFETY: passed on.
     if result_addr as usize >= 4096 && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win) } {
+        if op == MPI_NO_OP {
+            windows::hand_over(&mut guard);
+        }
         return Ok(());
     }
     guard.win(win)?;
@@ -207,17 +215,22 @@ pub unsafe fn compare_and_swap(
     let window = &mut guard.win_mut(win)?.window;
     if let Some(at) = window.quick(target_rank, target_disp, bytes) {
         // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
-        unsafe { window.compare_and_swap(target_rank as usize, at, bytes, new, compare, old) };
+        if !unsafe { window.compare_and_swap(target_rank as usize, at, bytes, new, compare, old) } {
+            windows::hand_over(&mut guard);
+        }
         return Ok(());
     }
     let Some(spot) = guard.spot(win, target_rank, target_disp, 1, datatype)? else { return Ok(()) };
     let window = &guard.win(win)?.window;
     // SAFETY: as above.
-    unsafe {
+    let swapped = unsafe {
         match (spot.process, spot.buf.as_dense()) {
             (None, Some(at)) => window.compare_and_swap(spot.rank, at, bytes, new, compare, old),
             _ => window.compare_and_swap_remote(guard.engine.shm(), &spot, bytes, new, compare, old)?,
         }
+    };
+    if !swapped {
+        windows::hand_over(&mut guard);
     }
     Ok(())
 }
@@ -256,7 +269,8 @@ pub unsafe fn raccumulate(
     win: Win,
     request: *mut Request,
 ) -> Result<()> {
-    check_passive(&cx.process()?, target_rank, win)?;
+    check_op(op)?;
+    check_passive(&cx.process()?, &[origin_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {
@@ -292,7 +306,10 @@ pub unsafe fn rget_accumulate(
     win: Win,
     request: *mut Request,
 ) -> Result<()> {
-    check_passive(&cx.process()?, target_rank, win)?;
+    check_op(op)?;
+    // MPI_NO_OP makes nothing of the origin.
+    let origin = if op == MPI_NO_OP { target_datatype } else { origin_datatype };
+    check_passive(&cx.process()?, &[origin, result_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {

@@ -76,8 +76,9 @@ pub unsafe fn win_test(cx: &Cx, win: Win, flag: *mut c_int) -> Result<()> {
     guard.progress();
     let window = &mut guard.win_mut(win)?.window;
     let done = window.try_wait();
-    if done {
-        window.synchronize_copies();
+    match done {
+        true => window.synchronize_copies(),
+        false => windows::hand_over(&mut guard),
     }
     // SAFETY: checked.
     unsafe { store(flag, c_int::from(done), "flag") }

@@ -1,0 +1,72 @@
+// Windows of every kind behind one face: what the tests of one-sided communication share.
+#ifndef WINDOWS_H
+#define WINDOWS_H
+
+#include "../check.h"
+
+enum { CREATED, ALLOCATED, SHARED, DYNAMIC, KINDS };
+
+static const char *const kind_names[] CHECK_UNUSED = {"created", "allocated", "shared", "dynamic"};
+
+typedef struct {
+    int kind;
+    int unit;
+    char *base;
+    MPI_Win win;
+    MPI_Aint *addresses;  // of every rank's memory, for a dynamic window
+    int ranks;
+} Window;
+
+// A window over a communicator; the memory is filled with zeroes. Collective.
+CHECK_UNUSED static Window window_on(MPI_Comm comm, int kind, size_t bytes, int unit) {
+    Window w = {.kind = kind, .unit = kind == DYNAMIC ? 1 : unit};
+    int me;
+    MPI_Comm_size(comm, &w.ranks);
+    MPI_Comm_rank(comm, &me);
+    w.addresses = calloc((size_t)w.ranks, sizeof *w.addresses);
+    if (kind == ALLOCATED) {
+        MPI_Win_allocate((MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, &w.base, &w.win);
+    } else if (kind == SHARED) {
+        // Every part begins at a multiple of eight bytes.
+        MPI_Win_allocate_shared((MPI_Aint)((bytes + 7) / 8 * 8), unit, MPI_INFO_NULL, comm, &w.base, &w.win);
+    } else {
+        w.base = get_memory(bytes);
+        if (kind == CREATED) {
+            MPI_Win_create(w.base, (MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, &w.win);
+        } else {
+            MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &w.win);
+            MPI_Win_attach(w.win, w.base, (MPI_Aint)bytes);
+            MPI_Get_address(w.base, &w.addresses[me]);
+            for (int step = 1; step < w.ranks; step++) {
+                int to = (me + step) % w.ranks, from = (me + w.ranks - step) % w.ranks;
+                MPI_Sendrecv(&w.addresses[me], 1, MPI_AINT, to, 7, &w.addresses[from], 1, MPI_AINT, from, 7, comm,
+                             MPI_STATUS_IGNORE);
+            }
+        }
+    }
+    memset(w.base, 0, bytes);
+    MPI_Barrier(comm);
+    return w;
+}
+
+CHECK_UNUSED static Window window(int kind, size_t bytes, int unit) {
+    return window_on(MPI_COMM_WORLD, kind, bytes, unit);
+}
+
+// The displacement of a place, given in the window's units, in the memory of a rank.
+CHECK_UNUSED static MPI_Aint place(const Window *w, int target, MPI_Aint at) {
+    return w->kind == DYNAMIC ? w->addresses[target] + at : at;
+}
+
+CHECK_UNUSED static void window_free(Window *w) {
+    if (w->kind == DYNAMIC) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_detach(w->win, w->base);
+    }
+    MPI_Win_free(&w->win);
+    CHECK(w->win == MPI_WIN_NULL);
+    if (w->kind == CREATED || w->kind == DYNAMIC) free(w->base);
+    free(w->addresses);
+}
+
+#endif
