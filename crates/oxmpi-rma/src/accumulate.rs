@@ -186,8 +186,7 @@ impl Window {
     pub fn accumulate(
         &self,
         shm: &Shm,
-        with: &Combine,
-        element: &Named,
+        (with, element): (&Combine, &Named),
         origin: Option<&Buf>,
         result: Option<&Buf>,
         spot: &Spot,
@@ -476,7 +475,7 @@ unsafe fn read_at_once(from: *const u8, to: *mut u8, bytes: usize, count: usize)
     macro_rules! by_size {
         ($($bytes:literal $type:ty),*) => {
             match bytes {
-                $($bytes if from.addr() % $bytes == 0 => {
+                $($bytes if from.addr() & ($bytes - 1) == 0 => {
                     for index in 0..count {
                         // SAFETY: as the caller says; volatile, so that it is one load.
                         unsafe {

@@ -309,7 +309,11 @@ impl Window {
 
     /// Lets the first so many locks go; true when somebody waits for one.
     fn release_locks(&self, count: usize) -> bool {
-        (0..count).fold(false, |waited, rank| self.control.lock(rank).give_back(false) || waited)
+        let mut waited = false;
+        for rank in 0..count {
+            waited |= self.control.lock(rank).give_back(false);
+        }
+        waited
     }
 
     pub fn locked_all(&mut self, truly: bool) {

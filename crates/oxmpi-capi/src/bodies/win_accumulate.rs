@@ -90,7 +90,7 @@ fn slowly(
     let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent() };
     let window = &guard.win(win)?.window;
     let target = (&**types[0], count as u64);
-    window.accumulate(guard.engine.shm(), &with, element, from.as_ref(), to.as_ref(), &spot, target)
+    window.accumulate(guard.engine.shm(), (&with, element), from.as_ref(), to.as_ref(), &spot, target)
 }
 
 fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
