@@ -475,7 +475,7 @@ unsafe fn read_at_once(from: *const u8, to: *mut u8, bytes: usize, count: usize)
     macro_rules! by_size {
         ($($bytes:literal $type:ty),*) => {
             match bytes {
-                $($bytes if from.addr() & ($bytes - 1) == 0 => {
+                $($bytes if from.cast::<$type>().is_aligned() => {
                     for index in 0..count {
                         // SAFETY: as the caller says; volatile, so that it is one load.
                         unsafe {

@@ -116,22 +116,28 @@ pub unsafe fn win_lock_all(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
     let window = &mut guard.win_mut(win)?.window;
     window.check_lock_all(assert)?;
     let truly = assert & MPI_MODE_NOCHECK == 0;
-    let mut looks = 0;
-    while truly {
-        // Waits for whichever lock is in the way, holding none.
-        let Err(rank) = guard.win(win)?.window.try_lock_all(looks < POLITE_LOOKS) else { break };
-        guard.win(win)?.window.control.lock(rank).begin_waiting(false);
-        windows::wait(cx, &mut guard, win, |window| {
-            looks += 1;
-            window.control.lock(rank).is_free_to_read(looks < POLITE_LOOKS)
-        });
-        guard.win(win)?.window.control.lock(rank).end_waiting(false);
+    if truly {
+        take_all(cx, &mut guard, win)?;
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked_all(truly);
     fence(Ordering::SeqCst);
     window.synchronize_copies();
     Ok(())
+}
+
+/// Waits for whichever lock is in the way, holding none.
+fn take_all(cx: &Cx, guard: &mut Guard, win: Win) -> Result<()> {
+    let mut looks = 0;
+    loop {
+        let Err(rank) = guard.win(win)?.window.try_lock_all(looks < POLITE_LOOKS) else { return Ok(()) };
+        guard.win(win)?.window.control.lock(rank).begin_waiting(false);
+        windows::wait(cx, guard, win, |window| {
+            looks += 1;
+            window.control.lock(rank).is_free_to_read(looks < POLITE_LOOKS)
+        });
+        guard.win(win)?.window.control.lock(rank).end_waiting(false);
+    }
 }
 
 pub unsafe fn win_unlock(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
