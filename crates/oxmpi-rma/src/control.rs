@@ -343,9 +343,9 @@ mod tests {
                 let mut known: Vec<Vec<bool>> = (0..ranks).map(|me| (0..ranks).map(|r| r == me).collect()).collect();
                 for round in 0..control.rounds() {
                     let before = known.clone();
-                    for rank in 0..ranks {
+                    for (rank, what) in before.iter().enumerate() {
                         for hearer in control.hearers(rank, round) {
-                            for (knows, said) in known[hearer].iter_mut().zip(&before[rank]) {
+                            for (knows, said) in known[hearer].iter_mut().zip(what) {
                                 *knows |= said;
                             }
                         }

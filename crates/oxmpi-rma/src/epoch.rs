@@ -5,6 +5,7 @@ use crate::control::MAX_ATTACHED;
 use crate::{Flavor, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_transport::Shm;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 /// The epoch in which this rank accesses others.
@@ -297,10 +298,12 @@ impl Window {
 
     /// Takes every rank's lock, or none: whoever holds some and waits for others could wait for ever. Returns the rank
     /// that was in the way.
-    pub fn try_lock_all(&self, polite: bool) -> std::result::Result<(), usize> {
+    pub fn try_lock_all(&self, shm: &Shm, polite: bool) -> std::result::Result<(), usize> {
         for rank in 0..self.size() {
             if !self.control.lock(rank).try_take(false, polite) {
-                self.release_locks(rank);
+                if self.release_locks(rank) {
+                    self.wake_all(shm);
+                }
                 return Err(rank);
             }
         }

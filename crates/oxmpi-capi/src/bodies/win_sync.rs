@@ -130,7 +130,8 @@ pub unsafe fn win_lock_all(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
 fn take_all(cx: &Cx, guard: &mut Guard, win: Win) -> Result<()> {
     let mut looks = 0;
     loop {
-        let Err(rank) = guard.win(win)?.window.try_lock_all(looks < POLITE_LOOKS) else { return Ok(()) };
+        let window = &guard.win(win)?.window;
+        let Err(rank) = window.try_lock_all(guard.engine.shm(), looks < POLITE_LOOKS) else { return Ok(()) };
         guard.win(win)?.window.control.lock(rank).begin_waiting(false);
         windows::wait(cx, guard, win, |window| {
             looks += 1;
