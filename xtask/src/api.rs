@@ -33,6 +33,18 @@ pub struct Function {
     pub is_derived_twin: bool,
     /// Not among the functions of the standard ABI: removed from MPI, or left out of the ABI.
     pub is_extra: bool,
+    /// Where there is a Fortran binding.
+    pub fortran: Fortran,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fortran {
+    /// In C alone.
+    No,
+    /// In `mpif.h` and the `mpi` module, in the older form.
+    Old,
+    /// In all three.
+    All,
 }
 
 #[derive(Clone)]
@@ -42,6 +54,8 @@ pub struct Param {
     pub name: String,
     pub kind: String,
     pub is_array: bool,
+    /// What stands in the brackets of an array or string.
+    pub length: Option<String>,
     /// The declaration in C, `const int recvcounts[]`.
     pub c_decl: String,
     /// The declaration differs between the function and its large-count twin.
@@ -222,12 +236,18 @@ fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<(String
                     name: row.name.clone(),
                     kind: row.kind.clone(),
                     is_array: row.length.is_some(),
+                    length: row.length.clone(),
                     c_decl: c_decl(row, kinds, is_derived_twin),
                     widens: widens(row),
                 })
                 .collect(),
             is_derived_twin,
             is_extra: flags.contains("extra"),
+            fortran: match (flags.contains("c-only"), flags.contains("no-f08")) {
+                (true, _) => Fortran::No,
+                (_, true) => Fortran::Old,
+                _ => Fortran::All,
+            },
         };
         functions.push(make(false));
         if has_twin {

@@ -2,7 +2,7 @@
 //! disk is not what would be written, so that a stale one cannot be committed unnoticed.
 
 use crate::api::Api;
-use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_header, root};
+use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_fortran, gen_header, root};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -69,6 +69,7 @@ fn outputs() -> Result<Vec<Output>, String> {
     let mut outputs = vec![gen_header::mpi_h(&api, env!("CARGO_PKG_VERSION")), gen_abi_test::output(&api)];
     outputs.extend(gen_abi::outputs(&api, &bodies)?);
     outputs.extend(gen_capi::outputs(&api, &bodies)?);
+    outputs.extend(gen_fortran::outputs(&api));
     let rust = outputs.iter_mut().filter(|o| o.path.extension().is_some_and(|e| e == "rs"));
     for output in rust {
         output.text = rustfmt(&output.text).map_err(|e| format!("{}: {e}", output.path.display()))?;

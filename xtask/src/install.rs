@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages whose products are installed.
-const PACKAGES: &[&str] = &["oxmpi-capi", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
+const PACKAGES: &[&str] = &["oxmpi-capi", "oxmpi-fortran", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
 
 /// A product of the build: its file name there, and its place in the prefix.
 const PRODUCTS: &[(&str, &str)] = &[
     ("libmpi_abi.so", "lib/libmpi_abi.so.1"),
+    ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
     ("mpirun", "bin/mpirun"),
     ("oxmpi", "bin/oxmpi"),
     ("mpicc", "bin/mpicc"),
@@ -23,16 +24,23 @@ const PRODUCTS: &[(&str, &str)] = &[
 /// A symbolic link in the prefix, and the file beside it that it names.
 const LINKS: &[(&str, &str)] = &[
     ("lib/libmpi_abi.so", "libmpi_abi.so.1"),
+    ("lib/libmpifort_abi.so", "libmpifort_abi.so.1"),
     ("lib/pkgconfig/mpi.pc", "oxmpi.pc"),
     ("bin/mpiexec", "mpirun"),
     ("bin/mpicxx", "mpicc"),
     ("bin/mpic++", "mpicc"),
     ("bin/mpiCC", "mpicc"),
+    ("bin/mpifort", "mpicc"),
+    ("bin/mpif77", "mpicc"),
+    ("bin/mpif90", "mpicc"),
 ];
 
 /// A file of the repository, and the folder in the prefix that gets it.
 const FILES: &[(&str, &str)] = &[
     ("include/mpi.h", "include"),
+    ("fortran/generated/mpif.h", "include"),
+    ("fortran/generated/mpi.f90", "share/oxmpi/fortran"),
+    ("fortran/generated/mpi_f08.f90", "share/oxmpi/fortran"),
     ("README.md", "share/doc/oxmpi"),
     ("CHANGELOG.md", "share/doc/oxmpi"),
     ("LICENSE-MIT", "share/doc/oxmpi"),
@@ -60,8 +68,24 @@ pub fn run(args: &[String]) -> Result<(), String> {
     for (link, target) in LINKS {
         put_link(&options.prefix.join(link), target)?;
     }
+    modules(&options.prefix)?;
     println!("OxMPI {} is installed in {}", env!("CARGO_PKG_VERSION"), options.prefix.display());
     Ok(())
+}
+
+/// Makes the Fortran modules for the compiler that is there. Without one, all else works.
+fn modules(prefix: &Path) -> Result<(), String> {
+    let compiler = Command::new(prefix.join("bin/mpifort")).arg("--showme:command").output();
+    let name = compiler.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    if Command::new(&name).arg("--version").output().is_err() {
+        println!("No Fortran compiler ({name}) is here; when there is one, run {}/bin/oxmpi fortran", prefix.display());
+        return Ok(());
+    }
+    let status = Command::new(prefix.join("bin/oxmpi")).arg("fortran").status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("the Fortran modules could not be made".to_owned()),
+    }
 }
 
 struct Options {

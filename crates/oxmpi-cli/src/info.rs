@@ -31,7 +31,7 @@ pub fn text() -> String {
     match prefix() {
         Some(prefix) => {
             out += &format!("Installed in {}\n", prefix.display());
-            for part in ["bin/mpirun", "bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"] {
+            for part in ["bin/mpirun", "bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1", "lib/libmpifort_abi.so.1"] {
                 if !prefix.join(part).exists() {
                     out += &format!("  {part} is missing there\n");
                 }

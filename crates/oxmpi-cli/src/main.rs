@@ -1,7 +1,8 @@
-//! `oxmpi`: what this installation is (`info`), and whether this machine lets it work well (`doctor`). It starts no job
-//! and changes nothing.
+//! `oxmpi`: what this installation is (`info`), whether this machine lets it work well (`doctor`), and the modules for a
+//! Fortran compiler (`fortran`), which alone changes anything. It starts no job.
 
 mod doctor;
+mod fortran;
 mod info;
 mod peers;
 
@@ -13,10 +14,12 @@ oxmpi tells about OxMPI, an implementation of the Message Passing Interface (MPI
 Usage: oxmpi info             version, place, and how much of MPI is built, by chapter of the standard
        oxmpi info --missing   the functions that are not built yet, one a line
        oxmpi doctor           look at this machine and say in plain words what it means for MPI programs
+       oxmpi fortran          make the modules mpi and mpi_f08 for your Fortran compiler
+       oxmpi fortran --fc COMPILER   the same for another one
        oxmpi --version
        oxmpi --help
 
-To compile a program, use mpicc or mpicxx; to run it, mpirun.
+To compile a program, use mpicc, mpicxx or mpifort; to run it, mpirun.
 ";
 
 fn main() {
@@ -27,8 +30,10 @@ fn main() {
         ["info"] => (info::text(), 0),
         ["info", "--missing"] => (info::missing(), 0),
         ["doctor"] => doctor::examine(),
+        ["fortran"] => fortran::build(None),
+        ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
-        ["--help" | "-h" | "help"] | ["info" | "doctor", "--help" | "-h"] => (HELP.into(), 0),
+        ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran", "--help" | "-h"] => (HELP.into(), 0),
         // Not for people: what `doctor` starts to try things out between processes.
         [peers::HOST] => peers::host(),
         [peers::VISITOR, pid, address] => peers::visitor(pid, address),
@@ -38,8 +43,10 @@ fn main() {
         }
         [first, ..] => {
             let what = match words.last() {
-                Some(last) if matches!(first, "info" | "doctor") => format!("`oxmpi {first}` does not take `{last}`"),
-                _ => format!("there is no command `{first}`; the commands are info and doctor"),
+                Some(last) if matches!(first, "info" | "doctor" | "fortran") => {
+                    format!("`oxmpi {first}` does not take `{last}`")
+                }
+                _ => format!("there is no command `{first}`; the commands are info, doctor and fortran"),
             };
             eprintln!("oxmpi: {what} (oxmpi --help tells more)");
             std::process::exit(2);

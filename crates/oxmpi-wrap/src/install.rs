@@ -5,13 +5,20 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
+use crate::language::Language;
 
-/// The library that the standard ABI names.
-pub const LIBRARY: &str = "mpi_abi";
+/// The libraries that the standard ABI names, in the order of linking.
+pub fn libraries(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::C | Language::Cxx => &["mpi_abi"],
+        Language::Fortran => &["mpifort_abi", "mpi_abi"],
+    }
+}
 
 pub struct Install {
     pub include: PathBuf,
@@ -45,12 +52,29 @@ impl Install {
         )))
     }
 
-    pub fn compile_flags(&self) -> Vec<OsString> {
-        vec![joined("-I", self.include.as_os_str())]
+    /// For Fortran also the folder of the modules that `oxmpi fortran` has made for this compiler, and the flags that it
+    /// found the compiler to need: they stand in a file beside the modules.
+    pub fn compile_flags(&self, language: Language, compiler: &[OsString]) -> Vec<OsString> {
+        let mut flags = Vec::new();
+        if language == Language::Fortran {
+            let modules = self.modules(compiler);
+            let list = fs::read_to_string(modules.join("flags")).unwrap_or_default();
+            flags.extend(list.split_whitespace().map(OsString::from));
+            if modules.exists() {
+                flags.push(joined("-I", modules.as_os_str()));
+            }
+        }
+        flags.push(joined("-I", self.include.as_os_str()));
+        flags
+    }
+
+    /// Where the modules for a compiler are. Each family has its own format.
+    pub fn modules(&self, compiler: &[OsString]) -> PathBuf {
+        self.include.join("oxmpi").join(family(compiler))
     }
 
     /// The library by path and name, and its folder in the program, so that it runs without LD_LIBRARY_PATH.
-    pub fn link_flags(&self) -> Vec<OsString> {
+    pub fn link_flags(&self, language: Language) -> Vec<OsString> {
         let lib = self.lib.as_os_str();
         let mut flags = vec![joined("-L", lib)];
         // -Wl, splits its value at commas.
@@ -60,7 +84,7 @@ impl Install {
         } else {
             flags.extend([OsString::from("-Wl,-rpath"), joined("-Wl,", lib)]);
         }
-        flags.push(joined("-l", OsStr::new(LIBRARY)));
+        flags.extend(libraries(language).iter().map(|name| joined("-l", OsStr::new(name))));
         flags
     }
 }
@@ -70,4 +94,27 @@ fn joined(flag: &str, value: &OsStr) -> OsString {
     let mut word = OsString::from(flag);
     word.push(value);
     word
+}
+
+/// `gfortran` for `/usr/bin/x86_64-linux-gnu-gfortran-12`.
+fn family(compiler: &[OsString]) -> String {
+    const FAMILIES: &[&str] = &["gfortran", "flang", "ifx", "ifort", "nvfortran", "nagfor", "crayftn"];
+    let last = compiler.iter().map(|word| Path::new(word).file_name().unwrap_or_default().to_string_lossy());
+    let names: Vec<_> = last.collect();
+    let known = FAMILIES.iter().find(|family| names.iter().any(|name| name.contains(**family)));
+    known.map_or_else(|| names.first().map_or_else(String::new, |name| name.to_string()), |family| family.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compilers_of_a_family_share_their_modules() {
+        let name = |words: &[&str]| family(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(name(&["gfortran"]), "gfortran");
+        assert_eq!(name(&["/usr/bin/x86_64-linux-gnu-gfortran-12", "-O2"]), "gfortran");
+        assert_eq!(name(&["ccache", "flang-new-19"]), "flang");
+        assert_eq!(name(&["/opt/f77"]), "f77");
+    }
 }

@@ -1,12 +1,14 @@
 //! The languages that have a wrapper, and all that differs between them.
 //!
-//! A new wrapper (Fortran) is a new variant here and a link in the installation; nothing else in this
-//! crate names a language.
+//! A new wrapper is a new variant here and a link in the installation. What Fortran needs beyond its name is in
+//! [`crate::install`].
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
     C,
     Cxx,
+    /// Under three names, for the same compiler: most compile all of Fortran.
+    Fortran,
 }
 
 impl Language {
@@ -16,6 +18,7 @@ impl Language {
         let stem = name.split(['.', '-']).next().unwrap_or(name);
         match stem {
             "mpicxx" | "mpic++" | "mpiCC" => Language::Cxx,
+            "mpifort" | "mpif77" | "mpif90" => Language::Fortran,
             _ => Language::C,
         }
     }
@@ -25,6 +28,7 @@ impl Language {
         match self {
             Language::C => "C",
             Language::Cxx => "C++",
+            Language::Fortran => "Fortran",
         }
     }
 
@@ -34,6 +38,7 @@ impl Language {
         match self {
             Language::C => &["OXMPI_CC", "MPICH_CC", "OMPI_CC"],
             Language::Cxx => &["OXMPI_CXX", "MPICH_CXX", "OMPI_CXX"],
+            Language::Fortran => &["OXMPI_FC", "MPICH_FC", "OMPI_FC", "MPICH_F90", "MPICH_F77", "OMPI_F77"],
         }
     }
 
@@ -42,6 +47,7 @@ impl Language {
         match self {
             Language::C => &["-cc="],
             Language::Cxx => &["-cxx=", "-CC="],
+            Language::Fortran => &["-fc=", "-f90=", "-f77="],
         }
     }
 
@@ -50,6 +56,7 @@ impl Language {
         match self {
             Language::C => &["cc", "gcc", "clang"],
             Language::Cxx => &["c++", "g++", "clang++"],
+            Language::Fortran => &["gfortran", "flang", "flang-new", "ifx", "nvfortran"],
         }
     }
 
@@ -58,6 +65,7 @@ impl Language {
         match self {
             Language::C => "gcc",
             Language::Cxx => "g++",
+            Language::Fortran => "gfortran",
         }
     }
 }
@@ -70,6 +78,9 @@ mod tests {
     fn the_name_chooses_the_language() {
         for name in ["mpicxx", "mpic++", "mpiCC", "mpicxx.oxmpi", "mpic++-1"] {
             assert_eq!(Language::of_command(name), Language::Cxx, "{name}");
+        }
+        for name in ["mpifort", "mpif77", "mpif90", "mpif90.oxmpi"] {
+            assert_eq!(Language::of_command(name), Language::Fortran, "{name}");
         }
         for name in ["mpicc", "mpicc.oxmpi", "anything"] {
             assert_eq!(Language::of_command(name), Language::C, "{name}");

@@ -31,6 +31,8 @@ pub enum Show {
     IncludeDirs,
     LibDirs,
     Libs,
+    /// Where the Fortran modules for the compiler belong.
+    Modules,
     Version,
 }
 
@@ -137,11 +139,12 @@ fn own_option(arg: &OsStr) -> Result<Option<Ask>, Failure> {
                 ":incdirs" => Show::IncludeDirs,
                 ":libdirs" => Show::LibDirs,
                 ":libs" => Show::Libs,
+                ":modules" => Show::Modules,
                 ":version" => Show::Version,
                 _ => {
                     return Err(Failure::new(format!(
                         "unknown option `{arg}`; after --showme can stand \
-                         :compile :link :command :incdirs :libdirs :libs :version :help"
+                         :compile :link :command :incdirs :libdirs :libs :modules :version :help"
                     )));
                 }
             }

@@ -1,4 +1,4 @@
-//! `mpicc` and `mpicxx`: the compiler, plus the flags that an MPI program needs.
+//! `mpicc`, `mpicxx` and `mpifort`: the compiler, plus the flags that an MPI program needs.
 //!
 //! One program under several names; the name it is called by chooses the language. It finds the
 //! installation from its own path, so a prefix can be moved or copied anywhere. It adds its flags and
@@ -68,9 +68,15 @@ fn run(name: &str, args: Vec<OsString>) -> Result<(), Failure> {
     install.check()?;
     let (program, own_args) = compiler.split_first().ok_or_else(|| Failure::new("the compiler's name is empty"))?;
     let mut command = Command::new(program);
-    command.args(own_args).args(install.compile_flags()).args(&line.rest);
+    command.args(own_args).args(install.compile_flags(language, &compiler)).args(&line.rest);
     if line.links() {
-        command.args(install.link_flags());
+        command.args(install.link_flags(language));
+    }
+    if language == Language::Fortran && !install.modules(&compiler).exists() {
+        let program = program.to_string_lossy();
+        eprintln!(
+            "{name}: the modules mpi and mpi_f08 are not there for {program} yet: run `oxmpi fortran --fc {program}`"
+        );
     }
     let error = command.exec();
     Err(compiler::cannot_run(language, program, &error))

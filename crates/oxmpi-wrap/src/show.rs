@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::install::{Install, LIBRARY};
+use crate::install::{Install, libraries};
 use crate::language::Language;
 use crate::line::{Line, Show};
 
@@ -16,7 +16,7 @@ pub fn answer(
 ) -> String {
     let own = |flags: Vec<OsString>| flags.iter().map(|flag| quote_flag(flag)).collect::<Vec<_>>();
     let user = |words: &[OsString]| words.iter().map(|word| quote(word)).collect::<Vec<_>>();
-    let (compile, link) = (own(install.compile_flags()), own(install.link_flags()));
+    let (compile, link) = (own(install.compile_flags(language, compiler)), own(install.link_flags(language)));
     let parts = match what {
         Show::Line => {
             let link = if line.shows_link() { link } else { Vec::new() };
@@ -27,9 +27,14 @@ pub fn answer(
         Show::CompileFlags => compile,
         Show::LinkFlags => link,
         Show::Compiler => user(compiler),
-        Show::IncludeDirs => vec![quote_flag(install.include.as_os_str())],
+        Show::IncludeDirs => {
+            let folders = install.compile_flags(language, compiler).into_iter();
+            let folders = folders.filter_map(|flag| flag.to_string_lossy().strip_prefix("-I").map(OsString::from));
+            own(folders.collect())
+        }
         Show::LibDirs => vec![quote_flag(install.lib.as_os_str())],
-        Show::Libs => vec![LIBRARY.to_owned()],
+        Show::Libs => libraries(language).iter().map(|name| name.to_string()).collect(),
+        Show::Modules => vec![quote_flag(install.modules(compiler).as_os_str())],
         Show::Version => vec![format!("{name}: OxMPI {} (Language: {})", env!("CARGO_PKG_VERSION"), language.title())],
     };
     parts.join(" ")
@@ -39,13 +44,18 @@ pub fn help(name: &str, language: Language) -> String {
     let title = language.title();
     let variables = language.variables().join(", ");
     let option = language.options()[0];
+    let ending = match language {
+        Language::C => "c",
+        Language::Cxx => "cpp",
+        Language::Fortran => "f90",
+    };
     format!(
         "\
 {name} compiles and links {title} programs that use MPI. It runs your {title} compiler with the flags
 for OxMPI added; every other option goes to the compiler as it is.
 
-  {name} hello.c -o hello
-  {name} -c part.c                compile only: no library is added
+  {name} hello.{ending} -o hello
+  {name} -c part.{ending:<17}compile only: no library is added
 
 To see what it does, without doing it:
   -show, --showme                 the whole command line

@@ -11,16 +11,22 @@ use super::{Options, Program};
 /// Strict, so that `mpi.h` itself is held to it.
 const FLAGS: &[&str] = &["-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-pthread"];
 
+/// Fortran's warnings are about what old programs do; that they compile without a flag is part of the test.
+const FORTRAN_FLAGS: &[&str] = &["-g", "-O1"];
+
 pub struct Language {
     wrapper: &'static str,
-    standard: &'static str,
+    flags: &'static [&'static str],
+    standard: Option<&'static str>,
 }
 
 /// `None`: not a test program.
 pub fn language(source: &Path) -> Option<Language> {
     match source.extension()?.to_str()? {
-        "c" => Some(Language { wrapper: "mpicc", standard: "-std=gnu11" }),
-        "cpp" => Some(Language { wrapper: "mpicxx", standard: "-std=c++17" }),
+        "c" => Some(Language { wrapper: "mpicc", flags: FLAGS, standard: Some("-std=gnu11") }),
+        "cpp" => Some(Language { wrapper: "mpicxx", flags: FLAGS, standard: Some("-std=c++17") }),
+        "f" => Some(Language { wrapper: "mpif77", flags: FORTRAN_FLAGS, standard: None }),
+        "f90" | "F90" => Some(Language { wrapper: "mpifort", flags: FORTRAN_FLAGS, standard: None }),
         _ => None,
     }
 }
@@ -31,7 +37,13 @@ pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<
     // sizes.c becomes sizes_c: two languages may share a name.
     let binary = options.build.join(program.name.replace('.', "_"));
     let mut command = Command::new(options.prefix.join("bin").join(language.wrapper));
-    command.arg(language.standard).args(FLAGS).arg(&program.source).args(&header.cflags).arg("-o").arg(&binary);
+    command
+        .args(language.standard)
+        .args(language.flags)
+        .arg(&program.source)
+        .args(&header.cflags)
+        .arg("-o")
+        .arg(&binary);
     let description = format!("{command:?}");
     let record = options.build.join(format!("{}.command", program.name));
     if is_fresh(options, program, &binary) && fs::read_to_string(&record).is_ok_and(|old| old == description) {
@@ -52,7 +64,11 @@ pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<
 
 fn is_fresh(options: &Options, program: &Program, binary: &Path) -> bool {
     let Some(built) = modified(binary) else { return false };
-    let mut inputs = vec![program.source.clone(), options.prefix.join("include/mpi.h")];
+    let mut inputs = vec![program.source.clone()];
+    // Those of Fortran are not there without a compiler for them.
+    let installed =
+        ["mpi.h", "mpif.h", "oxmpi/gfortran/mpi_f08.mod"].map(|name| options.prefix.join("include").join(name));
+    inputs.extend(installed.into_iter().filter(|path| path.exists()));
     headers_under(&options.programs, &mut inputs);
     // Equal times are not fresh: the clock of a file system may be coarse.
     inputs.iter().all(|input| modified(input).is_some_and(|changed| changed < built))
@@ -66,7 +82,7 @@ fn headers_under(folder: &Path, headers: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.is_dir() {
             headers_under(&path, headers);
-        } else if path.extension().is_some_and(|extension| extension == "h") {
+        } else if path.extension().is_some_and(|extension| extension == "h" || extension == "inc") {
             headers.push(path);
         }
     }

@@ -1,0 +1,224 @@
+//! Procedures of the program that MPI calls.
+//!
+//! Reductions and error handlers get what C's do, all by reference, so they are handed on as they are: a handle's INTEGER is
+//! its low word. The others stand behind functions of this module, which find them through the extra state.
+
+use crate::entry::*;
+
+/// A procedure of the program; its arguments depend on what it is for.
+pub type Code = *mut c_void;
+
+macro_rules! handed_on {
+    ($([$($name:ident)+] $c:ident $pc:ident)*) => {$(
+        entry! {
+            [$($name)+] $c $pc (procedure: Code, errhandler: *mut Fint, ierror: *mut Fint) |call| {
+                let mut made = Errhandler(0);
+                let code = call(procedure, &mut made);
+                put(errhandler, made);
+                set(ierror, code);
+            }
+        }
+    )*};
+}
+
+handed_on! {
+    [
+        mpi_comm_create_errhandler_ pmpi_comm_create_errhandler_
+        mpi_comm_create_errhandler_f08_ pmpi_comm_create_errhandler_f08_
+        mpi_errhandler_create_ pmpi_errhandler_create_
+    ] MPI_Comm_create_errhandler PMPI_Comm_create_errhandler
+    [
+        mpi_win_create_errhandler_ pmpi_win_create_errhandler_
+        mpi_win_create_errhandler_f08_ pmpi_win_create_errhandler_f08_
+    ] MPI_Win_create_errhandler PMPI_Win_create_errhandler
+    [
+        mpi_file_create_errhandler_ pmpi_file_create_errhandler_
+        mpi_file_create_errhandler_f08_ pmpi_file_create_errhandler_f08_
+    ] MPI_File_create_errhandler PMPI_File_create_errhandler
+    [
+        mpi_session_create_errhandler_ pmpi_session_create_errhandler_
+        mpi_session_create_errhandler_f08_ pmpi_session_create_errhandler_f08_
+    ] MPI_Session_create_errhandler PMPI_Session_create_errhandler
+}
+
+macro_rules! reductions {
+    ($([$($name:ident)+] $c:ident $pc:ident)*) => {$(
+        entry! {
+            [$($name)+] $c $pc (procedure: Code, commute: *mut Fint, op: *mut Fint, ierror: *mut Fint) |call| {
+                let mut made = Op(0);
+                let code = call(procedure, truth(commute), &mut made);
+                put(op, made);
+                set(ierror, code);
+            }
+        }
+    )*};
+}
+
+reductions! {
+    [mpi_op_create_ pmpi_op_create_ mpi_op_create_f08_ pmpi_op_create_f08_] MPI_Op_create PMPI_Op_create
+    [mpi_op_create_c_f08_ pmpi_op_create_c_f08_] MPI_Op_create_c PMPI_Op_create_c
+}
+
+// ---- generalized requests ----
+
+type Query = unsafe extern "C" fn(*mut i64, *mut Status, *mut Fint);
+type Free = unsafe extern "C" fn(*mut i64, *mut Fint);
+type Cancel = unsafe extern "C" fn(*mut i64, *mut Fint, *mut Fint);
+
+struct Generalized {
+    query: Query,
+    free: Free,
+    cancel: Cancel,
+    extra_state: i64,
+}
+
+entry! {
+    [mpi_grequest_start_ pmpi_grequest_start_ mpi_grequest_start_f08_ pmpi_grequest_start_f08_]
+    MPI_Grequest_start PMPI_Grequest_start
+    (query: Query, free: Free, cancel: Cancel, extra_state: *mut i64, request: *mut Fint, ierror: *mut Fint) |call| {
+        let state = Box::into_raw(Box::new(Generalized { query, free, cancel, extra_state: *extra_state }));
+        let mut made = Request(0);
+        let code = call(
+            query_request as *mut c_void,
+            free_request as *mut c_void,
+            cancel_request as *mut c_void,
+            state.cast(),
+            &mut made,
+        );
+        put(request, made);
+        set(ierror, code);
+    }
+}
+
+unsafe extern "C" fn query_request(state: *mut Generalized, status: *mut Status) -> c_int {
+    let mut code = MPI_SUCCESS;
+    // SAFETY: MPI hands back the state that it was given, until it has called `free_request`.
+    unsafe { ((*state).query)(&mut (*state).extra_state, status, &mut code) };
+    code
+}
+
+unsafe extern "C" fn free_request(state: *mut Generalized) -> c_int {
+    let mut code = MPI_SUCCESS;
+    // SAFETY: as above; this is the last call.
+    unsafe {
+        ((*state).free)(&mut (*state).extra_state, &mut code);
+        drop(Box::from_raw(state));
+    }
+    code
+}
+
+unsafe extern "C" fn cancel_request(state: *mut Generalized, complete: c_int) -> c_int {
+    let (mut code, mut logical) = (MPI_SUCCESS, 0);
+    // SAFETY: as above.
+    unsafe {
+        put_truth(&mut logical, complete);
+        ((*state).cancel)(&mut (*state).extra_state, &mut logical, &mut code);
+    }
+    code
+}
+
+// ---- data representations ----
+
+type Convert = unsafe extern "C" fn(*mut c_void, *mut Fint, *mut c_void, *mut c_void, *mut i64, *mut i64, *mut Fint);
+type Extent = unsafe extern "C" fn(*mut Fint, *mut i64, *mut i64, *mut Fint);
+
+/// Registered for the life of the process, and so is this.
+struct Representation {
+    read: Convert,
+    write: Convert,
+    extent: Extent,
+    extra_state: i64,
+}
+
+macro_rules! representations {
+    ($([$($name:ident)+] $c:ident $pc:ident $count:ty)*) => {$(
+        entry! {
+            [$($name)+] $c $pc
+            (
+                datarep: *mut c_char,
+                read: Convert,
+                write: Convert,
+                extent: Extent,
+                extra_state: *mut i64,
+                ierror: *mut Fint,
+                datarep_len: usize
+            ) |call| {
+                let mut datarep = text((datarep, datarep_len));
+                let state = Box::into_raw(Box::new(Representation { read, write, extent, extra_state: *extra_state }));
+                let reader = read_converted::<$count> as *mut c_void;
+                let writer = write_converted::<$count> as *mut c_void;
+                let code = call(
+                    datarep.as_mut_ptr().cast(),
+                    if is_none(read) { null_mut() } else { reader },
+                    if is_none(write) { null_mut() } else { writer },
+                    extent_of as *mut c_void,
+                    state.cast(),
+                );
+                set(ierror, code);
+            }
+        }
+    )*};
+}
+
+representations! {
+    [mpi_register_datarep_ pmpi_register_datarep_ mpi_register_datarep_f08_ pmpi_register_datarep_f08_]
+    MPI_Register_datarep PMPI_Register_datarep c_int
+    [mpi_register_datarep_c_f08_ pmpi_register_datarep_c_f08_]
+    MPI_Register_datarep_c PMPI_Register_datarep_c i64
+}
+
+fn is_none(convert: Convert) -> bool {
+    [mpi_conversion_fn_null_ as *const () as usize, mpi_conversion_fn_null_c_ as *const () as usize]
+        .contains(&(convert as *const () as usize))
+}
+
+/// Only their addresses matter: they are never called.
+#[unsafe(no_mangle)]
+extern "C" fn mpi_conversion_fn_null_() {}
+
+#[unsafe(no_mangle)]
+extern "C" fn mpi_conversion_fn_null_c_() {
+    // Something to do, so that no linker makes one function of the two.
+    std::hint::black_box(());
+}
+
+unsafe extern "C" fn read_converted<N>(
+    user: *mut c_void,
+    datatype: Datatype,
+    mut count: N,
+    file: *mut c_void,
+    mut position: i64,
+    state: *mut Representation,
+) -> c_int {
+    let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
+    let count = (&raw mut count).cast();
+    // SAFETY: MPI hands back the state that it was given, and buffers that fit.
+    unsafe {
+        ((*state).read)(user, &mut datatype, count, file, &mut position, &mut (*state).extra_state, &mut code);
+    }
+    code
+}
+
+unsafe extern "C" fn write_converted<N>(
+    user: *mut c_void,
+    datatype: Datatype,
+    mut count: N,
+    file: *mut c_void,
+    mut position: i64,
+    state: *mut Representation,
+) -> c_int {
+    let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
+    let count = (&raw mut count).cast();
+    // SAFETY: as above.
+    unsafe {
+        ((*state).write)(user, &mut datatype, count, file, &mut position, &mut (*state).extra_state, &mut code);
+    }
+    code
+}
+
+unsafe extern "C" fn extent_of(datatype: Datatype, extent: *mut i64, state: *mut Representation) -> c_int {
+    let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
+    // SAFETY: as above.
+    unsafe { ((*state).extent)(&mut datatype, extent, &mut (*state).extra_state, &mut code) };
+    code
+}

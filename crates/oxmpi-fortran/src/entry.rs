@@ -1,0 +1,152 @@
+//! How an entry point is made, and what its body is written with.
+
+pub use crate::generated::c;
+pub use crate::handles::{Few, dimensions, get, int, neighbors, peers, peers_unless_in_place, positive, put};
+pub(crate) use crate::pending;
+pub use crate::places::{buffer_at, unless_ignored, weights_of};
+pub use crate::section::{Descriptor, Scratch, Section, described, start_of};
+pub use crate::text::{put_text, room, text, trimmed};
+pub use oxmpi_abi::Status;
+pub use oxmpi_abi::constants::*;
+pub use oxmpi_abi::handle::*;
+pub use oxmpi_abi::types::Fint;
+pub use std::ffi::{c_char, c_int, c_void};
+pub use std::ptr::null_mut;
+
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+/// The symbols of one procedure: pairs of the name and its profiling twin, the C functions that each of a pair calls, the
+/// arguments, and the body, in which `call` is that C function.
+macro_rules! entry {
+    ([$($mpi:ident $pmpi:ident)+] $c:ident $pc:ident $params:tt |$call:ident| $body:block) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $mpi $params {
+            let $call = crate::generated::c::$c;
+            // SAFETY: the caller's arguments are what the standard asks of a caller of the procedure.
+            unsafe { $body }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $pmpi $params {
+            let $call = crate::generated::c::$pc;
+            // SAFETY: as above.
+            unsafe { $body }
+        }
+    )+};
+}
+
+/// Stores the error code; in `mpi_f08` the caller may have left the argument away.
+///
+/// # Safety
+/// `ierror` is null or may be written.
+#[inline]
+pub unsafe fn set(ierror: *mut Fint, code: c_int) {
+    if !ierror.is_null() {
+        // SAFETY: as the caller says.
+        unsafe { *ierror = code };
+    }
+}
+
+/// An array section that cannot be handed to MPI as it is: the error goes to the handler of `MPI_COMM_SELF`.
+///
+/// # Safety
+/// As for [`set`].
+#[cold]
+pub unsafe fn refuse(ierror: *mut Fint, name: &str) {
+    let text = format!(
+        "{name}: the buffer is an array section with gaps; this needs a datatype without gaps that fits its elements, \
+         and a count that is not larger than the section"
+    );
+    // SAFETY: as the caller says.
+    unsafe { set(ierror, fail(MPI_ERR_BUFFER, &text)) };
+}
+
+/// Raises an error of this library's own on `MPI_COMM_SELF`, with a text, and gives its code back.
+pub fn fail(class: c_int, text: &str) -> c_int {
+    let mut code = class;
+    let text = std::ffi::CString::new(text).unwrap_or_default();
+    // SAFETY: the places and the text are valid for the calls.
+    unsafe {
+        if c::PMPI_Add_error_code(class, &mut code) == MPI_SUCCESS {
+            c::PMPI_Add_error_string(code, text.as_ptr().cast_mut());
+        }
+        c::PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
+    }
+    code
+}
+
+/// What LOGICAL's values look like; `MPI_Abi_set_fortran_booleans` can change them.
+pub static TRUE: AtomicI32 = AtomicI32::new(1);
+pub static FALSE: AtomicI32 = AtomicI32::new(0);
+
+/// A LOGICAL as C has it.
+///
+/// # Safety
+/// `logical` may be read.
+#[inline]
+pub unsafe fn truth(logical: *mut Fint) -> c_int {
+    // SAFETY: as the caller says.
+    c_int::from(unsafe { *logical } != FALSE.load(Relaxed))
+}
+
+/// Stores a LOGICAL.
+///
+/// # Safety
+/// `logical` may be written.
+#[inline]
+pub unsafe fn put_truth(logical: *mut Fint, value: c_int) {
+    // SAFETY: as the caller says.
+    unsafe { *logical = if value != 0 { TRUE.load(Relaxed) } else { FALSE.load(Relaxed) } };
+}
+
+/// An array of LOGICALs as C has it.
+///
+/// # Safety
+/// `count` elements may be read.
+pub unsafe fn truths(logicals: *mut Fint, count: usize) -> Vec<c_int> {
+    // SAFETY: as the caller says.
+    (0..count).map(|i| unsafe { truth(logicals.add(i)) }).collect()
+}
+
+/// C has stored its integers into an array of LOGICALs: makes LOGICALs of them.
+///
+/// # Safety
+/// `count` elements may be read and written.
+pub unsafe fn put_truths(logicals: *mut Fint, count: usize) {
+    for i in 0..count {
+        // SAFETY: as the caller says.
+        unsafe { put_truth(logicals.add(i), *logicals.add(i)) };
+    }
+}
+
+/// Stores an index, which Fortran counts from one.
+///
+/// # Safety
+/// `index` may be written.
+#[inline]
+pub unsafe fn put_index(index: *mut Fint, value: c_int) {
+    // SAFETY: as the caller says.
+    unsafe { *index = if value == MPI_UNDEFINED { value } else { value + 1 } };
+}
+
+/// Stores a number of indices.
+///
+/// # Safety
+/// `count` may be written.
+#[inline]
+pub unsafe fn put_count(count: *mut Fint, value: c_int) {
+    // SAFETY: as the caller says.
+    unsafe { *count = value };
+}
+
+/// C has stored so many indices: counts them from one. `MPI_UNDEFINED` is less than none.
+///
+/// # Safety
+/// So many elements may be read and written.
+#[inline]
+pub unsafe fn from_one(indices: *mut Fint, count: c_int) {
+    for i in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: as the caller says.
+        unsafe { *indices.add(i) += 1 };
+    }
+}

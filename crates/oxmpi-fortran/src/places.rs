@@ -1,0 +1,133 @@
+//! The constants that Fortran knows by their addresses (`MPI_BOTTOM`, `MPI_STATUS_IGNORE` …): variables of two common
+//! blocks that `mpif.h` and the modules declare alike.
+//!
+//! The program has the blocks too, and the dynamic linker makes one of the two: the program's. So the addresses here must
+//! always be taken anew, through the linker's table, which a static with an exported name is.
+
+use crate::entry::*;
+use std::ptr::without_provenance_mut;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering::Relaxed};
+
+/// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have eight each.
+const INTEGERS: usize = 22;
+const SIZE: usize = 4 * INTEGERS;
+
+const BOTTOM: usize = 0;
+const IN_PLACE: usize = 4;
+const BUFFER_AUTOMATIC: usize = 8;
+const UNWEIGHTED: usize = 12;
+const WEIGHTS_EMPTY: usize = 16;
+const STATUS_IGNORE: usize = 24;
+const STATUSES_IGNORE: usize = 56;
+
+/// As large as the compilers make it, or the linker warns.
+#[repr(C)]
+struct Integers([AtomicI32; INTEGERS]);
+
+#[repr(C)]
+struct Texts([AtomicU8; 2]);
+
+#[unsafe(no_mangle)]
+static oxmpic_: Integers = Integers([const { AtomicI32::new(0) }; INTEGERS]);
+
+#[unsafe(no_mangle)]
+static oxmpis_: Texts = Texts([const { AtomicU8::new(b' ') }; 2]);
+
+#[inline]
+fn start() -> usize {
+    (&raw const oxmpic_) as usize
+}
+
+/// How far into the block an address lies; beyond it: [`SIZE`] or more.
+#[inline]
+fn offset<T>(address: *mut T) -> usize {
+    (address as usize).wrapping_sub(start())
+}
+
+/// The address of Fortran's `MPI_BOTTOM`.
+pub fn bottom() -> usize {
+    start() + BOTTOM
+}
+
+/// A buffer's address for C, where a special one is a number.
+#[inline]
+pub fn buffer_at(buffer: *mut c_void, datatype: Datatype) -> *mut c_void {
+    match offset(buffer) {
+        at if at >= SIZE => buffer,
+        at => special(at, buffer, datatype),
+    }
+}
+
+#[cold]
+fn special(at: usize, buffer: *mut c_void, datatype: Datatype) -> *mut c_void {
+    match at {
+        BOTTOM if is_relative(datatype) => buffer,
+        BOTTOM => null_mut(),
+        IN_PLACE => without_provenance_mut(1),
+        BUFFER_AUTOMATIC => without_provenance_mut(2),
+        _ => buffer,
+    }
+}
+
+/// `MPI_ADDRESS` has given out addresses that are relative to `MPI_BOTTOM`, because absolute ones do not fit an INTEGER.
+pub static RELATIVE: AtomicBool = AtomicBool::new(false);
+
+/// A datatype of such addresses: none of its bytes could be where its displacements would be as absolute addresses, since
+/// `RELATIVE` is set only where the program lies beyond their reach.
+fn is_relative(datatype: Datatype) -> bool {
+    if !RELATIVE.load(Relaxed) || datatype == MPI_DATATYPE_NULL {
+        return false;
+    }
+    let (mut lb, mut extent) = (0, 0);
+    // SAFETY: the places are valid for the call.
+    let code = unsafe { c::PMPI_Type_get_true_extent(datatype, &mut lb, &mut extent) };
+    code == MPI_SUCCESS && i32::try_from(lb).is_ok()
+}
+
+/// `MPI_IN_PLACE` stands for this buffer.
+pub fn is_in_place(buffer: *mut c_void) -> bool {
+    offset(buffer) == IN_PLACE
+}
+
+/// Null where one of `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE` and `MPI_ERRCODES_IGNORE` was handed over.
+#[inline]
+pub fn unless_ignored<T>(argument: *mut T) -> *mut T {
+    if offset(argument) < SIZE { null_mut() } else { argument }
+}
+
+/// The weights of a graph, where `MPI_UNWEIGHTED` and `MPI_WEIGHTS_EMPTY` are numbers in C.
+pub fn weights_of(weights: *mut Fint) -> *mut c_int {
+    match offset(weights) {
+        UNWEIGHTED => without_provenance_mut(10),
+        WEIGHTS_EMPTY => without_provenance_mut(11),
+        _ => weights,
+    }
+}
+
+/// `MPI_ARGV_NULL` or `MPI_ARGVS_NULL`.
+pub fn is_null_argv(argument: *mut c_char) -> bool {
+    (argument as usize).wrapping_sub((&raw const oxmpis_) as usize) < 2
+}
+
+/// C programs compare Fortran's statuses with these variables of the C library, which are no part of the ABI.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static TELL_C: extern "C" fn() = tell_c;
+
+extern "C" fn tell_c() {
+    let variables = [
+        (c"MPI_F_STATUS_IGNORE", STATUS_IGNORE),
+        (c"MPI_F_STATUSES_IGNORE", STATUSES_IGNORE),
+        (c"MPI_F08_STATUS_IGNORE", STATUS_IGNORE),
+        (c"MPI_F08_STATUSES_IGNORE", STATUSES_IGNORE),
+    ];
+    for (name, at) in variables {
+        // SAFETY: a look at the symbols of the process; where there is one of that name, it is a pointer.
+        unsafe {
+            let variable = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<AtomicPtr<c_void>>();
+            if let Some(variable) = variable.as_ref() {
+                variable.store((start() + at) as *mut c_void, Relaxed);
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Procedures that MPI-3 removed and old programs call. Their addresses and displacements are INTEGERs, which on 64-bit
+//! machines hold no address: what does not fit is an error that says what to use instead.
+
+use crate::entry::*;
+use crate::places::{RELATIVE, bottom};
+use std::sync::atomic::Ordering::Relaxed;
+
+// An address that is good for differences, and for a datatype that is used with MPI_BOTTOM. Where the program's own data
+// lies beyond the reach of an INTEGER, it is relative to MPI_BOTTOM, which is among that data; `places::buffer_at` knows.
+entry! {
+    [mpi_address_ pmpi_address_] MPI_Get_address PMPI_Get_address
+    (location: *mut c_void, address: *mut Fint, ierror: *mut Fint) |call| {
+        let mut absolute = 0;
+        let code = call(location, &mut absolute);
+        if code != MPI_SUCCESS {
+            return set(ierror, code);
+        }
+        let is_relative = i32::try_from(bottom()).is_err();
+        let base = if is_relative { bottom() as i64 } else { 0 };
+        let instead = "use MPI_GET_ADDRESS and an INTEGER(KIND=MPI_ADDRESS_KIND)";
+        let code = put_narrow(address, absolute.wrapping_sub(base), "MPI_ADDRESS", instead);
+        if code == MPI_SUCCESS && is_relative {
+            RELATIVE.store(true, Relaxed);
+        }
+        set(ierror, code);
+    }
+}
+
+/// Stores an address or extent if it fits an INTEGER.
+unsafe fn put_narrow(place: *mut Fint, value: i64, name: &str, instead: &str) -> c_int {
+    match Fint::try_from(value) {
+        Ok(value) => {
+            // SAFETY: the caller's place.
+            unsafe { *place = value };
+            MPI_SUCCESS
+        }
+        Err(_) => {
+            // SAFETY: as above.
+            unsafe { *place = MPI_UNDEFINED };
+            fail(MPI_ERR_ARG, &format!("{name}: {value} does not fit an INTEGER; {instead}"))
+        }
+    }
+}
+
+const INSTEAD_OF_EXTENT: &str = "use MPI_TYPE_GET_EXTENT";
+
+entry! {
+    [mpi_type_extent_ pmpi_type_extent_] MPI_Type_get_extent PMPI_Type_get_extent
+    (datatype: *mut Fint, extent: *mut Fint, ierror: *mut Fint) |call| {
+        let (mut lb, mut value) = (0, 0);
+        let mut code = call(get(datatype), &mut lb, &mut value);
+        if code == MPI_SUCCESS {
+            code = put_narrow(extent, value, "MPI_TYPE_EXTENT", INSTEAD_OF_EXTENT);
+        }
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [mpi_type_lb_ pmpi_type_lb_] MPI_Type_get_extent PMPI_Type_get_extent
+    (datatype: *mut Fint, displacement: *mut Fint, ierror: *mut Fint) |call| {
+        let (mut lb, mut extent) = (0, 0);
+        let mut code = call(get(datatype), &mut lb, &mut extent);
+        if code == MPI_SUCCESS {
+            code = put_narrow(displacement, lb, "MPI_TYPE_LB", INSTEAD_OF_EXTENT);
+        }
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [mpi_type_ub_ pmpi_type_ub_] MPI_Type_get_extent PMPI_Type_get_extent
+    (datatype: *mut Fint, displacement: *mut Fint, ierror: *mut Fint) |call| {
+        let (mut lb, mut extent) = (0, 0);
+        let mut code = call(get(datatype), &mut lb, &mut extent);
+        if code == MPI_SUCCESS {
+            code = put_narrow(displacement, lb.wrapping_add(extent), "MPI_TYPE_UB", INSTEAD_OF_EXTENT);
+        }
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [mpi_type_hvector_ pmpi_type_hvector_] MPI_Type_create_hvector PMPI_Type_create_hvector
+    (
+        count: *mut Fint,
+        blocklength: *mut Fint,
+        stride: *mut Fint,
+        oldtype: *mut Fint,
+        newtype: *mut Fint,
+        ierror: *mut Fint
+    ) |call| {
+        let mut made = Datatype(0);
+        let code = call(*count, *blocklength, (*stride).into(), get(oldtype), &mut made);
+        put(newtype, made);
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [mpi_type_hindexed_ pmpi_type_hindexed_] MPI_Type_create_hindexed PMPI_Type_create_hindexed
+    (
+        count: *mut Fint,
+        lengths: *mut Fint,
+        displacements: *mut Fint,
+        oldtype: *mut Fint,
+        newtype: *mut Fint,
+        ierror: *mut Fint
+    ) |call| {
+        let mut displacements = widened(displacements, positive(*count));
+        let mut made = Datatype(0);
+        let code = call(*count, lengths, displacements.as_mut_ptr(), get(oldtype), &mut made);
+        put(newtype, made);
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [mpi_type_struct_ pmpi_type_struct_] MPI_Type_create_struct PMPI_Type_create_struct
+    (
+        count: *mut Fint,
+        lengths: *mut Fint,
+        displacements: *mut Fint,
+        types: *mut Fint,
+        newtype: *mut Fint,
+        ierror: *mut Fint
+    ) |call| {
+        let mut displacements = widened(displacements, positive(*count));
+        let mut types = Few::<Datatype>::get(types, positive(*count));
+        let mut made = Datatype(0);
+        let code = call(*count, lengths, displacements.as_mut_ptr(), types.as_mut_ptr(), &mut made);
+        put(newtype, made);
+        set(ierror, code);
+    }
+}
+
+unsafe fn widened(displacements: *mut Fint, count: usize) -> Vec<i64> {
+    // SAFETY: the program's array has so many elements.
+    (0..count).map(|i| unsafe { *displacements.add(i) }.into()).collect()
+}
+
+entry! {
+    [mpi_errhandler_set_ pmpi_errhandler_set_] MPI_Comm_set_errhandler PMPI_Comm_set_errhandler
+    (comm: *mut Fint, errhandler: *mut Fint, ierror: *mut Fint) |call| {
+        set(ierror, call(get(comm), get(errhandler)));
+    }
+}
+
+entry! {
+    [mpi_errhandler_get_ pmpi_errhandler_get_] MPI_Comm_get_errhandler PMPI_Comm_get_errhandler
+    (comm: *mut Fint, errhandler: *mut Fint, ierror: *mut Fint) |call| {
+        let mut found = Errhandler(0);
+        let code = call(get(comm), &mut found);
+        put(errhandler, found);
+        set(ierror, code);
+    }
+}

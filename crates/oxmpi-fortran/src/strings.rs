@@ -1,0 +1,182 @@
+//! Procedures with texts whose lengths follow no rule, and those with arrays of texts.
+
+use crate::entry::*;
+use crate::places::is_null_argv;
+use crate::text::texts;
+
+entry! {
+    [mpi_info_get_ pmpi_info_get_ mpi_info_get_f08_ pmpi_info_get_f08_] MPI_Info_get PMPI_Info_get
+    (
+        info: *mut Fint,
+        key: *mut c_char,
+        valuelen: *mut Fint,
+        value: *mut c_char,
+        flag: *mut Fint,
+        ierror: *mut Fint,
+        key_len: usize,
+        value_len: usize
+    ) |call| {
+        let mut key = trimmed((key, key_len));
+        let (mut written, mut found) = (room(*valuelen), 0);
+        let code = call(get(info), key.as_mut_ptr().cast(), *valuelen, written.as_mut_ptr().cast(), &mut found);
+        put_truth(flag, found);
+        if found != 0 {
+            put_text((value, value_len), &written, code);
+        }
+        set(ierror, code);
+    }
+}
+
+// In C a length counts the NUL, in Fortran there is none.
+entry! {
+    [mpi_info_get_string_ pmpi_info_get_string_ mpi_info_get_string_f08_ pmpi_info_get_string_f08_]
+    MPI_Info_get_string PMPI_Info_get_string
+    (
+        info: *mut Fint,
+        key: *mut c_char,
+        buflen: *mut Fint,
+        value: *mut c_char,
+        flag: *mut Fint,
+        ierror: *mut Fint,
+        key_len: usize,
+        value_len: usize
+    ) |call| {
+        let mut key = trimmed((key, key_len));
+        let (asked, mut length, mut found) = (*buflen, with_nul(*buflen), 0);
+        let mut written = room(length);
+        let code = call(get(info), key.as_mut_ptr().cast(), &mut length, written.as_mut_ptr().cast(), &mut found);
+        put_truth(flag, found);
+        if found != 0 {
+            *buflen = (length - 1).max(0);
+            if asked > 0 {
+                put_text((value, value_len), &written, code);
+            }
+        }
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [
+        mpi_session_get_nth_pset_ pmpi_session_get_nth_pset_
+        mpi_session_get_nth_pset_f08_ pmpi_session_get_nth_pset_f08_
+    ]
+    MPI_Session_get_nth_pset PMPI_Session_get_nth_pset
+    (
+        session: *mut Fint,
+        info: *mut Fint,
+        n: *mut Fint,
+        pset_len: *mut Fint,
+        pset_name: *mut c_char,
+        ierror: *mut Fint,
+        name_len: usize
+    ) |call| {
+        let (asked, mut length) = (*pset_len, with_nul(*pset_len));
+        let mut written = room(length);
+        let code = call(get(session), get(info), *n, &mut length, written.as_mut_ptr().cast());
+        if code == MPI_SUCCESS {
+            *pset_len = (length - 1).max(0);
+            if asked > 0 {
+                put_text((pset_name, name_len), &written, code);
+            }
+        }
+        set(ierror, code);
+    }
+}
+
+/// Zero asks for the length alone, in C too.
+fn with_nul(length: c_int) -> c_int {
+    if length > 0 { length.saturating_add(1) } else { length }
+}
+
+/// More arguments than any command has; an array of them ends with an empty one.
+const MOST: usize = 1 << 20;
+
+/// Pointers to texts, ended by a null pointer.
+fn pointers(texts: &mut [Vec<u8>]) -> Vec<*mut c_char> {
+    texts.iter_mut().map(|text| text.as_mut_ptr().cast()).chain([null_mut()]).collect()
+}
+
+entry! {
+    [mpi_comm_spawn_ pmpi_comm_spawn_ mpi_comm_spawn_f08_ pmpi_comm_spawn_f08_] MPI_Comm_spawn PMPI_Comm_spawn
+    (
+        command: *mut c_char,
+        argv: *mut c_char,
+        maxprocs: *mut Fint,
+        info: *mut Fint,
+        root: *mut Fint,
+        comm: *mut Fint,
+        intercomm: *mut Fint,
+        errcodes: *mut Fint,
+        ierror: *mut Fint,
+        command_len: usize,
+        argv_len: usize
+    ) |call| {
+        let mut command = text((command, command_len));
+        let mut words = if is_null_argv(argv) { Vec::new() } else { texts(argv, argv_len, argv_len, MOST) };
+        let mut words = pointers(&mut words);
+        let mut made = Comm(0);
+        let code = call(
+            command.as_mut_ptr().cast(),
+            words.as_mut_ptr(),
+            *maxprocs,
+            get(info),
+            *root,
+            get(comm),
+            &mut made,
+            unless_ignored(errcodes),
+        );
+        put(intercomm, made);
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [
+        mpi_comm_spawn_multiple_ pmpi_comm_spawn_multiple_
+        mpi_comm_spawn_multiple_f08_ pmpi_comm_spawn_multiple_f08_
+    ]
+    MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple
+    (
+        count: *mut Fint,
+        commands: *mut c_char,
+        argvs: *mut c_char,
+        maxprocs: *mut Fint,
+        infos: *mut Fint,
+        root: *mut Fint,
+        comm: *mut Fint,
+        intercomm: *mut Fint,
+        errcodes: *mut Fint,
+        ierror: *mut Fint,
+        commands_len: usize,
+        argvs_len: usize
+    ) |call| {
+        let number = positive(*count);
+        let mut commands: Vec<Vec<u8>> =
+            (0..number).map(|i| text((commands.add(i * commands_len), commands_len))).collect();
+        let mut commands = pointers(&mut commands);
+        // The arguments of command i are in row i.
+        let mut rows: Vec<Vec<Vec<u8>>> = match is_null_argv(argvs) {
+            true => Vec::new(),
+            false => (0..number).map(|i| texts(argvs.add(i * argvs_len), argvs_len, number * argvs_len, MOST)).collect(),
+        };
+        let mut rows: Vec<Vec<*mut c_char>> = rows.iter_mut().map(|row| pointers(row)).collect();
+        let mut rows: Vec<*mut *mut c_char> = rows.iter_mut().map(|row| row.as_mut_ptr()).collect();
+        let argvs = if rows.is_empty() { null_mut() } else { rows.as_mut_ptr() };
+        let mut infos = Few::<Info>::get(infos, number);
+        let mut made = Comm(0);
+        let code = call(
+            *count,
+            commands.as_mut_ptr(),
+            argvs,
+            maxprocs,
+            infos.as_mut_ptr(),
+            *root,
+            get(comm),
+            &mut made,
+            unless_ignored(errcodes),
+        );
+        put(intercomm, made);
+        set(ierror, code);
+    }
+}

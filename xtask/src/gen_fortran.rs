@@ -1,0 +1,178 @@
+//! What the Fortran interface is, for the writers beside this module: which procedures there are, their dummy
+//! arguments, the names of their symbols. [`crate::gen_fortran_rust`] writes the entry points in Rust,
+//! [`crate::gen_fortran_text`] `mpif.h` and the modules.
+//!
+//! `mpif.h` and the module `mpi` share one form; `mpi_f08` has another, and large-count twins beside it.
+
+use crate::api::{Api, Fortran, Function, Param};
+use crate::codegen::Output;
+use crate::{gen_fortran_rust, gen_fortran_text};
+
+pub fn outputs(api: &Api) -> Vec<Output> {
+    let mut outputs = gen_fortran_rust::outputs(api);
+    outputs.extend(gen_fortran_text::outputs(api));
+    outputs
+}
+
+/// How a procedure is seen from Fortran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// `mpif.h` and `mpi`: integer handles, buffers by address.
+    Old,
+    /// `mpi_f08`: handles of derived types, buffers by descriptor, `ierror` optional.
+    F08,
+}
+
+/// A procedure in one form.
+pub struct Procedure<'a> {
+    /// The C function that does the work.
+    pub function: &'a Function,
+    /// `MPI_Send`, or `MPI_Send_c` for the large-count twin.
+    pub name: String,
+    pub form: Form,
+    pub args: Vec<Arg<'a>>,
+}
+
+/// A dummy argument, `ierror` not counted.
+pub struct Arg<'a> {
+    pub param: &'a Param,
+    /// Its name in Fortran, which programs can use as a keyword.
+    pub name: &'a str,
+    pub what: What,
+}
+
+/// What a dummy argument is, which decides its declaration and its way to C.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    Integer(Width),
+    Handle,
+    Logical,
+    Choice,
+    Status,
+    Text,
+    /// The place for an address: an integer, or `TYPE(C_PTR)`.
+    Address,
+    Callback,
+    /// Texts in an array.
+    Texts,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Width {
+    Default,
+    Address,
+    Count,
+    Offset,
+}
+
+pub const HANDLES: &[&str] =
+    &["comm", "datatype", "errhandler", "file", "group", "info", "message", "op", "request", "session", "win"];
+
+/// All procedures of a form; those that MPI removed are among the old ones.
+pub fn procedures(api: &Api, form: Form) -> Vec<Procedure<'_>> {
+    let wanted = |f: &&Function| match form {
+        Form::Old => f.fortran != Fortran::No && !f.name.ends_with("_c"),
+        Form::F08 => f.fortran == Fortran::All && !is_the_same_twin(f),
+    };
+    api.functions.iter().filter(wanted).map(|f| Procedure::new(api, f, form)).collect()
+}
+
+/// Fortran has only one form of these, the one with the wide count.
+const ALWAYS_LARGE: &[&str] = &["MPI_Psend_init", "MPI_Precv_init"];
+
+/// A twin whose arguments have the kinds of the small form's, as long as addresses and counts are equally wide.
+fn is_the_same_twin(function: &Function) -> bool {
+    let is_wider = |p: &Param| p.widens && !p.kind.starts_with("byte_");
+    let small = function.name.trim_end_matches("_c");
+    function.is_derived_twin && (!function.params.iter().any(is_wider) || ALWAYS_LARGE.contains(&small))
+}
+
+impl<'a> Procedure<'a> {
+    fn new(api: &'a Api, function: &'a Function, form: Form) -> Procedure<'a> {
+        let name = function.name.clone();
+        let twin = format!("{name}_c");
+        let function = match ALWAYS_LARGE.contains(&name.as_str()) {
+            true => api.functions.iter().find(|f| f.name == twin).unwrap_or(function),
+            false => function,
+        };
+        let args = function.params.iter().filter(|p| !is_only_in_c(function, p)).map(|param| Arg {
+            param,
+            name: keyword(&name, param),
+            what: what(function, param),
+        });
+        let args = args.collect();
+        Procedure { function, form, name, args }
+    }
+
+    /// `MPI_Send`: the name that a program calls. Where a callback alone tells the twins apart, the large one keeps its `_c`.
+    pub fn generic(&self) -> &str {
+        let by_callback = self.args.iter().any(|a| a.what == What::Callback && a.param.widens);
+        match self.name.strip_suffix("_c") {
+            Some(small) if !by_callback => small,
+            _ => &self.name,
+        }
+    }
+
+    /// The name of the specific procedure, without the underscore that compilers add.
+    pub fn specific(&self) -> String {
+        let suffix = match (self.form, self.has_choice()) {
+            (Form::Old, _) => "",
+            (Form::F08, true) => "_f08ts",
+            (Form::F08, false) => "_f08",
+        };
+        format!("{}{suffix}", self.name)
+    }
+
+    pub fn has_choice(&self) -> bool {
+        self.args.iter().any(|a| a.what == What::Choice)
+    }
+
+    /// The procedure is a function in Fortran too.
+    pub fn is_function(&self) -> bool {
+        self.function.returns_value()
+    }
+
+    /// Every subroutine but one ends with `ierror`.
+    pub fn has_ierror(&self) -> bool {
+        !self.is_function() && self.function.name != "MPI_Pcontrol"
+    }
+}
+
+/// Fortran has no command line to hand over, and nothing variadic.
+fn is_only_in_c(function: &Function, param: &Param) -> bool {
+    let has_command_line = function.params.iter().any(|p| p.name == "argc");
+    param.name == "..." || has_command_line && ["argc", "argv"].contains(&param.name.as_str())
+}
+
+/// A few names differ from C's.
+fn keyword<'a>(function: &str, param: &'a Param) -> &'a str {
+    match (function, param.name.as_str()) {
+        (_, "indx") => "index",
+        ("MPI_Status_get_error" | "MPI_Status_set_error", "error") => "err",
+        ("MPI_Precv_init", "dest") => "source",
+        (_, name) => name,
+    }
+}
+
+fn what(function: &Function, param: &Param) -> What {
+    let width = |c_type: &str| match c_type {
+        "MPI_Aint" => Width::Address,
+        "MPI_Count" => Width::Count,
+        "MPI_Offset" => Width::Offset,
+        _ => Width::Default,
+    };
+    match param.kind.as_str() {
+        kind if HANDLES.contains(&kind) => What::Handle,
+        kind if kind.ends_with("_function") => What::Callback,
+        "logical" | "value" => What::Logical,
+        "buffer" | "async_buffer" | "memory" => What::Choice,
+        "status" | "f_status" | "f08_status" => What::Status,
+        "string" => What::Text,
+        "argv" => What::Texts,
+        "pointer" => What::Address,
+        // Deprecated procedures have INTEGERs there.
+        "attribute" | "extra_state" if function.fortran == Fortran::Old => What::Integer(Width::Default),
+        "attribute" | "extra_state" => What::Integer(Width::Address),
+        _ => What::Integer(width(crate::ctype::parse(&param.c_decl).base)),
+    }
+}
