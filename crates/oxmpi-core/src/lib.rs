@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs
-//!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs
+//!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
 //! contexts.rs  how processes agree on a new communicator, in the words of talk.rs
 //!    |
 //! engine/      sends, receives, progress
@@ -18,6 +18,7 @@ pub mod comm;
 pub mod contexts;
 pub mod engine;
 pub mod group;
+pub mod operation;
 pub mod process;
 pub mod request;
 pub mod talk;

@@ -10,6 +10,7 @@ use crate::engine::{Engine, OpId, Outcome, Route};
 use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
+use crate::operation::UserFunction;
 use crate::request::{Active, Body, PoolId, Request, Start};
 use crate::window::Win;
 use oxmpi_abi::constants::*;
@@ -46,6 +47,8 @@ pub struct Process {
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
     pub windows: SlotTable<Box<Win>>,
+    /// Reduction operations that the user made.
+    pub operations: SlotTable<Arc<UserFunction>>,
     pub buffer: Option<BufferPool>,
     /// The buffers of sessions that have or had one.
     pub session_buffers: BTreeMap<handle::Session, Option<BufferPool>>,
@@ -91,6 +94,7 @@ impl Process {
             messages: SlotTable::new(Kind::Message),
             types: SlotTable::new(Kind::Datatype),
             windows: SlotTable::new(Kind::Win),
+            operations: SlotTable::new(Kind::Op),
             buffer: None,
             session_buffers: BTreeMap::new(),
             appnum,

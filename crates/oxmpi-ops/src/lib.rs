@@ -34,7 +34,7 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Group, Named};
 
 pub use logical::set_fortran_false;
-pub use reduction::Reduction;
+pub use reduction::{Operands, Reduction};
 
 /// A predefined operation. All are commutative and associative but the last two, which only one-sided communication has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,21 @@
 //! An operation over elements of a datatype, predefined or derived: where the data lies in the type, and the loop over it.
+//!
+//! This is where the promise that operands are valid memory is taken up; whoever makes [`Operands`] gave it.
 
 use crate::{Kernel, Op, kernel};
 use oxmpi_abi::constants::MPI_ERR_OP;
 use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Buf, Cursor, Datatype, Named};
 use std::sync::Arc;
+
+/// Two vectors of `count` elements of a datatype, as a token: making it touches no memory. The result of an operation
+/// takes the place of the second. They do not overlap, unless they are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands {
+    pub left: *const u8,
+    pub inout: *mut u8,
+    pub count: u64,
+}
 
 /// A predefined operation on elements of one datatype; what the type has in it is of one predefined type.
 #[derive(Clone)]
@@ -44,51 +55,40 @@ impl Reduction {
         Ok(Reduction { kernel: kernel(op, named)?, way: way(&datatype, named), datatype })
     }
 
-    /// `inout[i] = left[i] op inout[i]` over `count` elements of the datatype; what lies between the data stays as it is.
-    ///
-    /// # Safety
-    /// The data of `count` elements is valid to read at `left` and to read and write at `inout`, and the two do not
-    /// overlap, unless they are the same.
-    pub unsafe fn apply(&self, left: *const u8, inout: *mut u8, count: u64) {
+    /// `inout[i] = left[i] op inout[i]` for every element; what lies between the data stays as it is.
+    pub fn apply(&self, on: &Operands) {
         match self.way {
             Way::Nothing => {}
-            Way::Run { shift, each } => {
-                let (left, inout) = (left.wrapping_offset(shift), inout.wrapping_offset(shift));
-                // SAFETY: as the caller promised.
-                unsafe { (self.kernel)(left, inout, inout, count as usize * each) }
-            }
-            // SAFETY: as the caller promised.
-            Way::Pieces { size } => unsafe { self.by_pieces(left, inout, count, size) },
+            Way::Run { shift, each } => self.run(on, shift, on.count as usize * each),
+            Way::Pieces { size } => self.by_pieces(on, size),
             Way::Map => {
-                for i in 0..count {
+                for i in 0..on.count {
                     let at = self.datatype.extent() as isize * i as isize;
-                    for run in self.datatype.runs() {
-                        let shift = at + run.disp as isize;
-                        let (left, inout) = (left.wrapping_offset(shift), inout.wrapping_offset(shift));
-                        // SAFETY: as the caller promised.
-                        unsafe { (self.kernel)(left, inout, inout, run.count as usize) }
-                    }
+                    self.datatype.runs().for_each(|run| self.run(on, at + run.disp as isize, run.count as usize));
                 }
             }
         }
     }
 
-    /// # Safety
-    /// As for [`Reduction::apply`].
-    unsafe fn by_pieces(&self, left: *const u8, inout: *mut u8, count: u64, size: usize) {
+    fn by_pieces(&self, on: &Operands, size: usize) {
         const AT_ONCE: usize = 128;
-        let buf = Buf::typed(inout, count, &self.datatype);
+        let buf = Buf::typed(on.inout, on.count, &self.datatype);
         let mut cursor = Cursor::new();
         let mut pieces = Vec::with_capacity(AT_ONCE);
         while cursor.iovecs(&buf, &mut pieces, AT_ONCE, usize::MAX) > 0 {
             for &(address, len) in &pieces {
-                let shift = address.wrapping_sub(inout.addr()) as isize;
-                let (left, inout) = (left.wrapping_offset(shift), inout.wrapping_offset(shift));
-                // SAFETY: as the caller promised.
-                unsafe { (self.kernel)(left, inout, inout, len / size) }
+                self.run(on, address.wrapping_sub(on.inout.addr()) as isize, len / size);
             }
             pieces.clear();
         }
+    }
+
+    /// `count` elements of the kernel, `shift` bytes into the vectors.
+    #[inline]
+    fn run(&self, on: &Operands, shift: isize, count: usize) {
+        let (left, inout) = (on.left.wrapping_offset(shift), on.inout.wrapping_offset(shift));
+        // SAFETY: the operands are those of an operation under way, and this is data of theirs.
+        unsafe { (self.kernel)(left, inout, inout, count) }
     }
 }
 

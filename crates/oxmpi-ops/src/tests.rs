@@ -1,6 +1,6 @@
 //! Every pair of operation and predefined type against arithmetic written down once more, slowly.
 
-use crate::{Kernel, Op, Reduction, kernel, predefined};
+use crate::{Kernel, Op, Operands, Reduction, kernel, predefined};
 use oxmpi_abi::constants::*;
 use oxmpi_datatype::{Datatype, Group, NAMED, Named, Scalar, predefined as predefined_type};
 use std::sync::Arc;
@@ -413,8 +413,11 @@ fn sum_over(datatype: &Arc<Datatype>, start: usize, count: u64, touched: &[usize
     let left: Vec<i32> = (0..64).map(|i| 100 + i).collect();
     let mut inout: Vec<i32> = (0..64).collect();
     let reduction = Reduction::new(Op::Sum, datatype).unwrap();
-    // SAFETY: the types used here lie within the arrays.
-    unsafe { reduction.apply(left[start..].as_ptr().cast(), inout[start..].as_mut_ptr().cast(), count) };
+    reduction.apply(&Operands {
+        left: left[start..].as_ptr().cast(),
+        inout: inout[start..].as_mut_ptr().cast(),
+        count,
+    });
     for (i, value) in inout.iter().enumerate() {
         let i = i as i32;
         assert_eq!(*value, if touched.contains(&(i as usize)) { 100 + 2 * i } else { i }, "{datatype:?} at {i}");
@@ -453,8 +456,7 @@ fn derived_types_of_pairs_with_gaps() {
     let left: Vec<[u8; 8]> = (0..6).map(|i| element(i, 1)).collect();
     let mut inout = vec![element(3, 0); 6];
     let reduction = Reduction::new(Op::Maxloc, &datatype).unwrap();
-    // SAFETY: two elements, of three pairs from the first to the last, lie in the arrays.
-    unsafe { reduction.apply(left.as_ptr().cast(), inout.as_mut_ptr().cast(), 2) };
+    reduction.apply(&Operands { left: left.as_ptr().cast(), inout: inout.as_mut_ptr().cast(), count: 2 });
     let was = element(3, 0);
     assert_eq!(inout, [was, was, was, was, was, element(5, 1)]);
 }

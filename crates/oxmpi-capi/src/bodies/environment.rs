@@ -273,6 +273,7 @@ pub unsafe fn abi_set_fortran_booleans(
     if fortran.booleans.is_some() {
         bail!(MPI_ERR_ABI, "the values of Fortran's .TRUE. and .FALSE. have been set already");
     }
+    oxmpi_ops::set_fortran_false(&given.no[..size]);
     fortran.booleans = Some(given);
     Ok(())
 }

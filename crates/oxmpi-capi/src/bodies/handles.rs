@@ -142,7 +142,7 @@ pub unsafe fn op_toint(op: Op) -> c_int {
 }
 
 pub unsafe fn op_fromint(op: c_int) -> Op {
-    from_int(op, |_| None)
+    from_int(op, |int| in_process(|process| process.operations.from_low_word(int)))
 }
 
 pub unsafe fn op_c2f(op: Op) -> Fint {

@@ -19,6 +19,7 @@ pub mod hardware;
 pub mod info;
 pub mod intercomm;
 pub mod names;
+pub mod ops;
 pub mod pack;
 pub mod persistent;
 pub mod probe;

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{barrier, datatype};
+use crate::bodies::{barrier, datatype, ops};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -2412,56 +2412,64 @@ pub unsafe extern "C" fn PMPI_Iscatterv_c(
 /// The arguments are what the standard asks of a caller of `MPI_Op_commutative`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_commutative(op: Op, commute: *mut c_int) -> c_int {
-    unsupported(Fun::OpCommutative, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpCommutative, On::World, |cx| ops::op_commutative(cx, op, commute)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_commutative`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_commutative(op: Op, commute: *mut c_int) -> c_int {
-    unsupported(Fun::OpCommutative, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpCommutative, On::World, |cx| ops::op_commutative(cx, op, commute)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_create(user_fn: UserFn, commute: c_int, op: *mut Op) -> c_int {
-    unsupported(Fun::OpCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpCreate, On::World, |cx| ops::op_create(cx, user_fn, commute, op)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_create(user_fn: UserFn, commute: c_int, op: *mut Op) -> c_int {
-    unsupported(Fun::OpCreate, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpCreate, On::World, |cx| ops::op_create(cx, user_fn, commute, op)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_create_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_create_c(user_fn: UserFnC, commute: c_int, op: *mut Op) -> c_int {
-    unsupported(Fun::OpCreateC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpCreateC, On::World, |cx| ops::op_create_c(cx, user_fn, commute, op)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_create_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_create_c(user_fn: UserFnC, commute: c_int, op: *mut Op) -> c_int {
-    unsupported(Fun::OpCreateC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpCreateC, On::World, |cx| ops::op_create_c(cx, user_fn, commute, op)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_free(op: *mut Op) -> c_int {
-    unsupported(Fun::OpFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpFree, On::World, |cx| ops::op_free(cx, op)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Op_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_free(op: *mut Op) -> c_int {
-    unsupported(Fun::OpFree, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpFree, On::World, |cx| ops::op_free(cx, op)) }
 }
 
 /// # Safety
@@ -2602,7 +2610,10 @@ pub unsafe extern "C" fn MPI_Reduce_local(
     datatype: Datatype,
     op: Op,
 ) -> c_int {
-    unsupported(Fun::ReduceLocal, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceLocal, On::World, |cx| ops::reduce_local(cx, inbuf, inoutbuf, i64::from(count), datatype, op))
+    }
 }
 
 /// # Safety
@@ -2615,7 +2626,10 @@ pub unsafe extern "C" fn PMPI_Reduce_local(
     datatype: Datatype,
     op: Op,
 ) -> c_int {
-    unsupported(Fun::ReduceLocal, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceLocal, On::World, |cx| ops::reduce_local(cx, inbuf, inoutbuf, i64::from(count), datatype, op))
+    }
 }
 
 /// # Safety
@@ -2628,7 +2642,8 @@ pub unsafe extern "C" fn MPI_Reduce_local_c(
     datatype: Datatype,
     op: Op,
 ) -> c_int {
-    unsupported(Fun::ReduceLocalC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ReduceLocalC, On::World, |cx| ops::reduce_local(cx, inbuf, inoutbuf, count, datatype, op)) }
 }
 
 /// # Safety
@@ -2641,7 +2656,8 @@ pub unsafe extern "C" fn PMPI_Reduce_local_c(
     datatype: Datatype,
     op: Op,
 ) -> c_int {
-    unsupported(Fun::ReduceLocalC, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ReduceLocalC, On::World, |cx| ops::reduce_local(cx, inbuf, inoutbuf, count, datatype, op)) }
 }
 
 /// # Safety

@@ -1,0 +1,119 @@
+//! Reduction operations behind their handles, predefined or made by the user, and their application to a datatype.
+//!
+//! Nothing here calls the user's function: what has to be called is handed out as a [`UserCall`], which the C boundary
+//! makes while no lock is held.
+
+use crate::process::{Process, bad_handle, check_usable};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle;
+use oxmpi_abi::{Result, bail};
+use oxmpi_ops::{Op, Operands, Reduction};
+use std::sync::Arc;
+
+/// What a handle of an operation stands for.
+#[derive(Clone)]
+pub enum Operation {
+    Predefined(Op),
+    User(Arc<UserFunction>),
+}
+
+/// An operation that the user made. It lives as long as something under way uses it, freed or not.
+#[derive(Debug)]
+pub struct UserFunction {
+    /// Of the function; the C boundary knows what it is a pointer to.
+    pub address: usize,
+    pub form: Form,
+    pub commutes: bool,
+}
+
+/// How the function wants to hear of the number of elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// By a pointer to an `int`.
+    Int,
+    /// By a pointer to an `MPI_Count`.
+    Count,
+}
+
+impl Operation {
+    pub fn commutes(&self) -> bool {
+        match self {
+            Operation::Predefined(op) => !matches!(op, Op::Replace | Op::NoOp),
+            Operation::User(function) => function.commutes,
+        }
+    }
+}
+
+/// An operation on elements of a datatype, both checked.
+#[derive(Clone)]
+pub enum Reducer {
+    Predefined(Reduction),
+    User {
+        function: Arc<UserFunction>,
+        /// As the user passed it, which is how the function gets it.
+        datatype: handle::Datatype,
+        extent: isize,
+    },
+}
+
+/// A call of a user's function that is due.
+pub struct UserCall {
+    pub function: Arc<UserFunction>,
+    pub operands: Operands,
+    pub datatype: handle::Datatype,
+    pub extent: isize,
+}
+
+impl Reducer {
+    pub fn commutes(&self) -> bool {
+        match self {
+            Reducer::Predefined(_) => true,
+            Reducer::User { function, .. } => function.commutes,
+        }
+    }
+
+    /// Computes `inout = left op inout` over so many elements, or says which call of the user's function does.
+    #[inline]
+    #[must_use]
+    pub fn apply(&self, left: *const u8, inout: *mut u8, count: u64) -> Option<UserCall> {
+        let operands = Operands { left, inout, count };
+        match self {
+            Reducer::Predefined(reduction) => {
+                reduction.apply(&operands);
+                None
+            }
+            Reducer::User { .. } if count == 0 => None,
+            Reducer::User { function, datatype, extent } => {
+                Some(UserCall { function: Arc::clone(function), operands, datatype: *datatype, extent: *extent })
+            }
+        }
+    }
+}
+
+impl Process {
+    pub fn operation(&self, op: handle::Op) -> Result<Operation> {
+        if let Some(found) = oxmpi_ops::predefined(op.0) {
+            return Ok(Operation::Predefined(found));
+        }
+        match self.operations.get(op.0) {
+            Some(found) => Ok(Operation::User(Arc::clone(found))),
+            None => {
+                Err(bad_handle(&self.operations, MPI_ERR_OP, op.0, "reduction operation", MPI_OP_NULL.0, "MPI_OP_NULL"))
+            }
+        }
+    }
+
+    /// What a reduction with this operation and this type does.
+    pub fn reducer(&self, op: handle::Op, datatype: handle::Datatype) -> Result<Reducer> {
+        let operation = self.operation(op)?;
+        let found = self.datatype(datatype)?;
+        check_usable(found, 1)?;
+        match operation {
+            Operation::Predefined(op @ (Op::Replace | Op::NoOp)) => {
+                bail!(MPI_ERR_OP, "{} is for one-sided communication only; a reduction cannot use it", op.name())
+            }
+            Operation::Predefined(op) => Ok(Reducer::Predefined(Reduction::new(op, found)?)),
+            Operation::User(function) => Ok(Reducer::User { function, datatype, extent: found.extent() as isize }),
+        }
+    }
+}
