@@ -53,7 +53,9 @@ pub struct RankBlock {
     pub abort_code: AtomicI32,
     /// Set while the rank finalizes and afterwards: it will not receive anything that it has not received.
     pub leaving: AtomicU32,
-    _pad1: [u8; 48],
+    /// The first of the CPUs that `mpirun` bound it to, plus one; 0 when it is not bound. Set before any rank starts.
+    pub cpu: AtomicU32,
+    _pad1: [u8; 44],
     /// The futex word that the rank sleeps on (see `wait.rs`).
     pub sleep: AtomicU32,
     _pad2: [u8; 60],

@@ -1,7 +1,10 @@
 //! The parts of the machine that a process can be confined to, from sysfs. What sysfs does not tell does not exist here.
 
 use oxmpi_base::cpus::CpuSet;
+use oxmpi_core::topology::order::{LEVELS, Place};
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 
 /// A kind of hardware resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +75,22 @@ impl Resource {
     pub fn exists(self, cpus: &CpuSet) -> bool {
         cpus.iter().next().is_some_and(|cpu| self.around(cpu).is_some())
     }
+}
+
+/// The places of processes, by the CPU of each; all of them are of one machine.
+pub fn places(cpus: &[usize]) -> Vec<Place> {
+    const KINDS: [Resource; LEVELS] =
+        [Resource::Package, Resource::NumaNode, Resource::Cache(3), Resource::Cache(2), Resource::Core];
+    // CPUs come again and again, and what sysfs says of one is read from files.
+    static KNOWN: Mutex<BTreeMap<usize, Place>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut place = |cpu: usize| {
+        *known.entry(cpu).or_insert_with(|| {
+            let one = CpuSet::from_iter([cpu]);
+            KINDS.map(|kind| kind.instance(&one).unwrap_or(0))
+        })
+    };
+    cpus.iter().map(|&cpu| place(cpu)).collect()
 }
 
 fn of_cpu(cpu: usize, name: &str) -> Option<CpuSet> {

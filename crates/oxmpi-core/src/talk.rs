@@ -195,6 +195,26 @@ impl Line {
         known.rotate_right(rank * width);
         Ok(known)
     }
+
+    /// As [`Line::gather`], for lists that need not be of one length.
+    pub async fn gather_lists(&self, party: &Party, own: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let (rank, size) = (party.rank, party.len());
+        let lengths = self.gather(party, &[own.len() as u64]).await?;
+        let mut known = vec![own.to_vec()];
+        while known.len() < size {
+            let (distance, count) = (known.len(), known.len().min(size - known.len()));
+            self.send(party, (rank + size - distance) % size, &known[..count].concat());
+            let coming: Vec<usize> = (0..count).map(|at| lengths[(rank + distance + at) % size] as usize).collect();
+            let mut words = &self.receive(party, (rank + distance) % size, coming.iter().sum()).await?[..];
+            for length in coming {
+                let (list, rest) = words.split_at(length);
+                known.push(list.to_vec());
+                words = rest;
+            }
+        }
+        known.rotate_right(rank);
+        Ok(known)
+    }
 }
 
 /// A conversation under way.

@@ -1,13 +1,13 @@
 //! Virtual topologies: who is whose neighbour in a communicator, as the program describes it.
 //!
 //! Data and arithmetic only. What has to be agreed on between processes is in [`distributed`]; nothing here sends a message
-//! by itself, and nothing here moves a rank: all ranks of a job are on one node, where every pair is as near as any other,
-//! so "may be reordered" never changes an order.
+//! by itself. Where ranks may be reordered, [`order`] says how.
 
 pub mod cart;
 pub mod dims;
 pub mod distributed;
 pub mod graph;
+pub mod order;
 
 use cart::Cart;
 use distributed::Adjacency;

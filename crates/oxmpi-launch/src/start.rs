@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 
 use oxmpi_base::lifeline;
 use oxmpi_base::segment::Segment;
@@ -85,6 +86,10 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
     let descriptors = sys::want_descriptors(4 * size as u64 + 256);
     let (segment_fd, segment) =
         Segment::create(size, placement.cpus).map_err(cannot(&format!("make the segment for {size} ranks")))?;
+    for (rank, cpus) in placement.sets.iter().enumerate() {
+        let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
+        segment.rank(rank).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
+    }
     let segment_fd = sys::move_up(segment_fd, FIRST_DESCRIPTOR).map_err(cannot("move the segment's descriptor"))?;
     let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
     let near = sys::move_up(near, FIRST_DESCRIPTOR).map_err(cannot("move the lifeline's descriptor"))?;

@@ -105,6 +105,11 @@ impl Shm {
         self.segment.rank(self.me)
     }
 
+    /// The CPU that `mpirun` bound a rank to, or the first of several; `None` when it is not bound.
+    pub fn cpu_of(&self, rank: usize) -> Option<usize> {
+        (self.segment.rank(rank).cpu.load(Relaxed) as usize).checked_sub(1)
+    }
+
     pub fn barrier(&self) -> Barrier {
         self.barrier
     }

@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
     OK(MPI_Group_size(own, &n));
     CHECK_EQ(n, 1);
     got = all;
-    OK(MPI_Group_from_session_pset(session, "mpi://NOBODY", &got));
+    CHECK_ERROR(MPI_Group_from_session_pset(session, "mpi://NOBODY", &got), MPI_ERR_ARG, "MPI_Group_from_session_pset");
     CHECK(got == MPI_GROUP_NULL);
     CHECK_ERROR(MPI_Group_from_session_pset(session, NULL, &got), MPI_ERR_ARG, "MPI_Group_from_session_pset");
     CHECK_ERROR(MPI_Group_from_session_pset(session, "mpi://SELF", NULL), MPI_ERR_ARG, "MPI_Group_from_session_pset");

@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 7; i++) {
         MPI_Group none = MPI_GROUP_EMPTY;
         MPI_Info info;
-        OK(MPI_Group_from_session_pset(session, wrong[i], &none));
+        CHECK_ERROR(MPI_Group_from_session_pset(session, wrong[i], &none), MPI_ERR_ARG, "app://");
         CHECK(none == MPI_GROUP_NULL);
         CHECK_ERROR(MPI_Session_get_pset_info(session, wrong[i], &info), MPI_ERR_ARG, "app://");
         CHECK_EQ(listed(wrong[i]), 0);

@@ -1,6 +1,6 @@
 //! Distributed graphs: communicators whose processes each describe a part of who is whose neighbour.
 
-use super::topology::{array, attach, fill, other_topology};
+use super::topology::{array, attach, fill, ordered, other_topology, places};
 use super::{check_place, store};
 use crate::call::Cx;
 use crate::library::Guard;
@@ -101,7 +101,7 @@ pub unsafe fn dist_graph_create(
     destinations: *const c_int,
     weights: *const c_int,
     info: InfoHandle,
-    _reorder: c_int,
+    reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.process()?;
@@ -115,19 +115,19 @@ pub unsafe fn dist_graph_create(
         // SAFETY: passed on.
         unsafe { described(size, n, sources, degrees, destinations, weights) }
     });
-    let own = comms::process_number(&guard);
+    let (own, places) = (comms::process_number(&guard), places(&guard, comm_old, reorder)?);
     let party = guard.comm_mut(comm_old)?.party(own);
-    let (context, adjacency) = comms::talk(cx, &mut guard, |line| distributed::create(line, party, described))?;
-    let handle = add(&mut guard, comm_old, context, adjacency, &given)?;
+    let made = comms::talk(cx, &mut guard, |line| distributed::create(line, party, described, places))?;
+    let handle = add(&mut guard, comm_old, made, &given)?;
     // SAFETY: checked.
     unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
 }
 
 /// The processes have agreed: the communicator, with its topology and its hints.
-fn add(guard: &mut Guard, parent: Comm, context: u32, adjacency: Adjacency, given: &Info) -> Result<Comm> {
-    let group = guard.comm(parent)?.group.clone();
-    let handle = comms::add(guard, parent, context, group, None)?;
-    attach(guard, handle, Topology::Distributed(adjacency))?;
+fn add(guard: &mut Guard, parent: Comm, made: distributed::Made, given: &Info) -> Result<Comm> {
+    let group = ordered(&guard.comm(parent)?.group, made.order.as_deref());
+    let handle = comms::add(guard, parent, made.context, group, None)?;
+    attach(guard, handle, Topology::Distributed(made.adjacency))?;
     let made = guard.comm_mut(handle)?;
     hints::update(&mut made.hints, given, made.session)?;
     Ok(handle)
@@ -161,7 +161,7 @@ pub unsafe fn dist_graph_create_adjacent(
     destinations: *const c_int,
     destweights: *const c_int,
     info: InfoHandle,
-    _reorder: c_int,
+    reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.process()?;
@@ -183,11 +183,10 @@ pub unsafe fn dist_graph_create_adjacent(
         }
         Ok(Adjacency { incoming, outgoing, weighted })
     });
-    let own = comms::process_number(&guard);
+    let (own, places) = (comms::process_number(&guard), places(&guard, comm_old, reorder)?);
     let party = guard.comm_mut(comm_old)?.party(own);
-    let (context, adjacency) =
-        comms::talk(cx, &mut guard, |line| distributed::create_adjacent(line, party, described))?;
-    let handle = add(&mut guard, comm_old, context, adjacency, &given)?;
+    let made = comms::talk(cx, &mut guard, |line| distributed::create_adjacent(line, party, described, places))?;
+    let handle = add(&mut guard, comm_old, made, &given)?;
     // SAFETY: checked.
     unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
 }

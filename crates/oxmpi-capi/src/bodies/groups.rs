@@ -191,8 +191,7 @@ pub unsafe fn group_from_session_pset(
     unsafe {
         match guard.process_set(name) {
             Ok(ranks) => give(&mut guard, Group::new(ranks, Some(session)), newgroup, "newgroup"),
-            // Not an error, says the standard.
-            Err(_) => store(newgroup, MPI_GROUP_NULL, "newgroup"),
+            Err(error) => store(newgroup, MPI_GROUP_NULL, "newgroup").and(Err(error)),
         }
     }
 }

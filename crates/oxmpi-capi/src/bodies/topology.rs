@@ -1,19 +1,20 @@
 //! Virtual topologies: communicators that know who is whose neighbour. What goes along the edges is elsewhere.
 //!
-//! `reorder` is taken and changes nothing: all processes of a job are on one node, and an order of ranks that keeps
-//! every rank where it is is a valid choice. For the same reason `MPI_Cart_map` and `MPI_Graph_map` answer with the
-//! rank that a process has.
+//! Where ranks may be reordered, and `mpirun` has bound them to CPUs, neighbours come to share caches and memory as far as
+//! possible; where that gains nothing, the order stays. Every process computes the order by itself, so `MPI_Cart_map` and
+//! `MPI_Graph_map` answer without asking anybody, and with the ranks that the communicators have.
 
 use super::{check_place, null_pointer, slice_mut, store};
 use crate::call::Cx;
-use crate::comms;
 use crate::library::Guard;
+use crate::{comms, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
+use oxmpi_core::topology::order::{self, Place};
 use oxmpi_core::topology::{Topology, dims};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -85,12 +86,48 @@ fn graph_of(comm: &Made) -> Result<&Graph> {
     }
 }
 
-/// Makes a communicator of the first processes of another. The rest get `MPI_COMM_NULL`.
-fn create_first(cx: &Cx, guard: &mut Guard, parent: Comm, count: usize, topology: Topology) -> Result<Comm> {
+/// Where the processes of a communicator run; nothing when the order is to be kept, or when not all are bound.
+pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Place>> {
+    let found = guard.comm(comm)?;
+    if reorder == 0 {
+        return Ok(Vec::new());
+    }
+    let cpu = |process: u32| guard.engine.shm().cpu_of(process as usize);
+    let cpus: Option<Vec<usize>> = found.group.iter().map(cpu).collect();
+    Ok(cpus.map_or_else(Vec::new, |cpus| hardware::places(&cpus)))
+}
+
+/// The processes of a group in an order, or in their own.
+pub(super) fn ordered(group: &Ranks, order: Option<&[u32]>) -> Ranks {
+    match order {
+        None => group.clone(),
+        Some(order) => Ranks::from_list(order.iter().map(|&rank| group.get(rank as usize) as u32).collect()),
+    }
+}
+
+/// The rank that a process gets which has this rank now.
+fn new_rank(rank: c_int, count: c_int, order: Option<&[u32]>) -> c_int {
+    match order {
+        _ if rank >= count => MPI_UNDEFINED,
+        None => rank,
+        Some(order) => order.iter().position(|&old| old as c_int == rank).map_or(MPI_UNDEFINED, |new| new as c_int),
+    }
+}
+
+/// Makes a communicator of the first processes of another, in an order or in their own. The rest get `MPI_COMM_NULL`.
+fn create_first(
+    cx: &Cx,
+    guard: &mut Guard,
+    parent: Comm,
+    count: usize,
+    order: Option<&[u32]>,
+    topology: Topology,
+) -> Result<Comm> {
     let found = guard.comm(parent)?;
-    let group = ((found.rank as usize) < count).then(|| match &found.group {
-        Ranks::All(_) => Ranks::All(count),
-        all => Ranks::from_list(all.iter().take(count).collect()),
+    let group = ((found.rank as usize) < count).then(|| match (&found.group, order) {
+        (all, Some(_)) => ordered(all, order),
+        (Ranks::All(_), None) => Ranks::All(count),
+        (all, None) => Ranks::from_list(all.iter().take(count).collect()),
     });
     let handle = comms::create(cx, guard, parent, group)?;
     attach(guard, handle, topology)?;
@@ -134,7 +171,7 @@ pub unsafe fn cart_create(
     ndims: c_int,
     dims: *const c_int,
     periods: *const c_int,
-    _reorder: c_int,
+    reorder: c_int,
     comm_cart: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.process()?;
@@ -142,7 +179,9 @@ pub unsafe fn cart_create(
     check_place(comm_cart, "comm_cart")?;
     // SAFETY: passed on.
     let cart = unsafe { cart_for(found, ndims, dims, periods)? };
-    let handle = create_first(cx, &mut guard, comm_old, cart.size() as usize, Topology::Cart(cart))?;
+    let order = order::for_grid(&cart, &places(&guard, comm_old, reorder)?);
+    let count = cart.size() as usize;
+    let handle = create_first(cx, &mut guard, comm_old, count, order.as_deref(), Topology::Cart(cart))?;
     // SAFETY: checked.
     unsafe { store(comm_cart, handle, "comm_cart") }
 }
@@ -159,7 +198,8 @@ pub unsafe fn cart_map(
     let found = guard.comm(comm)?;
     // SAFETY: passed on.
     let cart = unsafe { cart_for(found, ndims, dims, periods)? };
-    let rank = if found.rank < cart.size() { found.rank } else { MPI_UNDEFINED };
+    let order = order::for_grid(&cart, &places(&guard, comm, 1)?);
+    let rank = new_rank(found.rank, cart.size(), order.as_deref());
     // SAFETY: null or may be written.
     unsafe { store(newrank, rank, "newrank") }
 }
@@ -266,7 +306,7 @@ pub unsafe fn graph_create(
     nnodes: c_int,
     indx: *const c_int,
     edges: *const c_int,
-    _reorder: c_int,
+    reorder: c_int,
     comm_graph: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.process()?;
@@ -274,7 +314,8 @@ pub unsafe fn graph_create(
     check_place(comm_graph, "comm_graph")?;
     // SAFETY: passed on.
     let graph = unsafe { graph_for(found, nnodes, indx, edges)? };
-    let handle = create_first(cx, &mut guard, comm_old, nnodes as usize, Topology::Graph(graph))?;
+    let order = order::for_graph(nnodes as usize, &graph.links(), &places(&guard, comm_old, reorder)?);
+    let handle = create_first(cx, &mut guard, comm_old, nnodes as usize, order.as_deref(), Topology::Graph(graph))?;
     // SAFETY: checked.
     unsafe { store(comm_graph, handle, "comm_graph") }
 }
@@ -290,8 +331,9 @@ pub unsafe fn graph_map(
     let guard = cx.process()?;
     let found = guard.comm(comm)?;
     // SAFETY: passed on.
-    unsafe { graph_for(found, nnodes, indx, edges)? };
-    let rank = if found.rank < nnodes { found.rank } else { MPI_UNDEFINED };
+    let graph = unsafe { graph_for(found, nnodes, indx, edges)? };
+    let order = order::for_graph(nnodes as usize, &graph.links(), &places(&guard, comm, 1)?);
+    let rank = new_rank(found.rank, nnodes, order.as_deref());
     // SAFETY: null or may be written.
     unsafe { store(newrank, rank, "newrank") }
 }

@@ -4,9 +4,13 @@
 //! distance with that bit left to go. So a process sends two messages a round however the edges lie, and log n rounds
 //! are enough.
 //!
+//! Where ranks may be reordered and run at different places, everybody hears of all edges, and takes those of the node that
+//! it becomes.
+//!
 //! The description of one process may be wrong while those of the others are fine. It takes part all the same and says
 //! so, and nobody gets a communicator.
 
+use super::order::{self, Link, Place};
 use crate::contexts::agree;
 use crate::talk::{Line, Party};
 use oxmpi_abi::constants::*;
@@ -43,9 +47,19 @@ pub struct Described {
     pub weighted: bool,
 }
 
+/// What all agreed on.
+#[derive(Debug)]
+pub struct Made {
+    pub context: u32,
+    /// The edges of the node that this process is.
+    pub adjacency: Adjacency,
+    /// For each node the member that it is, where that is not the one with the same number.
+    pub order: Option<Vec<u32>>,
+}
+
 /// Everybody describes some edges, or says what is wrong with its arguments; each gets a context and the edges at itself,
-/// ordered by the other end.
-pub async fn create(line: Line, party: Party, described: Result<Described>) -> Result<(u32, Adjacency)> {
+/// ordered by the other end. The places are those of all members, or none when the order is to be kept.
+pub async fn create(line: Line, party: Party, described: Result<Described>, places: Vec<Place>) -> Result<Made> {
     let (Described { edges, weighted }, _) =
         compare(&line, &party, described, |described| (described.weighted, 0)).await?;
     let mut parcels = Vec::with_capacity(2 * edges.len());
@@ -64,19 +78,44 @@ pub async fn create(line: Line, party: Party, described: Result<Described>) -> R
         }
     };
     let adjacency = Adjacency { incoming: edges(true), outgoing: edges(false), weighted };
-    Ok((agree(line, party, 0).await?, adjacency))
+    finish(line, party, adjacency, places).await
 }
 
 /// Everybody knows its own edges already, or says what is wrong with its arguments; each gets a context. An edge that
 /// only one of its ends knows is an error everywhere.
-pub async fn create_adjacent(line: Line, party: Party, described: Result<Adjacency>) -> Result<(u32, Adjacency)> {
+pub async fn create_adjacent(
+    line: Line,
+    party: Party,
+    described: Result<Adjacency>,
+    places: Vec<Place>,
+) -> Result<Made> {
     let rank = party.rank as i32;
     let say = |adjacency: &Adjacency| (adjacency.weighted, adjacency.balance(rank));
     let (adjacency, sum) = compare(&line, &party, described, say).await?;
     if sum != 0 {
         disagreement(&line, &party, &adjacency).await?;
     }
-    Ok((agree(line, party, 0).await?, adjacency))
+    finish(line, party, adjacency, places).await
+}
+
+/// The order, where it may change, and the context.
+async fn finish(line: Line, party: Party, mut adjacency: Adjacency, places: Vec<Place>) -> Result<Made> {
+    let mut order = None;
+    if order::matters(&places) {
+        let lists = line.gather_lists(&party, &adjacency.to_words()).await?;
+        let links: Vec<Link> = (0u32..)
+            .zip(&lists)
+            .flat_map(|(node, words)| Adjacency::from_words(words, adjacency.weighted).links(node))
+            .collect();
+        order = order::for_graph(party.len(), &links, &places);
+        if let Some(order) = &order {
+            let Some(node) = order.iter().position(|&member| member as usize == party.rank) else {
+                unreachable!("an order has all members")
+            };
+            adjacency = Adjacency::from_words(&lists[node], adjacency.weighted);
+        }
+    }
+    Ok(Made { context: agree(line, party, 0).await?, adjacency, order })
 }
 
 /// Goes on only when everybody can, and when the graph has weights everywhere or nowhere. With the description comes the
@@ -109,6 +148,30 @@ impl Adjacency {
         let outgoing = self.outgoing.iter().map(|(peer, weight)| mix(rank, peer, weight));
         let incoming = self.incoming.iter().map(|(peer, weight)| mix(peer, rank, weight).wrapping_neg());
         outgoing.chain(incoming).fold(0, u64::wrapping_add)
+    }
+}
+
+impl Adjacency {
+    fn to_words(&self) -> Vec<u64> {
+        let edge = |(peer, weight): (i32, i32)| (peer as u64) << 32 | weight as u64;
+        let edges = self.outgoing.iter().chain(self.incoming.iter()).map(edge);
+        std::iter::once(self.outgoing.peers.len() as u64).chain(edges).collect()
+    }
+
+    fn from_words(words: &[u64], weighted: bool) -> Adjacency {
+        let (outgoing, incoming) = words[1..].split_at(words[0] as usize);
+        let edges = |words: &[u64]| Edges {
+            peers: words.iter().map(|word| (word >> 32) as i32).collect(),
+            weights: words.iter().filter(|_| weighted).map(|&word| word as i32).collect(),
+        };
+        Adjacency { incoming: edges(incoming), outgoing: edges(outgoing), weighted }
+    }
+
+    /// The edges that begin at this node. Without weights all count the same.
+    fn links(&self, node: u32) -> Vec<Link> {
+        let weight = |weight: i32| if self.weighted { weight as u64 } else { 1 };
+        let outgoing = self.outgoing.iter();
+        outgoing.map(|(peer, w)| Link { ends: [node, peer as u32], weight: weight(w) }).collect()
     }
 }
 
@@ -226,14 +289,12 @@ mod tests {
     use crate::talk::simulated::World;
     use oxmpi_abi::Error;
 
-    type Made = Result<(u32, Adjacency)>;
-
-    fn run(size: usize, described: impl Fn(usize) -> Result<Described>) -> (Vec<Made>, World) {
+    fn run(size: usize, described: impl Fn(usize) -> Result<Described>) -> (Vec<Result<Made>>, World) {
         let mut world = World::new(size);
         let talks = (0..size).map(|rank| {
             let party = Party { members: Ranks::All(size), rank, context: 1, tag: 9 };
             let described = described(rank);
-            (rank, Talk::new(|line| create(line, party, described)))
+            (rank, Talk::new(|line| create(line, party, described, Vec::new())))
         });
         let made = world.run(talks.collect());
         (made, world)
@@ -256,9 +317,10 @@ mod tests {
             for weighted in [false, true] {
                 let (made, world) = run(size, |rank| Ok(Described { edges: some_edges(rank, size), weighted }));
                 let all: Vec<Edge> = (0..size).flat_map(|rank| some_edges(rank, size)).collect();
-                let context = made[0].as_ref().unwrap().0;
+                let context = made[0].as_ref().unwrap().context;
                 for (rank, made) in made.into_iter().enumerate() {
-                    let (agreed, adjacency) = made.unwrap();
+                    let Made { context: agreed, adjacency, order } = made.unwrap();
+                    assert_eq!(order, None);
                     assert_eq!(agreed, context);
                     let edges = |mut list: Vec<(u32, u32)>| {
                         list.sort_unstable();
@@ -302,7 +364,7 @@ mod tests {
     /// Sources and destinations with weights, as one process gives them.
     type Lists<'a> = (&'a [(i32, i32)], &'a [(i32, i32)]);
 
-    fn adjacent(lists: &[Lists]) -> Vec<Made> {
+    fn adjacent(lists: &[Lists], places: &[Place]) -> Vec<Result<Made>> {
         let mut world = World::new(lists.len());
         let edges = |list: &[(i32, i32)]| Edges {
             peers: list.iter().map(|&(peer, _)| peer).collect(),
@@ -311,7 +373,8 @@ mod tests {
         let talks = lists.iter().enumerate().map(|(rank, (sources, destinations))| {
             let party = Party { members: Ranks::All(lists.len()), rank, context: 1, tag: 9 };
             let own = Adjacency { incoming: edges(sources), outgoing: edges(destinations), weighted: true };
-            (rank, Talk::new(|line| create_adjacent(line, party, Ok(own))))
+            let places = places.to_vec();
+            (rank, Talk::new(|line| create_adjacent(line, party, Ok(own), places)))
         });
         world.run(talks.collect())
     }
@@ -319,9 +382,9 @@ mod tests {
     #[test]
     fn both_ends_know_the_same_edges() {
         let ring: [Lists; 3] = [(&[(2, 5)], &[(1, 6)]), (&[(0, 6)], &[(2, 7)]), (&[(1, 7)], &[(0, 5)])];
-        assert!(adjacent(&ring).iter().all(Result::is_ok));
+        assert!(adjacent(&ring, &[]).iter().all(Result::is_ok));
         // The order of several edges between the same two does not matter.
-        assert!(adjacent(&[(&[(0, 1), (0, 2)], &[(0, 2), (0, 1)])]).iter().all(Result::is_ok));
+        assert!(adjacent(&[(&[(0, 1), (0, 2)], &[(0, 2), (0, 1)])], &[]).iter().all(Result::is_ok));
         let wrong: [(&[Lists], &str); 4] = [
             (
                 &[(&[], &[(1, 0)]), (&[], &[])],
@@ -339,11 +402,33 @@ mod tests {
             ),
         ];
         for (lists, text) in wrong {
-            for made in adjacent(lists) {
+            for made in adjacent(lists, &[]) {
                 let error = made.unwrap_err();
                 assert!(error.text().contains(text), "{}", error.text());
                 assert_eq!(error.class(), MPI_ERR_ARG);
             }
         }
+    }
+
+    #[test]
+    fn a_node_moves_with_its_edges() {
+        // Two pairs that talk much, dealt out over two places; the lists are not sorted and stay so.
+        let lists: [Lists; 4] =
+            [(&[(2, 9), (1, 1)], &[(2, 8)]), (&[], &[(3, 9), (0, 1)]), (&[(0, 8)], &[(0, 9)]), (&[(1, 9)], &[])];
+        let places = [[0; 5], [0; 5], [1; 5], [1; 5]];
+        let made: Vec<Made> = adjacent(&lists, &places).into_iter().map(Result::unwrap).collect();
+        let order = made[0].order.clone().unwrap();
+        assert!(made.iter().all(|other| other.order.as_ref() == Some(&order) && other.context == made[0].context));
+        let place = |node: usize| places[order[node] as usize];
+        assert!(place(0) == place(2) && place(1) == place(3) && place(0) != place(1));
+        for (node, (incoming, outgoing)) in lists.iter().enumerate() {
+            let adjacency = &made[order[node] as usize].adjacency;
+            assert!(adjacency.incoming.iter().eq(incoming.iter().copied()));
+            assert!(adjacency.outgoing.iter().eq(outgoing.iter().copied()));
+        }
+        // Where all are at one place, and where it is good as it is, nobody moves.
+        assert!(adjacent(&lists, &[[7; 5]; 4]).iter().all(|made| made.as_ref().unwrap().order.is_none()));
+        let good = [[0; 5], [1; 5], [0; 5], [1; 5]];
+        assert!(adjacent(&lists, &good).iter().all(|made| made.as_ref().unwrap().order.is_none()));
     }
 }

@@ -1,5 +1,6 @@
 //! Graphs that every process knows as a whole.
 
+use super::order::Link;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 
@@ -44,6 +45,17 @@ impl Graph {
         &self.edges
     }
 
+    /// All edges, each counting the same.
+    pub fn links(&self) -> Vec<Link> {
+        let starts = std::iter::once(&0).chain(&self.index);
+        let nodes = starts.zip(&self.index).map(|(&start, &end)| &self.edges[start as usize..end as usize]);
+        let links = |(node, peers): (u32, &[i32])| {
+            let link = move |&peer: &i32| Link { ends: [node, peer as u32], weight: 1 };
+            peers.iter().map(link).collect::<Vec<_>>()
+        };
+        (0u32..).zip(nodes).flat_map(links).collect()
+    }
+
     pub fn neighbors(&self, node: i32) -> Result<&[i32]> {
         let Some(&end) = usize::try_from(node).ok().and_then(|node| self.index.get(node)) else {
             bail!(MPI_ERR_RANK, "the rank is {node}; the graph has {} nodes", self.index.len());
@@ -66,6 +78,8 @@ mod tests {
         for (node, list) in lists.into_iter().enumerate() {
             assert_eq!(graph.neighbors(node as i32).unwrap(), list);
         }
+        let links: Vec<[u32; 2]> = graph.links().iter().map(|link| link.ends).collect();
+        assert_eq!(links, [[0, 1], [0, 1], [0, 3], [1, 0], [1, 1], [3, 0]]);
         for node in [-1, 4, i32::MAX] {
             assert_eq!(graph.neighbors(node).unwrap_err().class(), MPI_ERR_RANK);
         }
