@@ -31,7 +31,8 @@ mod tests;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Group, Named};
+use oxmpi_datatype::{Group, NAMED, NULL, Named, dense_size};
+use std::sync::LazyLock;
 
 pub use logical::set_fortran_false;
 pub use reduction::{Operands, Reduction};
@@ -65,6 +66,7 @@ pub enum Op {
 pub type Kernel = unsafe fn(left: *const u8, right: *const u8, out: *mut u8, count: usize);
 
 /// The operation behind one of the ABI's constants.
+#[inline]
 pub fn predefined(handle: usize) -> Option<Op> {
     Some(match handle::Op(handle) {
         MPI_MAX => Op::Max,
@@ -94,6 +96,36 @@ pub fn kernel(op: Op, named: &Named) -> Result<Kernel> {
             bail!(MPI_ERR_OP, "{} is not defined for {name}; it is for {}", op.name(), op.meant_for())
         }
     }
+}
+
+/// An operation on a predefined type whose elements lie side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Dense {
+    pub op: Op,
+    pub kernel: Kernel,
+    /// Bytes of an element.
+    pub size: usize,
+}
+
+/// From the handles of an operation and of a type, for calls that count nanoseconds: `None` unless both are predefined, go
+/// together, and the type has no gaps. A few loads from tables.
+#[inline]
+pub fn dense(op: usize, datatype: usize) -> Option<Dense> {
+    const OPS: usize = 32;
+    static KERNELS: LazyLock<Box<[Option<Kernel>]>> = LazyLock::new(|| {
+        let mut table = vec![None; OPS * 256];
+        for named in NAMED.iter().filter(|named| dense_size(named.handle.into()).is_some()) {
+            for number in 0..OPS {
+                let Some(op) = predefined(MPI_OP_NULL.0 + number) else { continue };
+                let at = (named.handle as usize - NULL) * OPS + number;
+                table[at] = kernel(op, named).ok();
+            }
+        }
+        table.into()
+    });
+    let (size, found) = (dense_size(datatype)?, predefined(op)?);
+    let kernel = KERNELS[(datatype - NULL) * OPS + (op - MPI_OP_NULL.0)]?;
+    Some(Dense { op: found, kernel, size })
 }
 
 impl Op {

@@ -1,6 +1,6 @@
 //! Every pair of operation and predefined type against arithmetic written down once more, slowly.
 
-use crate::{Kernel, Op, Operands, Reduction, kernel, predefined};
+use crate::{Kernel, Op, Operands, Reduction, dense, kernel, predefined};
 use oxmpi_abi::constants::*;
 use oxmpi_datatype::{Datatype, Group, NAMED, Named, Scalar, predefined as predefined_type};
 use std::sync::Arc;
@@ -297,6 +297,22 @@ fn handles_of_the_abi() {
     assert_eq!(predefined(MPI_OP_NULL.0), None);
     assert_eq!(predefined(0), None);
     assert_eq!((0..4096).filter_map(predefined).count(), OPS.len());
+}
+
+#[test]
+fn the_table_for_quick_calls_says_the_same() {
+    for handle in 0..128 {
+        for datatype in 0x180..0x380 {
+            let found = dense(handle, datatype).map(|found| (found.op, found.size, found.kernel as usize));
+            let named = NAMED.iter().find(|n| n.handle as usize == datatype && n.size() == n.extent());
+            let wanted = predefined(handle).zip(named).and_then(|(op, named)| {
+                let kernel = kernel(op, named).ok()?;
+                Some((op, named.size(), kernel as usize))
+            });
+            assert_eq!(found, wanted);
+        }
+    }
+    assert!(dense(usize::MAX, MPI_INT.0).is_none() && dense(MPI_SUM.0, usize::MAX).is_none());
 }
 
 fn of(name: &str) -> &'static Named {

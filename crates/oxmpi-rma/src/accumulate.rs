@@ -10,10 +10,10 @@ use crate::transfer::{transfer_pieces, transfer_run};
 use crate::{Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Buf, Cursor, Datatype, Group, NULL, Named};
+use oxmpi_datatype::{Buf, Cursor, Datatype, Group, Named};
 use oxmpi_ops::{Kernel, Op};
 use oxmpi_transport::{Piece, Shm};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// What is done to each element.
 #[derive(Clone, Copy)]
@@ -27,22 +27,8 @@ pub struct Combine {
 /// A quick answer for predefined types without gaps: `None` for all else, and where the two do not go together.
 #[inline]
 pub fn quick_combine(op: usize, datatype: usize) -> Option<Combine> {
-    const OPS: usize = 32;
-    static TABLE: LazyLock<Box<[Option<Combine>]>> = LazyLock::new(|| {
-        let mut table = vec![None; OPS * 256];
-        for named in oxmpi_datatype::NAMED.iter().filter(|named| named.size() == named.extent()) {
-            for number in 0..OPS {
-                let Some(op) = oxmpi_ops::predefined(MPI_OP_NULL.0 + number) else { continue };
-                if let Ok(kernel) = oxmpi_ops::kernel(op, named) {
-                    let entry = Combine { op, kernel, extent: named.extent() };
-                    table[number * 256 + (named.handle as usize - NULL)] = Some(entry);
-                }
-            }
-        }
-        table.into()
-    });
-    let (op, datatype) = (op.wrapping_sub(MPI_OP_NULL.0), datatype.wrapping_sub(NULL));
-    if op < OPS && datatype < 256 { TABLE[op * 256 + datatype] } else { None }
+    let found = oxmpi_ops::dense(op, datatype)?;
+    Some(Combine { op: found.op, kernel: found.kernel, extent: found.size })
 }
 
 /// The predefined type that the elements of all types are of.
