@@ -1,5 +1,6 @@
 //! Entering and leaving the library: every entry point runs its body through [`call`].
 
+use crate::bodies::ops;
 use crate::library::{self, Guard, World};
 use crate::raise::raise;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
@@ -9,6 +10,7 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::segment::IN_CALL;
 use oxmpi_base::wait::{self, Patience, Step};
 use oxmpi_core::engine::{OpId, Outcome};
+use oxmpi_core::operation::UserCall;
 use oxmpi_core::process::Process;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -62,7 +64,13 @@ impl Cx {
     #[inline(always)]
     pub fn process(&self) -> Result<Guard> {
         match Guard::enter() {
-            Some(guard) => Ok(guard),
+            Some(mut guard) => {
+                // Collective operations that nobody waits for go on in every call.
+                if guard.has_runs() {
+                    guard.progress();
+                }
+                Ok(guard)
+            }
             None => Err(not_active()),
         }
     }
@@ -77,6 +85,29 @@ impl Cx {
         self.on.set(on);
     }
 
+    /// Moves everything that can move, and calls the user's functions that collective operations wait for. `true` when
+    /// something may have completed.
+    #[inline]
+    pub fn progress(&self, guard: &mut Guard) -> bool {
+        let moved = guard.progress();
+        if guard.wants_calls() { self.make_calls(guard) } else { moved }
+    }
+
+    #[cold]
+    fn make_calls(&self, guard: &mut Guard) -> bool {
+        while let Some((run, call)) = guard.next_call() {
+            self.make_call(guard, &call);
+            guard.called(run);
+        }
+        true
+    }
+
+    /// Calls the user's function for a reduction, unlocked.
+    pub fn make_call(&self, guard: &mut Guard, call: &UserCall) {
+        // SAFETY: the operands are those of a collective operation under way, and no lock is held.
+        guard.unlocked(|_| unsafe { ops::make(call) });
+    }
+
     /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.
     #[inline]
     pub fn wait<R>(&self, guard: &mut Guard, mut ready: impl FnMut(&mut Process) -> Option<R>) -> R {
@@ -85,7 +116,7 @@ impl Cx {
             if let Some(result) = ready(guard) {
                 return result;
             }
-            if guard.progress() {
+            if self.progress(guard) {
                 guard.rouse();
                 continue;
             }
@@ -118,7 +149,7 @@ impl Cx {
         let shm = guard.engine.shm();
         wait::prepare_to_sleep(shm.job(), shm.block(), shm.barrier(), alone);
         // The last look, now that every sender will see that we sleep.
-        let moved = guard.progress() || guard.engine.has_copying_to_do();
+        let moved = self.progress(guard) || guard.engine.has_copying_to_do();
         let result = ready(guard);
         if moved || result.is_some() {
             wait::wake_now(guard.engine.shm().job(), guard.engine.shm().block());

@@ -17,6 +17,7 @@ compile_error!("libmpi_abi is built with panic = \"abort\": no panic may unwind 
 mod args;
 mod bodies;
 mod call;
+mod collective;
 mod comms;
 mod generated;
 mod groups;

@@ -125,6 +125,7 @@ impl Process {
         let starts = |start: &Start| match start {
             Start::Send { route, .. } | Start::Buffered { route, .. } => ours(route.context),
             Start::Recv { pattern, .. } => ours(pattern.context),
+            Start::Collective(script) => ours(script.context()),
             Start::Nothing(_) => false,
         };
         self.comms.iter().any(|(_, comm)| comm.context == context)
@@ -133,6 +134,7 @@ impl Process {
                 Body::Persistent(start, _) => starts(start),
                 Body::Once(_) | Body::Sent | Body::Generalized(_) => false,
             })
+            || self.performs_on(context)
             || self.engine.uses_context(context)
     }
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs
 //!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
+//! collective.rs  plans of oxmpi-coll carried out
+//!    |
 //! contexts.rs  how processes agree on a new communicator, in the words of talk.rs
 //!    |
 //! engine/      sends, receives, progress
@@ -14,6 +16,7 @@
 #![deny(unsafe_code)]
 
 pub mod buffer;
+pub mod collective;
 pub mod comm;
 pub mod contexts;
 pub mod engine;

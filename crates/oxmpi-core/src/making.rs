@@ -63,7 +63,10 @@ impl Process {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let moved = self.engine.progress();
-        if self.making.is_empty() { moved } else { self.progress_making() | moved }
+        if self.making.is_empty() && self.runs.is_empty() {
+            return moved;
+        }
+        self.progress_making() | self.progress_runs() | moved
     }
 
     #[inline(never)]

@@ -4,13 +4,14 @@
 //! handlers and other callbacks belong to the C boundary.
 
 use crate::buffer::BufferPool;
+use crate::collective::Run;
 use crate::comm::{Comm, Ranks};
 use crate::contexts::Contexts;
 use crate::engine::{Engine, OpId, Outcome, Route};
 use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
-use crate::operation::UserFunction;
+use crate::operation::{UserCall, UserFunction};
 use crate::request::{Active, Body, PoolId, Request, Start};
 use crate::window::Win;
 use oxmpi_abi::constants::*;
@@ -41,6 +42,10 @@ pub struct Process {
     pub contexts: Contexts,
     /// Communicators that come to be while the program does other things.
     pub(crate) making: Vec<Making>,
+    /// Collective operations that go on while the program does other things.
+    pub(crate) runs: Vec<Run>,
+    /// Those of them that wait for a call of the user's function.
+    pub(crate) calls: Vec<(Run, UserCall)>,
     pub requests: SlotTable<Request>,
     /// The request of every send that was complete at once.
     pub sent: handle::Request,
@@ -89,6 +94,8 @@ impl Process {
             no_members: Arc::new(Group::empty()),
             contexts: Contexts::new(rank, size),
             making: Vec::new(),
+            runs: Vec::new(),
+            calls: Vec::new(),
             requests,
             sent,
             messages: SlotTable::new(Kind::Message),
@@ -331,6 +338,7 @@ impl Process {
                 done()
             }
             Start::Recv { pattern, buf } => Active::Recv(self.engine.recv(*pattern, buf.clone())),
+            Start::Collective(script) => Active::Promise(self.perform_later(Arc::clone(script))),
             Start::Nothing(status) => Active::Done(Outcome { status: *status, error: None }),
         })
     }

@@ -1,5 +1,6 @@
 //! Requests: what a handle of an operation that was started, or can be started, stands for.
 
+use crate::collective::Script;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
 use oxmpi_abi::handle::Comm;
@@ -73,6 +74,7 @@ pub enum Start {
         pattern: Pattern,
         buf: Buf,
     },
+    Collective(Arc<Script>),
     /// To or from `MPI_PROC_NULL`.
     Nothing(Status),
 }

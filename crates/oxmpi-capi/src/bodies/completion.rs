@@ -173,7 +173,7 @@ pub unsafe fn test(cx: &Cx, request: *mut Request, flag: *mut c_int, status: *mu
         }
         return Ok(());
     }
-    guard.progress();
+    cx.progress(&mut guard);
     let done = guard.is_request_done(*request)?;
     // SAFETY: checked; null or a status.
     unsafe {
@@ -276,7 +276,7 @@ pub unsafe fn testall(
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.progress();
+    cx.progress(&mut guard);
     let done = all_done(&mut guard, requests)?;
     // SAFETY: checked.
     unsafe { flag.write(c_int::from(done)) };
@@ -375,7 +375,7 @@ pub unsafe fn testany(
     check_place(index, "indx")?;
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.progress();
+    cx.progress(&mut guard);
     // SAFETY: checked; null or a status.
     unsafe {
         match find_done(&mut guard, requests, 0) {
@@ -421,7 +421,7 @@ pub unsafe fn testsome(
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
-    guard.progress();
+    cx.progress(&mut guard);
     let any = !matches!(find_done(&mut guard, requests, 0), Some(None));
     // SAFETY: checked; the arrays are as long as that of requests.
     unsafe { end_some(cx, &mut guard, requests, any, outcount, indices, statuses) }
@@ -597,7 +597,7 @@ fn peek_status(guard: &mut Guard, request: Request) -> Result<Option<Status>> {
 pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
     let mut guard = cx.process()?;
     check_place(flag, "flag")?;
-    guard.progress();
+    cx.progress(&mut guard);
     let active = is_active(&guard, request)?;
     let found = peek_status(&mut guard, request)?;
     // SAFETY: checked; null or a status.
@@ -624,7 +624,7 @@ pub unsafe fn request_get_status_all(
     let requests = unsafe { slice_mut(requests.cast_mut(), count, "array_of_requests")? };
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.progress();
+    cx.progress(&mut guard);
     let done = all_done(&mut guard, requests)?;
     // SAFETY: checked; the array of statuses is as long as that of requests, or null.
     unsafe {
@@ -655,7 +655,7 @@ pub unsafe fn request_get_status_any(
     check_place(index, "indx")?;
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
-    guard.progress();
+    cx.progress(&mut guard);
     let found = find_done(&mut guard, requests, 0);
     // SAFETY: checked; null or a status.
     unsafe {
@@ -686,7 +686,7 @@ pub unsafe fn request_get_status_some(
     // SAFETY: as the standard asks of the caller; the elements are only read.
     let requests = unsafe { slice_mut(requests.cast_mut(), incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
-    guard.progress();
+    cx.progress(&mut guard);
     let mut done = 0;
     let mut any = false;
     for (index, request) in requests.iter().enumerate() {

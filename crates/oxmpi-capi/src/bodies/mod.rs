@@ -4,8 +4,10 @@
 #![allow(clippy::too_many_arguments, reason = "MPI's functions have many")]
 
 pub mod attributes;
-pub mod barrier;
 pub mod buffers;
+pub mod collective;
+pub mod collective_kept;
+pub mod collective_later;
 pub mod communicators;
 pub mod completion;
 pub mod datatype;
@@ -19,6 +21,9 @@ pub mod hardware;
 pub mod info;
 pub mod intercomm;
 pub mod names;
+pub mod neighbor;
+pub mod neighbor_kept;
+pub mod neighbor_later;
 pub mod ops;
 pub mod pack;
 pub mod persistent;

@@ -42,7 +42,7 @@ pub unsafe fn iprobe(
     let found = match pattern {
         None => Some(Status::proc_null()),
         Some(pattern) => {
-            guard.progress();
+            cx.progress(&mut guard);
             guard.engine.probe(&pattern)
         }
     };
@@ -102,7 +102,7 @@ pub unsafe fn improbe(
     let found = match pattern {
         None => Some((MPI_MESSAGE_NO_PROC, Status::proc_null())),
         Some(pattern) => {
-            guard.progress();
+            cx.progress(&mut guard);
             take(&mut guard, &pattern, comm)
         }
     };

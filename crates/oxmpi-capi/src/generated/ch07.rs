@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{barrier, datatype, ops};
+use crate::bodies::{collective, collective_kept, collective_later, datatype, ops};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -24,7 +24,21 @@ pub unsafe extern "C" fn MPI_Allgather(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Allgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Allgather, On::Comm(comm), |cx| {
+            collective::allgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -39,7 +53,21 @@ pub unsafe extern "C" fn PMPI_Allgather(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Allgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Allgather, On::Comm(comm), |cx| {
+            collective::allgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -54,7 +82,12 @@ pub unsafe extern "C" fn MPI_Allgather_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AllgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgatherC, On::Comm(comm), |cx| {
+            collective::allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -69,7 +102,12 @@ pub unsafe extern "C" fn PMPI_Allgather_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AllgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgatherC, On::Comm(comm), |cx| {
+            collective::allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -86,7 +124,23 @@ pub unsafe extern "C" fn MPI_Allgather_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgatherInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgatherInit, On::Comm(comm), |cx| {
+            collective_kept::allgather_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -103,7 +157,23 @@ pub unsafe extern "C" fn PMPI_Allgather_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgatherInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgatherInit, On::Comm(comm), |cx| {
+            collective_kept::allgather_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -120,7 +190,14 @@ pub unsafe extern "C" fn MPI_Allgather_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgatherInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
+            collective_kept::allgather_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -137,7 +214,14 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgatherInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
+            collective_kept::allgather_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -153,7 +237,22 @@ pub unsafe extern "C" fn MPI_Allgatherv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Allgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Allgatherv, On::Comm(comm), |cx| {
+            collective::allgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -169,7 +268,22 @@ pub unsafe extern "C" fn PMPI_Allgatherv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Allgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Allgatherv, On::Comm(comm), |cx| {
+            collective::allgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -185,7 +299,22 @@ pub unsafe extern "C" fn MPI_Allgatherv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AllgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgathervC, On::Comm(comm), |cx| {
+            collective::allgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -201,7 +330,22 @@ pub unsafe extern "C" fn PMPI_Allgatherv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AllgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgathervC, On::Comm(comm), |cx| {
+            collective::allgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -219,7 +363,24 @@ pub unsafe extern "C" fn MPI_Allgatherv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgathervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgathervInit, On::Comm(comm), |cx| {
+            collective_kept::allgatherv_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -237,7 +398,24 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgathervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgathervInit, On::Comm(comm), |cx| {
+            collective_kept::allgatherv_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -255,7 +433,24 @@ pub unsafe extern "C" fn MPI_Allgatherv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgathervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
+            collective_kept::allgatherv_init(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -273,7 +468,24 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllgathervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
+            collective_kept::allgatherv_init(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -287,7 +499,12 @@ pub unsafe extern "C" fn MPI_Allreduce(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Allreduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Allreduce, On::Comm(comm), |cx| {
+            collective::allreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -301,7 +518,12 @@ pub unsafe extern "C" fn PMPI_Allreduce(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Allreduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Allreduce, On::Comm(comm), |cx| {
+            collective::allreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -315,7 +537,12 @@ pub unsafe extern "C" fn MPI_Allreduce_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AllreduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllreduceC, On::Comm(comm), |cx| {
+            collective::allreduce(cx, sendbuf, recvbuf, count, datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -329,7 +556,12 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AllreduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllreduceC, On::Comm(comm), |cx| {
+            collective::allreduce(cx, sendbuf, recvbuf, count, datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -345,7 +577,12 @@ pub unsafe extern "C" fn MPI_Allreduce_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllreduceInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllreduceInit, On::Comm(comm), |cx| {
+            collective_kept::allreduce_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -361,7 +598,12 @@ pub unsafe extern "C" fn PMPI_Allreduce_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllreduceInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllreduceInit, On::Comm(comm), |cx| {
+            collective_kept::allreduce_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -377,7 +619,12 @@ pub unsafe extern "C" fn MPI_Allreduce_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllreduceInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
+            collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -393,7 +640,12 @@ pub unsafe extern "C" fn PMPI_Allreduce_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AllreduceInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
+            collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -408,7 +660,21 @@ pub unsafe extern "C" fn MPI_Alltoall(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Alltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Alltoall, On::Comm(comm), |cx| {
+            collective::alltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -423,7 +689,21 @@ pub unsafe extern "C" fn PMPI_Alltoall(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Alltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Alltoall, On::Comm(comm), |cx| {
+            collective::alltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -438,7 +718,12 @@ pub unsafe extern "C" fn MPI_Alltoall_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AlltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallC, On::Comm(comm), |cx| {
+            collective::alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -453,7 +738,12 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AlltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallC, On::Comm(comm), |cx| {
+            collective::alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -470,7 +760,23 @@ pub unsafe extern "C" fn MPI_Alltoall_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallInit, On::Comm(comm), |cx| {
+            collective_kept::alltoall_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -487,7 +793,23 @@ pub unsafe extern "C" fn PMPI_Alltoall_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallInit, On::Comm(comm), |cx| {
+            collective_kept::alltoall_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -504,7 +826,14 @@ pub unsafe extern "C" fn MPI_Alltoall_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
+            collective_kept::alltoall_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -521,7 +850,14 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
+            collective_kept::alltoall_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -538,7 +874,23 @@ pub unsafe extern "C" fn MPI_Alltoallv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Alltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Alltoallv, On::Comm(comm), |cx| {
+            collective::alltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -555,7 +907,23 @@ pub unsafe extern "C" fn PMPI_Alltoallv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Alltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Alltoallv, On::Comm(comm), |cx| {
+            collective::alltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -572,7 +940,23 @@ pub unsafe extern "C" fn MPI_Alltoallv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AlltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallvC, On::Comm(comm), |cx| {
+            collective::alltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -589,7 +973,23 @@ pub unsafe extern "C" fn PMPI_Alltoallv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AlltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallvC, On::Comm(comm), |cx| {
+            collective::alltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -608,7 +1008,25 @@ pub unsafe extern "C" fn MPI_Alltoallv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
+            collective_kept::alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -627,7 +1045,25 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
+            collective_kept::alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -646,7 +1082,25 @@ pub unsafe extern "C" fn MPI_Alltoallv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
+            collective_kept::alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -665,7 +1119,25 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
+            collective_kept::alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -682,7 +1154,23 @@ pub unsafe extern "C" fn MPI_Alltoallw(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Alltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Alltoallw, On::Comm(comm), |cx| {
+            collective::alltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -699,7 +1187,23 @@ pub unsafe extern "C" fn PMPI_Alltoallw(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Alltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Alltoallw, On::Comm(comm), |cx| {
+            collective::alltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -716,7 +1220,23 @@ pub unsafe extern "C" fn MPI_Alltoallw_c(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AlltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallwC, On::Comm(comm), |cx| {
+            collective::alltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -733,7 +1253,23 @@ pub unsafe extern "C" fn PMPI_Alltoallw_c(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::AlltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallwC, On::Comm(comm), |cx| {
+            collective::alltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -752,7 +1288,25 @@ pub unsafe extern "C" fn MPI_Alltoallw_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallwInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
+            collective_kept::alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -771,7 +1325,25 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallwInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
+            collective_kept::alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -790,7 +1362,25 @@ pub unsafe extern "C" fn MPI_Alltoallw_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallwInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
+            collective_kept::alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -809,7 +1399,25 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::AlltoallwInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
+            collective_kept::alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -817,7 +1425,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| barrier::barrier(cx, comm)) }
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, comm)) }
 }
 
 /// # Safety
@@ -825,21 +1433,23 @@ pub unsafe extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier(comm: Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| barrier::barrier(cx, comm)) }
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, comm)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Barrier_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut Request) -> c_int {
-    unsupported(Fun::BarrierInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Barrier_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier_init(comm: Comm, info: Info, request: *mut Request) -> c_int {
-    unsupported(Fun::BarrierInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)) }
 }
 
 /// # Safety
@@ -852,7 +1462,10 @@ pub unsafe extern "C" fn MPI_Bcast(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Bcast, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Bcast, On::Comm(comm), |cx| collective::bcast(cx, buffer, i64::from(count), datatype, root, comm))
+    }
 }
 
 /// # Safety
@@ -865,7 +1478,10 @@ pub unsafe extern "C" fn PMPI_Bcast(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Bcast, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Bcast, On::Comm(comm), |cx| collective::bcast(cx, buffer, i64::from(count), datatype, root, comm))
+    }
 }
 
 /// # Safety
@@ -878,7 +1494,8 @@ pub unsafe extern "C" fn MPI_Bcast_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::BcastC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BcastC, On::Comm(comm), |cx| collective::bcast(cx, buffer, count, datatype, root, comm)) }
 }
 
 /// # Safety
@@ -891,7 +1508,8 @@ pub unsafe extern "C" fn PMPI_Bcast_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::BcastC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::BcastC, On::Comm(comm), |cx| collective::bcast(cx, buffer, count, datatype, root, comm)) }
 }
 
 /// # Safety
@@ -906,7 +1524,12 @@ pub unsafe extern "C" fn MPI_Bcast_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BcastInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BcastInit, On::Comm(comm), |cx| {
+            collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -921,7 +1544,12 @@ pub unsafe extern "C" fn PMPI_Bcast_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BcastInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BcastInit, On::Comm(comm), |cx| {
+            collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -936,7 +1564,12 @@ pub unsafe extern "C" fn MPI_Bcast_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BcastInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BcastInitC, On::Comm(comm), |cx| {
+            collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -951,7 +1584,12 @@ pub unsafe extern "C" fn PMPI_Bcast_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::BcastInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::BcastInitC, On::Comm(comm), |cx| {
+            collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -965,7 +1603,12 @@ pub unsafe extern "C" fn MPI_Exscan(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Exscan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Exscan, On::Comm(comm), |cx| {
+            collective::exscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -979,7 +1622,12 @@ pub unsafe extern "C" fn PMPI_Exscan(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Exscan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Exscan, On::Comm(comm), |cx| {
+            collective::exscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -993,7 +1641,10 @@ pub unsafe extern "C" fn MPI_Exscan_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ExscanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ExscanC, On::Comm(comm), |cx| collective::exscan(cx, sendbuf, recvbuf, count, datatype, op, comm))
+    }
 }
 
 /// # Safety
@@ -1007,7 +1658,10 @@ pub unsafe extern "C" fn PMPI_Exscan_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ExscanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ExscanC, On::Comm(comm), |cx| collective::exscan(cx, sendbuf, recvbuf, count, datatype, op, comm))
+    }
 }
 
 /// # Safety
@@ -1023,7 +1677,12 @@ pub unsafe extern "C" fn MPI_Exscan_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ExscanInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ExscanInit, On::Comm(comm), |cx| {
+            collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1039,7 +1698,12 @@ pub unsafe extern "C" fn PMPI_Exscan_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ExscanInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ExscanInit, On::Comm(comm), |cx| {
+            collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1055,7 +1719,12 @@ pub unsafe extern "C" fn MPI_Exscan_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ExscanInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ExscanInitC, On::Comm(comm), |cx| {
+            collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1071,7 +1740,12 @@ pub unsafe extern "C" fn PMPI_Exscan_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ExscanInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ExscanInitC, On::Comm(comm), |cx| {
+            collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1087,7 +1761,22 @@ pub unsafe extern "C" fn MPI_Gather(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Gather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Gather, On::Comm(comm), |cx| {
+            collective::gather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1103,7 +1792,22 @@ pub unsafe extern "C" fn PMPI_Gather(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Gather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Gather, On::Comm(comm), |cx| {
+            collective::gather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1119,7 +1823,12 @@ pub unsafe extern "C" fn MPI_Gather_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::GatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GatherC, On::Comm(comm), |cx| {
+            collective::gather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1135,7 +1844,12 @@ pub unsafe extern "C" fn PMPI_Gather_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::GatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GatherC, On::Comm(comm), |cx| {
+            collective::gather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1153,7 +1867,24 @@ pub unsafe extern "C" fn MPI_Gather_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GatherInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GatherInit, On::Comm(comm), |cx| {
+            collective_kept::gather_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1171,7 +1902,24 @@ pub unsafe extern "C" fn PMPI_Gather_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GatherInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GatherInit, On::Comm(comm), |cx| {
+            collective_kept::gather_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1189,7 +1937,14 @@ pub unsafe extern "C" fn MPI_Gather_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GatherInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GatherInitC, On::Comm(comm), |cx| {
+            collective_kept::gather_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1207,7 +1962,14 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GatherInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GatherInitC, On::Comm(comm), |cx| {
+            collective_kept::gather_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1224,7 +1986,23 @@ pub unsafe extern "C" fn MPI_Gatherv(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Gatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Gatherv, On::Comm(comm), |cx| {
+            collective::gatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1241,7 +2019,23 @@ pub unsafe extern "C" fn PMPI_Gatherv(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Gatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Gatherv, On::Comm(comm), |cx| {
+            collective::gatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1258,7 +2052,23 @@ pub unsafe extern "C" fn MPI_Gatherv_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::GathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GathervC, On::Comm(comm), |cx| {
+            collective::gatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1275,7 +2085,23 @@ pub unsafe extern "C" fn PMPI_Gatherv_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::GathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GathervC, On::Comm(comm), |cx| {
+            collective::gatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1294,7 +2120,25 @@ pub unsafe extern "C" fn MPI_Gatherv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GathervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GathervInit, On::Comm(comm), |cx| {
+            collective_kept::gatherv_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1313,7 +2157,25 @@ pub unsafe extern "C" fn PMPI_Gatherv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GathervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GathervInit, On::Comm(comm), |cx| {
+            collective_kept::gatherv_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1332,7 +2194,25 @@ pub unsafe extern "C" fn MPI_Gatherv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GathervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GathervInitC, On::Comm(comm), |cx| {
+            collective_kept::gatherv_init(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1351,7 +2231,25 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::GathervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::GathervInitC, On::Comm(comm), |cx| {
+            collective_kept::gatherv_init(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1367,7 +2265,22 @@ pub unsafe extern "C" fn MPI_Iallgather(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iallgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iallgather, On::Comm(comm), |cx| {
+            collective_later::iallgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1383,7 +2296,22 @@ pub unsafe extern "C" fn PMPI_Iallgather(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iallgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iallgather, On::Comm(comm), |cx| {
+            collective_later::iallgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1399,7 +2327,12 @@ pub unsafe extern "C" fn MPI_Iallgather_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IallgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IallgatherC, On::Comm(comm), |cx| {
+            collective_later::iallgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1415,7 +2348,12 @@ pub unsafe extern "C" fn PMPI_Iallgather_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IallgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IallgatherC, On::Comm(comm), |cx| {
+            collective_later::iallgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1432,7 +2370,23 @@ pub unsafe extern "C" fn MPI_Iallgatherv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iallgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iallgatherv, On::Comm(comm), |cx| {
+            collective_later::iallgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1449,7 +2403,23 @@ pub unsafe extern "C" fn PMPI_Iallgatherv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iallgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iallgatherv, On::Comm(comm), |cx| {
+            collective_later::iallgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1466,7 +2436,23 @@ pub unsafe extern "C" fn MPI_Iallgatherv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IallgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IallgathervC, On::Comm(comm), |cx| {
+            collective_later::iallgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1483,7 +2469,23 @@ pub unsafe extern "C" fn PMPI_Iallgatherv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IallgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IallgathervC, On::Comm(comm), |cx| {
+            collective_later::iallgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1498,7 +2500,12 @@ pub unsafe extern "C" fn MPI_Iallreduce(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iallreduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iallreduce, On::Comm(comm), |cx| {
+            collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1513,7 +2520,12 @@ pub unsafe extern "C" fn PMPI_Iallreduce(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iallreduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iallreduce, On::Comm(comm), |cx| {
+            collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1528,7 +2540,12 @@ pub unsafe extern "C" fn MPI_Iallreduce_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IallreduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IallreduceC, On::Comm(comm), |cx| {
+            collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1543,7 +2560,12 @@ pub unsafe extern "C" fn PMPI_Iallreduce_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IallreduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IallreduceC, On::Comm(comm), |cx| {
+            collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1559,7 +2581,22 @@ pub unsafe extern "C" fn MPI_Ialltoall(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ialltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ialltoall, On::Comm(comm), |cx| {
+            collective_later::ialltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1575,7 +2612,22 @@ pub unsafe extern "C" fn PMPI_Ialltoall(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ialltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ialltoall, On::Comm(comm), |cx| {
+            collective_later::ialltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1591,7 +2643,12 @@ pub unsafe extern "C" fn MPI_Ialltoall_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IalltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IalltoallC, On::Comm(comm), |cx| {
+            collective_later::ialltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1607,7 +2664,12 @@ pub unsafe extern "C" fn PMPI_Ialltoall_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IalltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IalltoallC, On::Comm(comm), |cx| {
+            collective_later::ialltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1625,7 +2687,24 @@ pub unsafe extern "C" fn MPI_Ialltoallv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ialltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ialltoallv, On::Comm(comm), |cx| {
+            collective_later::ialltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1643,7 +2722,24 @@ pub unsafe extern "C" fn PMPI_Ialltoallv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ialltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ialltoallv, On::Comm(comm), |cx| {
+            collective_later::ialltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1661,7 +2757,24 @@ pub unsafe extern "C" fn MPI_Ialltoallv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IalltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IalltoallvC, On::Comm(comm), |cx| {
+            collective_later::ialltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1679,7 +2792,24 @@ pub unsafe extern "C" fn PMPI_Ialltoallv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IalltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IalltoallvC, On::Comm(comm), |cx| {
+            collective_later::ialltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1697,7 +2827,24 @@ pub unsafe extern "C" fn MPI_Ialltoallw(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ialltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ialltoallw, On::Comm(comm), |cx| {
+            collective_later::ialltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1715,7 +2862,24 @@ pub unsafe extern "C" fn PMPI_Ialltoallw(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ialltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ialltoallw, On::Comm(comm), |cx| {
+            collective_later::ialltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1733,7 +2897,24 @@ pub unsafe extern "C" fn MPI_Ialltoallw_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IalltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IalltoallwC, On::Comm(comm), |cx| {
+            collective_later::ialltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1751,21 +2932,40 @@ pub unsafe extern "C" fn PMPI_Ialltoallw_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IalltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IalltoallwC, On::Comm(comm), |cx| {
+            collective_later::ialltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Ibarrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Ibarrier(comm: Comm, request: *mut Request) -> c_int {
-    unsupported(Fun::Ibarrier, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Ibarrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibarrier(comm: Comm, request: *mut Request) -> c_int {
-    unsupported(Fun::Ibarrier, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)) }
 }
 
 /// # Safety
@@ -1779,7 +2979,12 @@ pub unsafe extern "C" fn MPI_Ibcast(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ibcast, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ibcast, On::Comm(comm), |cx| {
+            collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1793,7 +2998,12 @@ pub unsafe extern "C" fn PMPI_Ibcast(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ibcast, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ibcast, On::Comm(comm), |cx| {
+            collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1807,7 +3017,12 @@ pub unsafe extern "C" fn MPI_Ibcast_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IbcastC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IbcastC, On::Comm(comm), |cx| {
+            collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1821,7 +3036,12 @@ pub unsafe extern "C" fn PMPI_Ibcast_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IbcastC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IbcastC, On::Comm(comm), |cx| {
+            collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1836,7 +3056,12 @@ pub unsafe extern "C" fn MPI_Iexscan(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iexscan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iexscan, On::Comm(comm), |cx| {
+            collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1851,7 +3076,12 @@ pub unsafe extern "C" fn PMPI_Iexscan(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iexscan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iexscan, On::Comm(comm), |cx| {
+            collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1866,7 +3096,12 @@ pub unsafe extern "C" fn MPI_Iexscan_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IexscanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IexscanC, On::Comm(comm), |cx| {
+            collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1881,7 +3116,12 @@ pub unsafe extern "C" fn PMPI_Iexscan_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IexscanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IexscanC, On::Comm(comm), |cx| {
+            collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -1898,7 +3138,23 @@ pub unsafe extern "C" fn MPI_Igather(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Igather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Igather, On::Comm(comm), |cx| {
+            collective_later::igather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1915,7 +3171,23 @@ pub unsafe extern "C" fn PMPI_Igather(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Igather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Igather, On::Comm(comm), |cx| {
+            collective_later::igather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1932,7 +3204,14 @@ pub unsafe extern "C" fn MPI_Igather_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IgatherC, On::Comm(comm), |cx| {
+            collective_later::igather(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1949,7 +3228,14 @@ pub unsafe extern "C" fn PMPI_Igather_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IgatherC, On::Comm(comm), |cx| {
+            collective_later::igather(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1967,7 +3253,24 @@ pub unsafe extern "C" fn MPI_Igatherv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Igatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Igatherv, On::Comm(comm), |cx| {
+            collective_later::igatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1985,7 +3288,24 @@ pub unsafe extern "C" fn PMPI_Igatherv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Igatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Igatherv, On::Comm(comm), |cx| {
+            collective_later::igatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2003,7 +3323,24 @@ pub unsafe extern "C" fn MPI_Igatherv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IgathervC, On::Comm(comm), |cx| {
+            collective_later::igatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2021,7 +3358,24 @@ pub unsafe extern "C" fn PMPI_Igatherv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IgathervC, On::Comm(comm), |cx| {
+            collective_later::igatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2037,7 +3391,12 @@ pub unsafe extern "C" fn MPI_Ireduce(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ireduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ireduce, On::Comm(comm), |cx| {
+            collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2053,7 +3412,12 @@ pub unsafe extern "C" fn PMPI_Ireduce(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Ireduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Ireduce, On::Comm(comm), |cx| {
+            collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2069,7 +3433,12 @@ pub unsafe extern "C" fn MPI_Ireduce_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceC, On::Comm(comm), |cx| {
+            collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2085,7 +3454,12 @@ pub unsafe extern "C" fn PMPI_Ireduce_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceC, On::Comm(comm), |cx| {
+            collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2100,7 +3474,21 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatter, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter(
+                cx,
+                sendbuf,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                datatype,
+                op,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2115,7 +3503,21 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatter, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter(
+                cx,
+                sendbuf,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                datatype,
+                op,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2130,7 +3532,12 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2145,7 +3552,12 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2160,7 +3572,21 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatterBlock, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter_block(
+                cx,
+                sendbuf,
+                recvbuf,
+                i64::from(recvcount),
+                datatype,
+                op,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2175,7 +3601,21 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatterBlock, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter_block(
+                cx,
+                sendbuf,
+                recvbuf,
+                i64::from(recvcount),
+                datatype,
+                op,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2190,7 +3630,12 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatterBlockC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2205,7 +3650,12 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IreduceScatterBlockC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
+            collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2220,7 +3670,12 @@ pub unsafe extern "C" fn MPI_Iscan(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iscan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iscan, On::Comm(comm), |cx| {
+            collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2235,7 +3690,12 @@ pub unsafe extern "C" fn PMPI_Iscan(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iscan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iscan, On::Comm(comm), |cx| {
+            collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2250,7 +3710,12 @@ pub unsafe extern "C" fn MPI_Iscan_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IscanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IscanC, On::Comm(comm), |cx| {
+            collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2265,7 +3730,12 @@ pub unsafe extern "C" fn PMPI_Iscan_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IscanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IscanC, On::Comm(comm), |cx| {
+            collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2282,7 +3752,23 @@ pub unsafe extern "C" fn MPI_Iscatter(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iscatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iscatter, On::Comm(comm), |cx| {
+            collective_later::iscatter(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2299,7 +3785,23 @@ pub unsafe extern "C" fn PMPI_Iscatter(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iscatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iscatter, On::Comm(comm), |cx| {
+            collective_later::iscatter(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2316,7 +3818,14 @@ pub unsafe extern "C" fn MPI_Iscatter_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IscatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IscatterC, On::Comm(comm), |cx| {
+            collective_later::iscatter(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2333,7 +3842,14 @@ pub unsafe extern "C" fn PMPI_Iscatter_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IscatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IscatterC, On::Comm(comm), |cx| {
+            collective_later::iscatter(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2351,7 +3867,24 @@ pub unsafe extern "C" fn MPI_Iscatterv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iscatterv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iscatterv, On::Comm(comm), |cx| {
+            collective_later::iscatterv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(displs),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2369,7 +3902,24 @@ pub unsafe extern "C" fn PMPI_Iscatterv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::Iscatterv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Iscatterv, On::Comm(comm), |cx| {
+            collective_later::iscatterv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(displs),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2387,7 +3937,24 @@ pub unsafe extern "C" fn MPI_Iscatterv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IscattervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IscattervC, On::Comm(comm), |cx| {
+            collective_later::iscatterv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(displs),
+                sendtype,
+                recvbuf,
+                recvcount,
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2405,7 +3972,24 @@ pub unsafe extern "C" fn PMPI_Iscatterv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IscattervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IscattervC, On::Comm(comm), |cx| {
+            collective_later::iscatterv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(displs),
+                sendtype,
+                recvbuf,
+                recvcount,
+                recvtype,
+                root,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2484,7 +4068,12 @@ pub unsafe extern "C" fn MPI_Reduce(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Reduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Reduce, On::Comm(comm), |cx| {
+            collective::reduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2499,7 +4088,12 @@ pub unsafe extern "C" fn PMPI_Reduce(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Reduce, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Reduce, On::Comm(comm), |cx| {
+            collective::reduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2514,7 +4108,12 @@ pub unsafe extern "C" fn MPI_Reduce_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceC, On::Comm(comm), |cx| {
+            collective::reduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2529,7 +4128,12 @@ pub unsafe extern "C" fn PMPI_Reduce_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceC, On::Comm(comm), |cx| {
+            collective::reduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2546,7 +4150,23 @@ pub unsafe extern "C" fn MPI_Reduce_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceInit, On::Comm(comm), |cx| {
+            collective_kept::reduce_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                i64::from(count),
+                datatype,
+                op,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2563,7 +4183,23 @@ pub unsafe extern "C" fn PMPI_Reduce_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceInit, On::Comm(comm), |cx| {
+            collective_kept::reduce_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                i64::from(count),
+                datatype,
+                op,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2580,7 +4216,12 @@ pub unsafe extern "C" fn MPI_Reduce_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceInitC, On::Comm(comm), |cx| {
+            collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2597,7 +4238,12 @@ pub unsafe extern "C" fn PMPI_Reduce_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceInitC, On::Comm(comm), |cx| {
+            collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2671,7 +4317,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatter, On::Comm(comm), |cx| {
+            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::narrow(recvcounts), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2685,7 +4336,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatter, On::Comm(comm), |cx| {
+            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::narrow(recvcounts), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2699,7 +4355,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterC, On::Comm(comm), |cx| {
+            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2713,7 +4374,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterC, On::Comm(comm), |cx| {
+            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2727,7 +4393,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlock, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlock, On::Comm(comm), |cx| {
+            collective::reduce_scatter_block(cx, sendbuf, recvbuf, i64::from(recvcount), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2741,7 +4412,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlock, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlock, On::Comm(comm), |cx| {
+            collective::reduce_scatter_block(cx, sendbuf, recvbuf, i64::from(recvcount), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2755,7 +4431,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlockC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlockC, On::Comm(comm), |cx| {
+            collective::reduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2769,7 +4450,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlockC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlockC, On::Comm(comm), |cx| {
+            collective::reduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2785,7 +4471,22 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlockInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_block_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                i64::from(recvcount),
+                datatype,
+                op,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2801,7 +4502,22 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlockInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_block_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                i64::from(recvcount),
+                datatype,
+                op,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2817,7 +4533,14 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlockInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_block_init(
+                cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2833,7 +4556,14 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterBlockInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_block_init(
+                cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2849,7 +4579,22 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                datatype,
+                op,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2865,7 +4610,22 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                datatype,
+                op,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2881,7 +4641,22 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                Ints::wide(recvcounts),
+                datatype,
+                op,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2897,7 +4672,22 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ReduceScatterInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
+            collective_kept::reduce_scatter_init(
+                cx,
+                sendbuf,
+                recvbuf,
+                Ints::wide(recvcounts),
+                datatype,
+                op,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2911,7 +4701,12 @@ pub unsafe extern "C" fn MPI_Scan(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Scan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Scan, On::Comm(comm), |cx| {
+            collective::scan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2925,7 +4720,12 @@ pub unsafe extern "C" fn PMPI_Scan(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Scan, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Scan, On::Comm(comm), |cx| {
+            collective::scan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -2939,7 +4739,8 @@ pub unsafe extern "C" fn MPI_Scan_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ScanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ScanC, On::Comm(comm), |cx| collective::scan(cx, sendbuf, recvbuf, count, datatype, op, comm)) }
 }
 
 /// # Safety
@@ -2953,7 +4754,8 @@ pub unsafe extern "C" fn PMPI_Scan_c(
     op: Op,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ScanC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ScanC, On::Comm(comm), |cx| collective::scan(cx, sendbuf, recvbuf, count, datatype, op, comm)) }
 }
 
 /// # Safety
@@ -2969,7 +4771,12 @@ pub unsafe extern "C" fn MPI_Scan_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScanInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScanInit, On::Comm(comm), |cx| {
+            collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -2985,7 +4792,12 @@ pub unsafe extern "C" fn PMPI_Scan_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScanInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScanInit, On::Comm(comm), |cx| {
+            collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -3001,7 +4813,12 @@ pub unsafe extern "C" fn MPI_Scan_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScanInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScanInitC, On::Comm(comm), |cx| {
+            collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -3017,7 +4834,12 @@ pub unsafe extern "C" fn PMPI_Scan_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScanInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScanInitC, On::Comm(comm), |cx| {
+            collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+        })
+    }
 }
 
 /// # Safety
@@ -3033,7 +4855,22 @@ pub unsafe extern "C" fn MPI_Scatter(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Scatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Scatter, On::Comm(comm), |cx| {
+            collective::scatter(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3049,7 +4886,22 @@ pub unsafe extern "C" fn PMPI_Scatter(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Scatter, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Scatter, On::Comm(comm), |cx| {
+            collective::scatter(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3065,7 +4917,12 @@ pub unsafe extern "C" fn MPI_Scatter_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ScatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScatterC, On::Comm(comm), |cx| {
+            collective::scatter(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -3081,7 +4938,12 @@ pub unsafe extern "C" fn PMPI_Scatter_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ScatterC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScatterC, On::Comm(comm), |cx| {
+            collective::scatter(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -3099,7 +4961,24 @@ pub unsafe extern "C" fn MPI_Scatter_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScatterInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScatterInit, On::Comm(comm), |cx| {
+            collective_kept::scatter_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3117,7 +4996,24 @@ pub unsafe extern "C" fn PMPI_Scatter_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScatterInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScatterInit, On::Comm(comm), |cx| {
+            collective_kept::scatter_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3135,7 +5031,14 @@ pub unsafe extern "C" fn MPI_Scatter_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScatterInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScatterInitC, On::Comm(comm), |cx| {
+            collective_kept::scatter_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3153,7 +5056,14 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScatterInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScatterInitC, On::Comm(comm), |cx| {
+            collective_kept::scatter_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3170,7 +5080,23 @@ pub unsafe extern "C" fn MPI_Scatterv(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Scatterv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Scatterv, On::Comm(comm), |cx| {
+            collective::scatterv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(displs),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3187,7 +5113,23 @@ pub unsafe extern "C" fn PMPI_Scatterv(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::Scatterv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::Scatterv, On::Comm(comm), |cx| {
+            collective::scatterv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(displs),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3204,7 +5146,23 @@ pub unsafe extern "C" fn MPI_Scatterv_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ScattervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScattervC, On::Comm(comm), |cx| {
+            collective::scatterv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(displs),
+                sendtype,
+                recvbuf,
+                recvcount,
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3221,7 +5179,23 @@ pub unsafe extern "C" fn PMPI_Scatterv_c(
     root: c_int,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::ScattervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScattervC, On::Comm(comm), |cx| {
+            collective::scatterv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(displs),
+                sendtype,
+                recvbuf,
+                recvcount,
+                recvtype,
+                root,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3240,7 +5214,25 @@ pub unsafe extern "C" fn MPI_Scatterv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScattervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScattervInit, On::Comm(comm), |cx| {
+            collective_kept::scatterv_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(displs),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3259,7 +5251,25 @@ pub unsafe extern "C" fn PMPI_Scatterv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScattervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScattervInit, On::Comm(comm), |cx| {
+            collective_kept::scatterv_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(displs),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3278,7 +5288,25 @@ pub unsafe extern "C" fn MPI_Scatterv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScattervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScattervInitC, On::Comm(comm), |cx| {
+            collective_kept::scatterv_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(displs),
+                sendtype,
+                recvbuf,
+                recvcount,
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -3297,7 +5325,25 @@ pub unsafe extern "C" fn PMPI_Scatterv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::ScattervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::ScattervInitC, On::Comm(comm), |cx| {
+            collective_kept::scatterv_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(displs),
+                sendtype,
+                recvbuf,
+                recvcount,
+                recvtype,
+                root,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety

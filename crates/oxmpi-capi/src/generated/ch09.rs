@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{dist_graph, topology};
+use crate::bodies::{dist_graph, neighbor, neighbor_kept, neighbor_later, topology};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -627,7 +627,22 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -643,7 +658,22 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -659,7 +689,14 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgather(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -675,7 +712,14 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgather(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -692,7 +736,23 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -709,7 +769,23 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -726,7 +802,23 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -743,7 +835,23 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAllgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_allgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -759,7 +867,22 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -775,7 +898,22 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -791,7 +929,14 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoall(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -807,7 +952,14 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoall(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -825,7 +977,24 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -843,7 +1012,24 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -861,7 +1047,24 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -879,7 +1082,24 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -897,7 +1117,24 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -915,7 +1152,24 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -933,7 +1187,24 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -951,7 +1222,24 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw_c(
     comm: Comm,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::IneighborAlltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
+            neighbor_later::ineighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -966,7 +1254,21 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgather, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -981,7 +1283,21 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgather, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgather, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgather(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -996,7 +1312,12 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherC, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1011,7 +1332,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherC, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1028,7 +1354,23 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgather_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1045,7 +1387,23 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgather_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1062,7 +1420,14 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgather_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1079,7 +1444,14 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgather_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1095,7 +1467,22 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherv, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1111,7 +1498,22 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgatherv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgatherv, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgatherv(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1127,7 +1529,22 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgathervC, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1143,7 +1560,22 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgathervC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgathervC, On::Comm(comm), |cx| {
+            neighbor::neighbor_allgatherv(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1161,7 +1593,24 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgathervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgatherv_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1179,7 +1628,24 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgathervInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgatherv_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1197,7 +1663,24 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgathervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgatherv_init(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1215,7 +1698,24 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAllgathervInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_allgatherv_init(
+                cx,
+                sendbuf,
+                sendcount,
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(displs),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1230,7 +1730,21 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoall, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1245,7 +1759,21 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoall, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoall, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoall(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1260,7 +1788,12 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallC, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1275,7 +1808,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallC, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1292,7 +1830,23 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoall_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1309,7 +1863,23 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoall_init(
+                cx,
+                sendbuf,
+                i64::from(sendcount),
+                sendtype,
+                recvbuf,
+                i64::from(recvcount),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1326,7 +1896,14 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoall_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1343,7 +1920,14 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoall_init(
+                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1360,7 +1944,23 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallv, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1377,7 +1977,23 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallv, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallv, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1394,7 +2010,23 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallvC, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1411,7 +2043,23 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_c(
     recvtype: Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallvC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallvC, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallv(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1430,7 +2078,25 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1449,7 +2115,25 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                Ints::narrow(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                Ints::narrow(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1468,7 +2152,25 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1487,7 +2189,25 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallv_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                Ints::wide(sdispls),
+                sendtype,
+                recvbuf,
+                Ints::wide(recvcounts),
+                Ints::wide(rdispls),
+                recvtype,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1504,7 +2224,23 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallw, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1521,7 +2257,23 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallw, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallw, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1538,7 +2290,23 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_c(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallwC, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1555,7 +2323,23 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_c(
     recvtypes: *const Datatype,
     comm: Comm,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallwC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallwC, On::Comm(comm), |cx| {
+            neighbor::neighbor_alltoallw(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1574,7 +2358,25 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallwInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1593,7 +2395,25 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallwInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::narrow(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::narrow(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1612,7 +2432,25 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallwInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1631,7 +2469,25 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::NeighborAlltoallwInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
+            neighbor_kept::neighbor_alltoallw_init(
+                cx,
+                sendbuf,
+                Ints::wide(sendcounts),
+                sdispls,
+                sendtypes,
+                recvbuf,
+                Ints::wide(recvcounts),
+                rdispls,
+                recvtypes,
+                comm,
+                info,
+                request,
+            )
+        })
+    }
 }
 
 /// # Safety

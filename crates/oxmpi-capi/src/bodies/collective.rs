@@ -1,0 +1,321 @@
+//! Blocking collective operations.
+
+use crate::args::Ints;
+use crate::call::Cx;
+use crate::collective::{self, Block, Blocks, Form, Mixed, Operands};
+use oxmpi_abi::Result;
+use oxmpi_abi::handle::{Comm, Datatype, Op};
+use std::ffi::{c_int, c_void};
+
+pub unsafe fn barrier(cx: &Cx, comm: Comm) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { collective::barrier(cx, Form::Now, comm) }
+}
+
+pub unsafe fn bcast(
+    cx: &Cx,
+    buffer: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { collective::bcast(cx, Form::Now, Block::new(buffer, count, datatype), root, comm) }
+}
+
+pub unsafe fn gather(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::gather(
+            cx,
+            Form::Now,
+            Block::new(sendbuf, sendcount, sendtype),
+            Block::new(recvbuf, recvcount, recvtype),
+            root,
+            comm,
+        )
+    }
+}
+
+pub unsafe fn gatherv(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Ints,
+    displs: Ints,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::gatherv(
+            cx,
+            Form::Now,
+            Block::new(sendbuf, sendcount, sendtype),
+            Blocks::new(recvbuf, recvcounts, displs, recvtype),
+            root,
+            comm,
+        )
+    }
+}
+
+pub unsafe fn scatter(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::scatter(
+            cx,
+            Form::Now,
+            Block::new(sendbuf, sendcount, sendtype),
+            Block::new(recvbuf, recvcount, recvtype),
+            root,
+            comm,
+        )
+    }
+}
+
+pub unsafe fn scatterv(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcounts: Ints,
+    displs: Ints,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::scatterv(
+            cx,
+            Form::Now,
+            Blocks::new(sendbuf, sendcounts, displs, sendtype),
+            Block::new(recvbuf, recvcount, recvtype),
+            root,
+            comm,
+        )
+    }
+}
+
+pub unsafe fn allgather(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::allgather(
+            cx,
+            Form::Now,
+            Block::new(sendbuf, sendcount, sendtype),
+            Block::new(recvbuf, recvcount, recvtype),
+            comm,
+        )
+    }
+}
+
+pub unsafe fn allgatherv(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Ints,
+    displs: Ints,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::allgatherv(
+            cx,
+            Form::Now,
+            Block::new(sendbuf, sendcount, sendtype),
+            Blocks::new(recvbuf, recvcounts, displs, recvtype),
+            comm,
+        )
+    }
+}
+
+pub unsafe fn alltoall(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::alltoall(
+            cx,
+            Form::Now,
+            Block::new(sendbuf, sendcount, sendtype),
+            Block::new(recvbuf, recvcount, recvtype),
+            comm,
+        )
+    }
+}
+
+pub unsafe fn alltoallv(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcounts: Ints,
+    sdispls: Ints,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Ints,
+    rdispls: Ints,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::alltoallv(
+            cx,
+            Form::Now,
+            Blocks::new(sendbuf, sendcounts, sdispls, sendtype),
+            Blocks::new(recvbuf, recvcounts, rdispls, recvtype),
+            comm,
+        )
+    }
+}
+
+pub unsafe fn alltoallw(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    sendcounts: Ints,
+    sdispls: Ints,
+    sendtypes: *const Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Ints,
+    rdispls: Ints,
+    recvtypes: *const Datatype,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::alltoallw(
+            cx,
+            Form::Now,
+            Mixed::new(sendbuf, sendcounts, sdispls, sendtypes),
+            Mixed::new(recvbuf, recvcounts, rdispls, recvtypes),
+            comm,
+        )
+    }
+}
+
+pub unsafe fn reduce(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    op: Op,
+    root: c_int,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { collective::reduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm) }
+}
+
+pub unsafe fn allreduce(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm) }
+}
+
+pub unsafe fn reduce_scatter_block(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::reduce_scatter_block(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), recvcount, comm)
+    }
+}
+
+pub unsafe fn reduce_scatter(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcounts: Ints,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        collective::reduce_scatter(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), recvcounts, comm)
+    }
+}
+
+pub unsafe fn scan(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm) }
+}
+
+pub unsafe fn exscan(
+    cx: &Cx,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm) }
+}

@@ -1,0 +1,320 @@
+//! Collective operations that move data: barrier, broadcast, gather, scatter, allgather, all-to-all.
+
+use super::scene::{Role, Scene, refuse_alias, refuse_in_place, stage};
+use super::{Block, Blocks, Form, Mixed, Spans, plans};
+use crate::call::Cx;
+use crate::library::Guard;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::Comm;
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::collective::{Packing, Place, Script, Units};
+use oxmpi_datatype::Buf;
+use std::ffi::c_int;
+
+pub unsafe fn barrier(cx: &Cx, form: Form, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let plan = plans::barrier(cx, &scene);
+    let script = Script::new(plan, stage(&mut guard, comm)?, Place::Nowhere, Place::Nowhere, None);
+    // SAFETY: no memory is involved.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn bcast(cx: &Cx, form: Form, buffer: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let role = scene.role(root)?;
+    let sends = matches!(role, Role::Root) || role == Role::Among(scene.rank);
+    let idle = role == Role::Idle;
+    let buf = if idle { Buf::dense(std::ptr::null_mut(), 0) } else { buffer.whole(&guard, 1, !sends)? };
+    let plan = plans::bcast(cx, &scene, role, buf.len());
+    let stage = stage(&mut guard, comm)?;
+    let script = match buf.as_dense() {
+        Some(base) => Script::new(plan, stage, bytes_at(base), bytes_at(base), None),
+        None => match plans::in_one_piece(&plan, buf.len() as u64) {
+            Some(plan) => Script::new(plan, stage, Place::Blocks(vec![buf.clone()]), Place::Blocks(vec![buf]), None),
+            None => {
+                let mut packed = vec![0u8; buf.len()].into_boxed_slice();
+                let base = packed.as_mut_ptr();
+                Script::new(plan, stage, bytes_at(base), bytes_at(base), None).with_packing(Packing {
+                    user: buf,
+                    packed,
+                    first: sends,
+                })
+            }
+        },
+    };
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+/// A run of bytes as a place.
+fn bytes_at(base: *mut u8) -> Place {
+    Place::Units(byte_blocks(base, 1))
+}
+
+/// Blocks of so many bytes.
+pub(super) fn byte_blocks(base: *mut u8, bytes: usize) -> Units {
+    match oxmpi_datatype::predefined(MPI_BYTE.0) {
+        Some(byte) => Units::new(base, bytes as u64, byte),
+        None => unreachable!("bytes are predefined"),
+    }
+}
+
+/// Room for packed blocks.
+pub(super) fn packed(bytes: usize) -> Units {
+    byte_blocks(std::ptr::null_mut(), bytes)
+}
+
+/// A process's block to itself must fit what it receives from itself.
+fn check_own(sent: usize, received: usize) -> Result<()> {
+    if sent != received {
+        bail!(MPI_ERR_TRUNCATE, "this process sends {sent} bytes to itself, but receives {received} from itself");
+    }
+    Ok(())
+}
+
+/// Whether the two blocks are surely the same memory.
+fn check_apart(guard: &Guard, send: &Block, recv: &Block) -> Result<()> {
+    let plain = |block: &Block| oxmpi_datatype::dense_size(block.datatype.0).is_some();
+    if plain(send) && plain(recv) {
+        refuse_alias(send.address, recv.address, send.bytes(guard)?)?;
+    }
+    Ok(())
+}
+
+pub unsafe fn gather(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let role = scene.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(scene.rank);
+    let in_place = role == Role::Among(scene.rank) && send.is_in_place();
+    let (mut from, mut to) = (Place::Nowhere, Place::Nowhere);
+    let mut block = 0;
+    if at_root {
+        refuse_in_place(recv.address, "the receive buffer")?;
+        to = recv.target(&guard, scene.size)?;
+        block = recv.bytes(&guard)?;
+    }
+    if !in_place && !matches!(role, Role::Root | Role::Idle) {
+        refuse_in_place(send.address, "the send buffer of a process that is not the root")?;
+        from = send.source(&guard, 1)?;
+        if at_root {
+            check_own(send.bytes(&guard)?, block)?;
+            check_apart(&guard, &send, &recv)?;
+        }
+        block = send.bytes(&guard)?;
+    }
+    let plan = plans::gather(cx, &scene, role, in_place, block);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(block)));
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn gatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let role = scene.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(scene.rank);
+    let in_place = role == Role::Among(scene.rank) && send.is_in_place();
+    let (mut from, mut to, mut spans, mut count) = (Place::Nowhere, Place::Nowhere, Spans::default(), 0);
+    if at_root {
+        refuse_in_place(recv.address, "the receive buffer")?;
+        // SAFETY: the arrays have an entry for every rank.
+        spans = unsafe { recv.spans(&guard, scene.size, true)? };
+        to = recv.place(&guard)?;
+    }
+    if !in_place && !matches!(role, Role::Root | Role::Idle) {
+        refuse_in_place(send.address, "the send buffer of a process that is not the root")?;
+        (from, count) = send.elements(&guard, false)?;
+        if at_root {
+            check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[scene.rank])?)?;
+        }
+    }
+    let plan = plans::gatherv(cx, &scene, role, in_place, count, &spans);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn scatter(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let role = scene.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(scene.rank);
+    let in_place = role == Role::Among(scene.rank) && recv.is_in_place();
+    let (mut from, mut to) = (Place::Nowhere, Place::Nowhere);
+    let mut block = 0;
+    if at_root {
+        refuse_in_place(send.address, "the send buffer")?;
+        from = send.source(&guard, scene.size)?;
+        block = send.bytes(&guard)?;
+    }
+    if !in_place && !matches!(role, Role::Root | Role::Idle) {
+        refuse_in_place(recv.address, "the receive buffer of a process that is not the root")?;
+        to = recv.target(&guard, 1)?;
+        if at_root {
+            check_own(block, recv.bytes(&guard)?)?;
+            check_apart(&guard, &send, &recv)?;
+        }
+        block = recv.bytes(&guard)?;
+    }
+    let plan = plans::scatter(cx, &scene, role, in_place, block);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(block)));
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn scatterv(cx: &Cx, form: Form, send: Blocks, recv: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let role = scene.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(scene.rank);
+    let in_place = role == Role::Among(scene.rank) && recv.is_in_place();
+    let (mut from, mut to, mut spans, mut count) = (Place::Nowhere, Place::Nowhere, Spans::default(), 0);
+    if at_root {
+        refuse_in_place(send.address, "the send buffer")?;
+        // SAFETY: the arrays have an entry for every rank.
+        spans = unsafe { send.spans(&guard, scene.size, false)? };
+        from = send.place(&guard)?;
+    }
+    if !in_place && !matches!(role, Role::Root | Role::Idle) {
+        refuse_in_place(recv.address, "the receive buffer of a process that is not the root")?;
+        (to, count) = recv.elements(&guard, true)?;
+        if at_root {
+            check_own(send.bytes_of(&guard, spans.counts[scene.rank])?, recv.bytes(&guard)?)?;
+        }
+    }
+    let plan = plans::scatterv(cx, &scene, role, in_place, &spans, count);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn allgather(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let in_place = !scene.inter && send.is_in_place();
+    refuse_in_place(recv.address, "the receive buffer")?;
+    let to = recv.target(&guard, scene.size)?;
+    let mut from = Place::Nowhere;
+    let received = recv.bytes(&guard)?;
+    if !in_place {
+        refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
+        from = send.source(&guard, 1)?;
+        if !scene.inter {
+            check_own(send.bytes(&guard)?, received)?;
+            check_apart(&guard, &send, &recv)?;
+        }
+    }
+    let plan = plans::allgather(cx, &scene, in_place, received);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn allgatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let in_place = !scene.inter && send.is_in_place();
+    refuse_in_place(recv.address, "the receive buffer")?;
+    // SAFETY: the arrays have an entry for every rank.
+    let spans = unsafe { recv.spans(&guard, scene.size, true)? };
+    let mut from = Place::Nowhere;
+    let mut count = 0;
+    if !in_place {
+        refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
+        (from, count) = send.elements(&guard, false)?;
+        if !scene.inter {
+            check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[scene.rank])?)?;
+        }
+    }
+    let plan = plans::allgatherv(cx, &scene, in_place, count, &spans, recv.bytes_of(&guard, 1)?);
+    let element = packed(recv.bytes_of(&guard, 1)?);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn alltoall(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let in_place = !scene.inter && send.is_in_place();
+    refuse_in_place(recv.address, "the receive buffer")?;
+    let to = recv.target(&guard, scene.size)?;
+    let received = recv.bytes(&guard)?;
+    let mut from = Place::Nowhere;
+    if !in_place {
+        refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
+        from = send.source(&guard, scene.size)?;
+        if !scene.inter {
+            check_own(send.bytes(&guard)?, received)?;
+            check_apart(&guard, &send, &recv)?;
+        }
+    }
+    let plan = plans::alltoall(cx, &scene, in_place, received);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn alltoallv(cx: &Cx, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let in_place = !scene.inter && send.is_in_place();
+    refuse_in_place(recv.address, "the receive buffer")?;
+    // SAFETY: the arrays have an entry for every rank.
+    let to = unsafe { recv.spans(&guard, scene.size, true)? };
+    let (mut from, mut spans) = (Place::Nowhere, None);
+    if !in_place {
+        refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
+        // SAFETY: as above.
+        let found = unsafe { send.spans(&guard, scene.size, false)? };
+        if !scene.inter {
+            let own = scene.rank;
+            check_own(send.bytes_of(&guard, found.counts[own])?, recv.bytes_of(&guard, to.counts[own])?)?;
+        }
+        (from, spans) = (send.place(&guard)?, Some(found));
+    }
+    let plan = plans::alltoallv(cx, &scene, spans.as_ref(), &to);
+    let element = packed(recv.bytes_of(&guard, 1)?);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn alltoallw(cx: &Cx, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let in_place = !scene.inter && send.is_in_place();
+    refuse_in_place(recv.address, "the receive buffer")?;
+    // SAFETY: the arrays have an entry for every rank.
+    let to = unsafe { recv.blocks(&guard, scene.size, true)? };
+    let mut from = None;
+    if !in_place {
+        refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
+        // SAFETY: as above.
+        let found = unsafe { send.blocks(&guard, scene.size, false)? };
+        if !scene.inter {
+            check_own(found[scene.rank].len(), to[scene.rank].len())?;
+        }
+        from = Some(found);
+    }
+    let plan = plans::alltoallw(cx, &scene, from.as_deref(), &to);
+    let largest = packed(to.iter().map(Buf::len).max().unwrap_or(0));
+    let from = from.map_or(Place::Nowhere, Place::Blocks);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, Place::Blocks(to), Some(&largest));
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}

@@ -1,0 +1,130 @@
+//! Collective operations among neighbours in a topology.
+
+use super::scene::{refuse_in_place, stage};
+use super::{Block, Blocks, Form, Mixed, plans};
+use crate::call::Cx;
+use crate::comms::check_intra;
+use crate::library::Guard;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::Comm;
+use oxmpi_abi::{Result, bail};
+use oxmpi_coll::plan::Blocks as Lie;
+use oxmpi_core::collective::{Place, Script};
+use oxmpi_core::topology::Topology;
+
+/// Whom this process receives from and sends to, in the standard's order; `None` stands for `MPI_PROC_NULL`.
+pub(super) struct Neighbors {
+    pub incoming: Vec<Option<u32>>,
+    pub outgoing: Vec<Option<u32>>,
+    /// In a grid a message that leaves in one direction arrives from the other, also where both neighbours of a
+    /// dimension are one process.
+    pub grid: bool,
+}
+
+impl Neighbors {
+    fn new(guard: &Guard, comm: Comm) -> Result<Neighbors> {
+        let comm = guard.comm(comm)?;
+        check_intra(comm)?;
+        let rank = comm.rank;
+        let list = |ranks: &[i32]| ranks.iter().map(|&rank| u32::try_from(rank).ok()).collect::<Vec<_>>();
+        match comm.topology.as_deref() {
+            None => bail!(MPI_ERR_TOPOLOGY, "{} has no topology; neighbours are those of a topology", comm.describe()),
+            Some(Topology::Cart(cart)) => {
+                let mut all = Vec::new();
+                for dimension in 0..cart.dims().len() {
+                    let shift = cart.shift(rank, dimension as i32, 1)?;
+                    all.extend([shift.source, shift.dest]);
+                }
+                Ok(Neighbors { incoming: list(&all), outgoing: list(&all), grid: true })
+            }
+            Some(Topology::Graph(graph)) => {
+                // Those beyond the graph have no neighbours.
+                let all = list(graph.neighbors(rank).unwrap_or(&[]));
+                Ok(Neighbors { incoming: all.clone(), outgoing: all, grid: false })
+            }
+            Some(Topology::Distributed(edges)) => Ok(Neighbors {
+                incoming: list(&edges.incoming.peers),
+                outgoing: list(&edges.outgoing.peers),
+                grid: false,
+            }),
+        }
+    }
+}
+
+fn refuse_both(send: *const std::ffi::c_void, recv: *const std::ffi::c_void) -> Result<()> {
+    refuse_in_place(send, "the send buffer of a neighbourhood operation")?;
+    refuse_in_place(recv, "the receive buffer of a neighbourhood operation")
+}
+
+pub unsafe fn neighbor_allgather(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let neighbors = Neighbors::new(&guard, comm)?;
+    refuse_both(send.address, recv.address)?;
+    let from = send.source(&guard, 1)?;
+    let to = recv.target(&guard, neighbors.incoming.len())?;
+    let plan = plans::neighbors(&neighbors, Lie::Whole(1), Lie::Units);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn neighbor_allgatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let neighbors = Neighbors::new(&guard, comm)?;
+    refuse_both(send.address, recv.address)?;
+    let (from, count) = send.elements(&guard, false)?;
+    // SAFETY: the arrays have an entry for every neighbour.
+    let spans = unsafe { recv.spans(&guard, neighbors.incoming.len(), true)? };
+    let plan = plans::neighbors(&neighbors, Lie::Whole(count), spans.blocks());
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, None);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn neighbor_alltoall(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let neighbors = Neighbors::new(&guard, comm)?;
+    refuse_both(send.address, recv.address)?;
+    let from = send.source(&guard, neighbors.outgoing.len())?;
+    let to = recv.target(&guard, neighbors.incoming.len())?;
+    let plan = plans::neighbors(&neighbors, Lie::Units, Lie::Units);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn neighbor_alltoallv(cx: &Cx, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let neighbors = Neighbors::new(&guard, comm)?;
+    refuse_both(send.address, recv.address)?;
+    // SAFETY: the arrays have an entry for every neighbour.
+    let (from, to) = unsafe {
+        let from = send.spans(&guard, neighbors.outgoing.len(), false)?;
+        (from, recv.spans(&guard, neighbors.incoming.len(), true)?)
+    };
+    let plan = plans::neighbors(&neighbors, from.blocks(), to.blocks());
+    let (from, to) = (send.place(&guard)?, recv.place(&guard)?);
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn neighbor_alltoallw(cx: &Cx, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let neighbors = Neighbors::new(&guard, comm)?;
+    refuse_both(send.address, recv.address)?;
+    // SAFETY: the arrays have an entry for every neighbour.
+    let (from, to) = unsafe {
+        let from = send.blocks(&guard, neighbors.outgoing.len(), false)?;
+        (from, recv.blocks(&guard, neighbors.incoming.len(), true)?)
+    };
+    let plan = plans::neighbors_each(&neighbors, &from, &to);
+    let script = Script::new(plan, stage(&mut guard, comm)?, Place::Blocks(from), Place::Blocks(to), None);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}

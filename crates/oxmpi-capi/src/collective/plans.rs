@@ -1,0 +1,218 @@
+//! From a collective operation with checked arguments to its plan.
+
+use super::Spans;
+use super::neighbors::Neighbors;
+use super::reductions::Vector;
+use super::scene::{Role, Scene};
+use crate::call::Cx;
+use oxmpi_coll::choose::{Operation, choose, describe, plan};
+use oxmpi_coll::inter::{self, Root};
+use oxmpi_coll::neighbor::{Edges, exchange};
+use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
+use oxmpi_coll::reduce_scatter::Counts;
+use oxmpi_datatype::Buf;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// The plan of an operation of one group. `unit`: bytes of a unit.
+fn within(cx: &Cx, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Plan> {
+    let (rank, size) = (scene.rank as u32, scene.size as u32);
+    let unit = unit as u64;
+    let algorithm = choose(operation, size, unit);
+    if *EXPLAIN && rank == 0 {
+        explain(format!("{}: {}", cx.fun.name(), describe(operation, algorithm, size, unit)));
+    }
+    match plan(operation, algorithm, rank, size, unit) {
+        Some(plan) => Arc::new(plan),
+        None => unreachable!("the table has only what there is"),
+    }
+}
+
+/// Whether `OXMPI_EXPLAIN` asks for what was chosen.
+static EXPLAIN: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os("OXMPI_EXPLAIN").is_some_and(|value| !value.is_empty() && value != "0"));
+
+/// Says a choice on stderr, once.
+#[cold]
+pub(super) fn explain(line: String) {
+    static SAID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if !said.contains(&line) {
+        eprintln!("oxmpi: {line}");
+        said.insert(line);
+    }
+}
+
+fn across(role: Role) -> Root {
+    match role {
+        Role::Root => Root::Me,
+        Role::Facing(root) => Root::Remote(root as u32),
+        Role::Idle | Role::Among(_) => Root::Sibling,
+    }
+}
+
+fn ranks(scene: &Scene) -> (u32, u32, u32) {
+    (scene.rank as u32, scene.local as u32, scene.size as u32)
+}
+
+fn block(region: Region) -> Piece {
+    region.at(0, 1)
+}
+
+pub(super) fn barrier(cx: &Cx, scene: &Scene) -> Arc<Plan> {
+    let (rank, local, _) = ranks(scene);
+    if scene.inter { Arc::new(inter::barrier(rank, local)) } else { within(cx, scene, &Operation::Barrier, 0) }
+}
+
+pub(super) fn bcast(cx: &Cx, scene: &Scene, role: Role, bytes: usize) -> Arc<Plan> {
+    let (rank, local, _) = ranks(scene);
+    match role {
+        Role::Among(root) => within(cx, scene, &Operation::Bcast { root: root as u32, units: bytes as u64 }, 1),
+        role => Arc::new(inter::bcast(across(role), rank, local, bytes as u64)),
+    }
+}
+
+/// The same plan in one unit, if it never cuts what it moves.
+pub(super) fn in_one_piece(plan: &Plan, bytes: u64) -> Option<Arc<Plan>> {
+    let one = |piece: Piece| (piece.offset == 0 && piece.count == bytes).then(|| piece.region.at(0, 1));
+    let step = |step: &Step| {
+        Some(match *step {
+            Step::Send { to, piece } => Step::Send { to, piece: one(piece)? },
+            Step::Recv { from, piece } => Step::Recv { from, piece: one(piece)? },
+            Step::SendLocal { to, piece } => Step::SendLocal { to, piece: one(piece)? },
+            Step::RecvLocal { from, piece } => Step::RecvLocal { from, piece: one(piece)? },
+            Step::Received => Step::Received,
+            Step::Fence => Step::Fence,
+            Step::Copy { .. } | Step::Reduce { .. } => return None,
+        })
+    };
+    let steps = plan.steps.iter().map(step).collect::<Option<Vec<_>>>()?;
+    Some(Arc::new(Plan { steps, temp: 0 }))
+}
+
+pub(super) fn gather(cx: &Cx, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+    match role {
+        Role::Among(root) => within(cx, scene, &Operation::Gather { root: root as u32, in_place }, bytes),
+        role => Arc::new(inter::gather(across(role), scene.size as u32, block(Region::Send), Blocks::Units)),
+    }
+}
+
+pub(super) fn gatherv(cx: &Cx, scene: &Scene, role: Role, in_place: bool, send: u64, recv: &Spans) -> Arc<Plan> {
+    let recv = recv.blocks();
+    match role {
+        Role::Among(root) => within(cx, scene, &Operation::Gatherv { root: root as u32, in_place, send, recv }, 1),
+        role => Arc::new(inter::gather(across(role), scene.size as u32, Region::Send.at(0, send), recv)),
+    }
+}
+
+pub(super) fn scatter(cx: &Cx, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+    match role {
+        Role::Among(root) => within(cx, scene, &Operation::Scatter { root: root as u32, in_place }, bytes),
+        role => Arc::new(inter::scatter(across(role), scene.size as u32, Blocks::Units, block(Region::Recv))),
+    }
+}
+
+pub(super) fn scatterv(cx: &Cx, scene: &Scene, role: Role, in_place: bool, send: &Spans, recv: u64) -> Arc<Plan> {
+    let send = send.blocks();
+    match role {
+        Role::Among(root) => within(cx, scene, &Operation::Scatterv { root: root as u32, in_place, send, recv }, 1),
+        role => Arc::new(inter::scatter(across(role), scene.size as u32, send, Region::Recv.at(0, recv))),
+    }
+}
+
+pub(super) fn allgather(cx: &Cx, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
+    let (rank, local, remote) = ranks(scene);
+    if scene.inter {
+        return Arc::new(inter::allgather(rank, local, remote, block(Region::Send), Blocks::Units));
+    }
+    within(cx, scene, &Operation::Allgather { in_place }, bytes)
+}
+
+pub(super) fn allgatherv(cx: &Cx, scene: &Scene, in_place: bool, send: u64, recv: &Spans, unit: usize) -> Arc<Plan> {
+    let (rank, local, remote) = ranks(scene);
+    let recv = recv.blocks();
+    if scene.inter {
+        return Arc::new(inter::allgather(rank, local, remote, Region::Send.at(0, send), recv));
+    }
+    within(cx, scene, &Operation::Allgatherv { in_place, send, recv }, unit)
+}
+
+pub(super) fn alltoall(cx: &Cx, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
+    let (rank, _, remote) = ranks(scene);
+    if scene.inter {
+        return Arc::new(inter::alltoall(rank, remote, Blocks::Units, Blocks::Units));
+    }
+    within(cx, scene, &Operation::Alltoall { in_place }, bytes)
+}
+
+/// In place where there is nothing to send.
+pub(super) fn alltoallv(cx: &Cx, scene: &Scene, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
+    exchange_all(cx, scene, send.map(Spans::blocks), recv.blocks())
+}
+
+/// As [`alltoallv`], with a type for every block.
+pub(super) fn alltoallw(cx: &Cx, scene: &Scene, send: Option<&[Buf]>, recv: &[Buf]) -> Arc<Plan> {
+    let (from, to) = (send.map(lengths), lengths(recv));
+    exchange_all(cx, scene, from.as_ref().map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: &to })
+}
+
+fn exchange_all(cx: &Cx, scene: &Scene, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
+    let (rank, _, remote) = ranks(scene);
+    let (in_place, send) = (send.is_none(), send.unwrap_or(recv));
+    if scene.inter {
+        return Arc::new(inter::alltoall(rank, remote, send, recv));
+    }
+    within(cx, scene, &Operation::Alltoallv { in_place, send, recv }, 1)
+}
+
+fn lengths(blocks: &[Buf]) -> Vec<u64> {
+    blocks.iter().map(|block| block.len() as u64).collect()
+}
+
+// ---- reductions ----
+
+pub(super) fn reduce(cx: &Cx, scene: &Scene, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
+    let (rank, local, _) = ranks(scene);
+    let Vector { count: units, size, commutes } = *vector;
+    match role {
+        Role::Among(root) => {
+            within(cx, scene, &Operation::Reduce { root: root as u32, units, commutes, in_place }, size)
+        }
+        role => Arc::new(inter::reduce(across(role), rank, local, units)),
+    }
+}
+
+pub(super) fn allreduce(cx: &Cx, scene: &Scene, in_place: bool, vector: &Vector) -> Arc<Plan> {
+    let (rank, local, _) = ranks(scene);
+    let Vector { count: units, size, commutes } = *vector;
+    if scene.inter {
+        return Arc::new(inter::allreduce(rank, local, units));
+    }
+    within(cx, scene, &Operation::Allreduce { units, commutes, in_place }, size)
+}
+
+pub(super) fn reduce_scatter(cx: &Cx, scene: &Scene, in_place: bool, counts: Counts, vector: &Vector) -> Arc<Plan> {
+    let (rank, local, _) = ranks(scene);
+    if scene.inter {
+        return Arc::new(inter::reduce_scatter(rank, local, counts));
+    }
+    within(cx, scene, &Operation::ReduceScatter { counts, commutes: vector.commutes, in_place }, vector.size)
+}
+
+pub(super) fn scan(cx: &Cx, scene: &Scene, in_place: bool, inclusive: bool, vector: &Vector) -> Arc<Plan> {
+    let units = vector.count;
+    let operation = if inclusive { Operation::Scan { units, in_place } } else { Operation::Exscan { units, in_place } };
+    within(cx, scene, &operation, vector.size)
+}
+
+// ---- neighbours ----
+
+pub(super) fn neighbors(neighbors: &Neighbors, send: Blocks, recv: Blocks) -> Arc<Plan> {
+    let edges = if neighbors.grid { Edges::Opposite } else { Edges::Listed };
+    Arc::new(exchange(&neighbors.incoming, &neighbors.outgoing, edges, send, recv))
+}
+
+pub(super) fn neighbors_each(neighbors_: &Neighbors, send: &[Buf], recv: &[Buf]) -> Arc<Plan> {
+    let (send, recv) = (lengths(send), lengths(recv));
+    neighbors(neighbors_, Blocks::Each { bytes: &send }, Blocks::Each { bytes: &recv })
+}

@@ -1,0 +1,227 @@
+//! Collective operations that compute: reduce, allreduce, reduce-scatter, scans.
+
+use super::scene::{Role, Scene, refuse_alias, refuse_in_place, stage};
+use super::{Form, check_count, plans};
+use crate::args::Ints;
+use crate::call::Cx;
+use crate::comms::check_intra;
+use crate::library::Guard;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Datatype, Op};
+use oxmpi_abi::{Result, bail};
+use oxmpi_coll::reduce_scatter::Counts;
+use oxmpi_core::collective::{Place, Script, Units};
+use oxmpi_core::operation::Reducer;
+use std::ffi::{c_int, c_void};
+
+/// The shape of a reduction: what plans are chosen by.
+#[derive(Clone, Copy)]
+pub(super) struct Vector {
+    /// Elements that every process gives.
+    pub count: u64,
+    /// Bytes of an element.
+    pub size: usize,
+    pub commutes: bool,
+}
+
+/// The operands and the result of a reduction in memory, and its operation.
+pub struct Operands {
+    send: *const c_void,
+    recv: *mut c_void,
+    datatype: Datatype,
+    op: Op,
+}
+
+impl Operands {
+    pub fn new(send: *const c_void, recv: *mut c_void, datatype: Datatype, op: Op) -> Operands {
+        Operands { send, recv, datatype, op }
+    }
+
+    fn in_place(&self) -> bool {
+        self.send as usize == MPI_IN_PLACE
+    }
+
+    /// The buffer that a process gives, of so many elements, checked.
+    fn source(&self, guard: &Guard, count: i64) -> Result<Place> {
+        refuse_in_place(self.send, "the send buffer")?;
+        guard.buffer(self.send.cast(), count, self.datatype)?;
+        self.place(guard, self.send)
+    }
+
+    fn target(&self, guard: &Guard, count: i64) -> Result<Place> {
+        refuse_in_place(self.recv, "the receive buffer")?;
+        guard.target(self.recv.cast(), count, self.datatype)?;
+        self.place(guard, self.recv)
+    }
+
+    fn place(&self, guard: &Guard, address: *const c_void) -> Result<Place> {
+        Ok(Place::Units(self.units(guard, address)?))
+    }
+
+    fn units(&self, guard: &Guard, address: *const c_void) -> Result<Units> {
+        Ok(Units::new(address.cast_mut().cast(), 1, guard.datatype(self.datatype)?))
+    }
+
+    /// The operation on the type, checked, and the shape of the vectors.
+    fn prepare(&self, guard: &Guard, count: i64) -> Result<(Reducer, Vector)> {
+        let reducer = guard.reducer(self.op, self.datatype)?;
+        if count < 0 {
+            bail!(MPI_ERR_COUNT, "the count is {count}, which is negative");
+        }
+        let size = guard.datatype(self.datatype)?.size() as usize;
+        let vector = Vector { count: count as u64, size, commutes: reducer.commutes() };
+        Ok((reducer, vector))
+    }
+
+    fn check_apart(&self, bytes: usize) -> Result<()> {
+        if oxmpi_datatype::dense_size(self.datatype.0).is_some() {
+            refuse_alias(self.send, self.recv, bytes)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+pub unsafe fn reduce(cx: &Cx, form: Form, operands: Operands, count: i64, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let role = scene.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(scene.rank);
+    let in_place = role == Role::Among(scene.rank) && operands.in_place();
+    let (reducer, vector) = operands.prepare(&guard, count)?;
+    let (mut from, mut to) = (Place::Nowhere, Place::Nowhere);
+    if at_root {
+        to = operands.target(&guard, count)?;
+    }
+    if !in_place && !matches!(role, Role::Root | Role::Idle) {
+        from = operands.source(&guard, count)?;
+        if at_root {
+            operands.check_apart(vector.count as usize * vector.size)?;
+        }
+    }
+    let plan = plans::reduce(cx, &scene, role, in_place, &vector);
+    let temp = operands.units(&guard, std::ptr::null())?;
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn allreduce(cx: &Cx, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    let in_place = !scene.inter && operands.in_place();
+    let (reducer, vector) = operands.prepare(&guard, count)?;
+    let to = operands.target(&guard, count)?;
+    let mut from = Place::Nowhere;
+    if !in_place {
+        from = operands.source(&guard, count)?;
+        operands.check_apart(vector.count as usize * vector.size)?;
+    }
+    let plan = plans::allreduce(cx, &scene, in_place, &vector);
+    let temp = operands.units(&guard, std::ptr::null())?;
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}
+
+pub unsafe fn reduce_scatter_block(cx: &Cx, form: Form, operands: Operands, recvcount: i64, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    check_count(scene.rank, recvcount)?;
+    // Between groups every process gives as much as its own group receives altogether.
+    let total = recvcount.checked_mul(scene.local as i64);
+    let dealt = Dealt { counts: Counts::Equal(recvcount as u64), own: recvcount, total };
+    // SAFETY: passed on.
+    unsafe { scatter(cx, form, &mut guard, &scene, &operands, &dealt, comm) }
+}
+
+pub unsafe fn reduce_scatter(cx: &Cx, form: Form, operands: Operands, recvcounts: Ints, comm: Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    let scene = Scene::new(&guard, comm)?;
+    if recvcounts.is_null() {
+        bail!(MPI_ERR_ARG, "the array of counts is a null pointer");
+    }
+    let mut counts = Vec::with_capacity(scene.local);
+    for index in 0..scene.local {
+        // SAFETY: the array has an entry for every process of the local group.
+        let count = unsafe { recvcounts.get(index) };
+        check_count(index, count)?;
+        counts.push(count as u64);
+    }
+    let total = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add_unsigned(count));
+    let dealt = Dealt { counts: Counts::Given(&counts), own: counts[scene.rank] as i64, total };
+    // SAFETY: passed on.
+    unsafe { scatter(cx, form, &mut guard, &scene, &operands, &dealt, comm) }
+}
+
+/// How the result of a reduction is dealt out.
+struct Dealt<'a> {
+    counts: Counts<'a>,
+    /// What this process gets.
+    own: i64,
+    /// What all of its group get; `None` when it cannot be counted.
+    total: Option<i64>,
+}
+
+unsafe fn scatter(
+    cx: &Cx,
+    form: Form,
+    guard: &mut Guard,
+    scene: &Scene,
+    operands: &Operands,
+    dealt: &Dealt,
+    comm: Comm,
+) -> Result<()> {
+    let in_place = !scene.inter && operands.in_place();
+    let Some(total) = dealt.total else { bail!(MPI_ERR_COUNT, "the counts are more than can be counted together") };
+    let (reducer, vector) = operands.prepare(guard, total)?;
+    let to = operands.target(guard, if in_place { total } else { dealt.own })?;
+    let mut from = Place::Nowhere;
+    if !in_place {
+        from = operands.source(guard, total)?;
+        operands.check_apart(dealt.own as usize * vector.size)?;
+    }
+    let counts = dealt.counts;
+    let plan = plans::reduce_scatter(cx, scene, in_place, counts, &vector);
+    let temp = operands.units(guard, std::ptr::null())?;
+    let script = Script::new(plan, stage(guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, guard, comm, script) }
+}
+
+pub unsafe fn scan(cx: &Cx, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { prefix(cx, form, &operands, count, comm, true) }
+}
+
+pub unsafe fn exscan(cx: &Cx, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe { prefix(cx, form, &operands, count, comm, false) }
+}
+
+/// What the ranks up to this one give, with its own or without.
+unsafe fn prefix(cx: &Cx, form: Form, operands: &Operands, count: i64, comm: Comm, inclusive: bool) -> Result<()> {
+    let mut guard = cx.process()?;
+    form.check()?;
+    check_intra(guard.comm(comm)?)?;
+    let scene = Scene::new(&guard, comm)?;
+    let in_place = operands.in_place();
+    let (reducer, vector) = operands.prepare(&guard, count)?;
+    // The first rank of an exclusive scan receives nothing, so its receive buffer is only looked at where it gives, too.
+    let receives = inclusive || in_place || scene.rank > 0;
+    let to = if receives { operands.target(&guard, count)? } else { Place::Nowhere };
+    let mut from = Place::Nowhere;
+    if !in_place {
+        from = operands.source(&guard, count)?;
+        operands.check_apart(vector.count as usize * vector.size)?;
+    }
+    let plan = plans::scan(cx, &scene, in_place, inclusive, &vector);
+    let temp = operands.units(&guard, std::ptr::null())?;
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    // SAFETY: passed on.
+    unsafe { form.perform(cx, &mut guard, comm, script) }
+}

@@ -1,0 +1,438 @@
+//! Carries out the plans of collective operations: the one executor for blocking, nonblocking and persistent ones.
+//!
+//! A [`Script`] is a plan bound to a communicator and to memory; a [`Run`] is one performance of it. Who has to wait drives
+//! a run in a wait; who may not wait leaves it to [`Process::progress`]. Messages carry the communicator's inner context and a
+//! tag that the script alone uses.
+//!
+//! A reduction by the user's own function is not carried out here: the run stops with [`Turn::Call`], and goes on once the
+//! C boundary has made the call, unlocked.
+
+use crate::comm::{Comm, Ranks};
+use crate::engine::{Mode, OpId, Route};
+use crate::matching::Pattern;
+use crate::operation::{Reducer, UserCall};
+use crate::process::Process;
+use crate::request::Promise;
+use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
+use oxmpi_abi::{Error, Result};
+use oxmpi_coll::plan::{Piece, Plan, Region, Side, Step};
+use oxmpi_datatype::{Buf, Datatype};
+use oxmpi_transport::own;
+use std::sync::Arc;
+
+/// Where the messages of a collective operation go.
+#[derive(Clone)]
+pub struct Stage {
+    pub context: u32,
+    pub tag: i32,
+    /// This process's rank in its own group.
+    pub rank: i32,
+    /// Whom ranks in the plan mean: the communicator's group, or the remote group.
+    pub group: Ranks,
+    /// The group that this process is in.
+    pub local: Ranks,
+}
+
+impl Stage {
+    /// For the next collective operation of a communicator.
+    pub fn new(comm: &mut Comm) -> Stage {
+        let (context, tag) = (comm.inner_context(), comm.collective_tag());
+        Stage { context, tag, rank: comm.rank, group: comm.group.clone(), local: comm.local_group().clone() }
+    }
+
+    fn route(&self, to: u32, local: bool) -> Route {
+        let group = if local { &self.local } else { &self.group };
+        Route { peer: group.get(to as usize), context: self.context, source: self.rank, tag: self.tag(local) }
+    }
+
+    fn pattern(&self, from: u32, local: bool) -> Pattern {
+        Pattern { context: self.context, source: from as i32, tag: self.tag(local) }
+    }
+
+    /// Within the group a message has another tag, since a rank of the other group may have the same number.
+    fn tag(&self, local: bool) -> i32 {
+        if local { self.tag | LOCAL } else { self.tag }
+    }
+}
+
+/// The one bit that tags of collective operations leave.
+const LOCAL: i32 = 1 << 30;
+
+/// What a region of a plan is in memory.
+pub enum Place {
+    /// The plan does not name it.
+    Nowhere,
+    Units(Units),
+    /// Blocks that each have a layout of their own.
+    Blocks(Vec<Buf>),
+}
+
+/// Units one behind the other, each of so many elements of a type.
+pub struct Units {
+    base: *mut u8,
+    elements: u64,
+    datatype: Arc<Datatype>,
+}
+
+// SAFETY is not at stake: like a `Buf`, this is a token that is dereferenced elsewhere. The compiler wants to be told.
+#[expect(unsafe_code, reason = "a token for memory may go from thread to thread")]
+// SAFETY: nothing here touches the memory.
+unsafe impl Send for Units {}
+#[expect(unsafe_code, reason = "as above")]
+// SAFETY: as above.
+unsafe impl Sync for Units {}
+
+impl Units {
+    pub fn new(base: *mut u8, elements: u64, datatype: &Arc<Datatype>) -> Units {
+        Units { base, elements, datatype: Arc::clone(datatype) }
+    }
+
+    fn at(&self, offset: i64) -> *mut u8 {
+        let extent = self.datatype.extent() as isize;
+        self.base.wrapping_offset((offset as isize).wrapping_mul(self.elements as isize).wrapping_mul(extent))
+    }
+
+    fn buf(&self, piece: &Piece) -> Buf {
+        Buf::typed(self.at(piece.offset), piece.count * self.elements, &self.datatype)
+    }
+
+    /// The memory that so many units from the first on span, as offsets from `base`.
+    fn span(&self, count: u64) -> (isize, isize) {
+        let last = self.datatype.extent() as isize * (count * self.elements).saturating_sub(1) as isize;
+        let first = self.datatype.true_lb() as isize;
+        (first + last.min(0), first + self.datatype.true_extent() as isize + last.max(0))
+    }
+}
+
+/// The library's own memory for a script.
+struct Scratch {
+    _memory: Box<[u128]>,
+    units: Units,
+}
+
+impl Scratch {
+    /// Room for `count` units like these.
+    fn new(like: &Units, count: u64) -> Scratch {
+        let (low, high) = if count == 0 { (0, 0) } else { like.span(count) };
+        let mut memory = vec![0u128; ((high - low) as usize).div_ceil(16)].into_boxed_slice();
+        // Elements keep the alignment that they have in the user's memory, whatever the type's lower bound is.
+        let base = memory.as_mut_ptr().cast::<u8>().wrapping_offset(-low);
+        Scratch {
+            _memory: memory,
+            units: Units { base, elements: like.elements, datatype: Arc::clone(&like.datatype) },
+        }
+    }
+}
+
+/// A user's buffer that goes through packed bytes, since the plan cuts where the buffer's type cannot be cut.
+pub struct Packing {
+    pub user: Buf,
+    pub packed: Box<[u8]>,
+    /// It is packed before the first step; otherwise unpacked after the last.
+    pub first: bool,
+}
+
+/// A plan bound to a communicator and to memory; to be performed any number of times, one at a time.
+pub struct Script {
+    plan: Arc<Plan>,
+    stage: Stage,
+    send: Place,
+    recv: Place,
+    temp: Option<Scratch>,
+    reducer: Option<Reducer>,
+    packing: Option<Packing>,
+}
+
+impl Script {
+    /// `temp`: what a unit of [`Region::Temp`] is like, where the plan has one.
+    pub fn new(plan: Arc<Plan>, stage: Stage, send: Place, recv: Place, temp: Option<&Units>) -> Script {
+        let temp = temp.filter(|_| plan.temp > 0).map(|like| Scratch::new(like, plan.temp));
+        Script { plan, stage, send, recv, temp, reducer: None, packing: None }
+    }
+
+    #[must_use]
+    pub fn with_reducer(self, reducer: Reducer) -> Script {
+        Script { reducer: Some(reducer), ..self }
+    }
+
+    #[must_use]
+    pub fn with_packing(self, packing: Packing) -> Script {
+        Script { packing: Some(packing), ..self }
+    }
+
+    pub fn context(&self) -> u32 {
+        self.stage.context
+    }
+
+    fn buf(&self, piece: &Piece) -> Buf {
+        if piece.count == 0 {
+            return Buf::dense(std::ptr::null_mut(), 0);
+        }
+        if let (Region::Temp, Place::Blocks(blocks), Some(temp)) = (piece.region, &self.recv, &self.temp) {
+            // Of the size of a block of `Recv`, which it stands in for.
+            return Buf::dense(temp.units.base, blocks[piece.offset as usize].len());
+        }
+        match self.place(piece.region) {
+            Ok(units) => units.buf(piece),
+            Err(blocks) => blocks[piece.offset as usize].clone(),
+        }
+    }
+
+    fn place(&self, region: Region) -> std::result::Result<&Units, &[Buf]> {
+        let place = match region {
+            Region::Send => &self.send,
+            Region::Recv => &self.recv,
+            Region::Temp => match &self.temp {
+                Some(scratch) => return Ok(&scratch.units),
+                None => unreachable!("the plan says how much it needs"),
+            },
+        };
+        match place {
+            Place::Units(units) => Ok(units),
+            Place::Blocks(blocks) => Err(blocks),
+            Place::Nowhere => unreachable!("a plan names only the buffers that there are"),
+        }
+    }
+
+    fn address(&self, piece: &Piece) -> *mut u8 {
+        match self.place(piece.region) {
+            Ok(units) => units.at(piece.offset),
+            Err(_) => unreachable!("there are no reductions over blocks of different types"),
+        }
+    }
+}
+
+/// One performance of a script.
+pub struct Run {
+    script: Arc<Script>,
+    next: usize,
+    sends: Vec<OpId>,
+    recvs: Vec<(OpId, usize)>,
+    /// The first thing that went wrong. The rest is done nevertheless, so that nobody waits for ever.
+    error: Option<Error>,
+    /// What was handed out to be called, and what is to be done after it.
+    called: Option<Called>,
+    /// Who hears of the end of a run that nobody waits for.
+    promise: Option<Promise>,
+}
+
+/// A call of the user's function that is under way.
+struct Called {
+    /// Where the result lies, when it has to be moved.
+    result: Option<(Buf, Buf)>,
+    _copy: Option<Scratch>,
+}
+
+/// How far a run has come.
+pub enum Turn {
+    Waiting,
+    /// The user's function has to be called; then [`Process::advance`] again.
+    Call(UserCall),
+    Done(Result<()>),
+}
+
+impl Run {
+    pub fn new(script: Arc<Script>) -> Run {
+        if let Some(Packing { user, packed, first: true }) = &script.packing {
+            own::copy(user, &Buf::dense(packed.as_ptr().cast_mut(), packed.len()));
+        }
+        Run { script, next: 0, sends: Vec::new(), recvs: Vec::new(), error: None, called: None, promise: None }
+    }
+}
+
+impl Process {
+    /// Goes on with a run as far as it can.
+    pub fn advance(&mut self, run: &mut Run) -> Turn {
+        if let Some(Called { result: Some((from, to)), .. }) = run.called.take() {
+            own::copy(&from, &to);
+        }
+        let script = Arc::clone(&run.script);
+        while let Some(step) = script.plan.steps.get(run.next) {
+            match step {
+                Step::Send { to, piece } => self.start_send(run, *to, piece, false),
+                Step::SendLocal { to, piece } => self.start_send(run, *to, piece, true),
+                Step::Recv { from, piece } => self.start_recv(run, *from, piece, false),
+                Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
+                Step::Copy { from, to } => own::copy(&script.buf(from), &script.buf(to)),
+                Step::Reduce { with, into, side } => {
+                    if let Some(call) = reduce(run, with, into, *side) {
+                        run.next += 1;
+                        return Turn::Call(call);
+                    }
+                }
+                Step::Received => {
+                    if !self.are_received(run) {
+                        return Turn::Waiting;
+                    }
+                }
+                Step::Fence => {
+                    if !(self.are_received(run) & self.are_sent(run)) {
+                        return Turn::Waiting;
+                    }
+                }
+            }
+            run.next += 1;
+        }
+        if !(self.are_received(run) & self.are_sent(run)) {
+            return Turn::Waiting;
+        }
+        if let (Some(Packing { user, packed, first: false }), None) = (&script.packing, &run.error) {
+            own::copy(&Buf::dense(packed.as_ptr().cast_mut(), packed.len()), user);
+        }
+        Turn::Done(run.error.take().map_or(Ok(()), Err))
+    }
+
+    fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
+        let route = run.script.stage.route(to, local);
+        run.sends.extend(self.engine.send(Mode::Standard, &route, run.script.buf(piece)));
+    }
+
+    fn start_recv(&mut self, run: &mut Run, from: u32, piece: &Piece, local: bool) {
+        let pattern = run.script.stage.pattern(from, local);
+        let buf = run.script.buf(piece);
+        let bytes = buf.len();
+        run.recvs.push((self.engine.recv(pattern, buf), bytes));
+    }
+
+    fn are_sent(&mut self, run: &mut Run) -> bool {
+        let Run { sends, error, .. } = run;
+        sends.retain(|&op| match self.engine.take_outcome(op) {
+            None => true,
+            Some(outcome) => {
+                note(error, outcome.error);
+                false
+            }
+        });
+        sends.is_empty()
+    }
+
+    fn are_received(&mut self, run: &mut Run) -> bool {
+        let Run { recvs, error, .. } = run;
+        recvs.retain(|&(op, expected)| match self.engine.take_outcome(op) {
+            None => true,
+            Some(outcome) => {
+                let got = outcome.status.bytes() as usize;
+                let wrong = outcome.error.is_some() || got != expected;
+                note(error, wrong.then(|| differs(outcome.status.source, got, expected, outcome.error)));
+                false
+            }
+        });
+        recvs.is_empty()
+    }
+
+    /// Performs a script while the program does other things; the promise is kept when it has ended.
+    pub fn perform_later(&mut self, script: Arc<Script>) -> Promise {
+        let promise = Promise::default();
+        let mut run = Run::new(script);
+        run.promise = Some(Arc::clone(&promise));
+        self.runs.push(run);
+        self.progress_runs();
+        promise
+    }
+
+    #[inline(never)]
+    pub(crate) fn progress_runs(&mut self) -> bool {
+        let mut runs = std::mem::take(&mut self.runs);
+        let before = runs.len();
+        let mut index = 0;
+        while index < runs.len() {
+            match self.advance(&mut runs[index]) {
+                Turn::Waiting => index += 1,
+                Turn::Call(call) => {
+                    let run = runs.remove(index);
+                    self.calls.push((run, call));
+                }
+                Turn::Done(result) => {
+                    let run = runs.remove(index);
+                    if let Some(promise) = run.promise {
+                        // Nobody else sets it.
+                        let _ = promise.set(result.err());
+                    }
+                }
+            }
+        }
+        self.runs = runs;
+        self.runs.len() < before
+    }
+
+    /// Whether a collective operation goes on while the program does other things.
+    #[inline]
+    pub fn has_runs(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    /// Whether a collective operation waits for a call of the user's function.
+    #[inline]
+    pub fn wants_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// A call of the user's function that a collective operation waits for. It is made without any lock, then
+    /// [`Process::called`] follows.
+    pub fn next_call(&mut self) -> Option<(Run, UserCall)> {
+        self.calls.pop()
+    }
+
+    /// Goes on with a run whose call has been made.
+    pub fn called(&mut self, run: Run) {
+        self.runs.push(run);
+        self.progress_runs();
+    }
+
+    /// Whether a collective operation that is under way uses the context or its twin.
+    pub(crate) fn performs_on(&self, context: u32) -> bool {
+        self.runs.iter().chain(self.calls.iter().map(|(run, _)| run)).any(|run| run.script.context() & !1 == context)
+    }
+}
+
+/// Carries out a reduction, or says which call of the user's function does.
+fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserCall> {
+    let script = &run.script;
+    let Some(reducer) = &script.reducer else { unreachable!("a plan with reductions has an operation") };
+    if with.count == 0 {
+        return None;
+    }
+    let (operand, target) = (script.address(with), script.address(into));
+    if reducer.commutes() || side == Side::Left {
+        return reducer.apply(operand, target, with.count);
+    }
+    // The function leaves its result in its second operand, which is the one from the right here.
+    let (right, copy) = if with.region == Region::Temp {
+        (operand, None)
+    } else {
+        let Ok(like) = script.place(with.region) else { unreachable!("has an address") };
+        let copy = Scratch::new(like, with.count);
+        own::copy(&script.buf(with), &copy.units.buf(&Piece { offset: 0, ..*with }));
+        (copy.units.base, Some(copy))
+    };
+    let from = match &copy {
+        Some(copy) => copy.units.buf(&Piece { offset: 0, ..*with }),
+        None => script.buf(with),
+    };
+    let result = (from, script.buf(into));
+    match reducer.apply(target, right, with.count) {
+        None => {
+            own::copy(&result.0, &result.1);
+            None
+        }
+        Some(call) => {
+            run.called = Some(Called { result: Some(result), _copy: copy });
+            Some(call)
+        }
+    }
+}
+
+fn note(error: &mut Option<Error>, new: Option<Error>) {
+    if error.is_none() {
+        *error = new;
+    }
+}
+
+#[cold]
+fn differs(source: i32, got: usize, expected: usize, error: Option<Error>) -> Error {
+    let text = match error {
+        Some(error) => format!("from rank {source}: {}", error.text()),
+        None => format!("rank {source} gave {got} bytes where {expected} were expected"),
+    };
+    Error::new(MPI_ERR_TRUNCATE, format!("{text}: the ranks' arguments do not match each other"))
+}
