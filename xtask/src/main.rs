@@ -11,6 +11,7 @@ mod gen_abi_test;
 mod gen_capi;
 mod gen_fortran;
 mod gen_fortran_rust;
+mod gen_fortran_test;
 mod gen_fortran_text;
 mod gen_header;
 mod install;

@@ -1,0 +1,5 @@
+! ranks: 1 2 3 8
+! timeout: 120
+! Groups, communicators, attributes and names.
+#define BY_MPI
+#include "../bodies/communicators.inc"

@@ -1,0 +1,5 @@
+! ranks: 1 2 3 8
+! timeout: 120
+! One-sided communication: windows of all kinds.
+#define BY_MPIF
+#include "../bodies/windows.inc"
