@@ -1,7 +1,7 @@
 //! From the root to everybody. The root has the data in `Send`, the others get it in `Recv`.
 
-use crate::plan::{Plan, Region};
-use crate::tree::{after, before, children, parent, share, subtree};
+use crate::plan::{Piece, Plan, Region};
+use crate::tree::{after, before, children, parent, segments, share, subtree};
 
 /// The whole message down a binomial tree: ceil(log2 n) rounds.
 pub fn binomial(rank: u32, size: u32, root: u32, units: u64) -> Plan {
@@ -25,26 +25,50 @@ pub fn binomial(rank: u32, size: u32, root: u32, units: u64) -> Plan {
 pub fn scatter_allgather(rank: u32, size: u32, root: u32, units: u64) -> Plan {
     let mut plan = Plan::default();
     let rel = before(rank, root, size);
-    let shares = |first: u32, many: u32| {
-        let start = share(units, size, first);
-        region(rel).at(start, share(units, size, first + many) - start)
-    };
-    if rel > 0 {
-        plan.recv(after(parent(rel), root, size), shares(rel, subtree(rel, size)));
-        plan.received();
-    }
-    for child in children(rel, size).rev() {
-        plan.send(after(child, root, size), shares(child, subtree(child, size)));
-    }
+    scatter(&mut plan, rel, size, units, |rel| after(rel, root, size));
     let next = after(rel, 1, size);
     for step in 0..size - 1 {
         if step < size - subtree(next, size) {
-            plan.send(after(next, root, size), shares(before(rel, step, size), 1));
+            plan.send(after(next, root, size), shares(rel, size, units, before(rel, step, size), 1));
         }
         if step < size - subtree(rel, size) {
-            plan.recv(before(rank, 1, size), shares(before(rel, step + 1, size), 1));
+            plan.recv(before(rank, 1, size), shares(rel, size, units, before(rel, step + 1, size), 1));
             plan.received();
         }
+    }
+    plan
+}
+
+/// A share for each rank down a binomial tree, then exchanged with a partner at distance 1, 2, 4, …: 2 log2 n rounds, and the root sends
+/// twice the message. Ranks beyond a power of two get all of it in one more round.
+///
+/// A rank needs nothing from a partner whose shares passed through it on their way down.
+pub fn scatter_doubling(rank: u32, size: u32, root: u32, units: u64) -> Plan {
+    let mut plan = Plan::default();
+    let rel = before(rank, root, size);
+    let power = 1 << size.ilog2();
+    let peer = |rel: u32| after(rel, root, size);
+    if rel >= power {
+        plan.recv(peer(rel - power), region(rel).at(0, units));
+        return plan;
+    }
+    scatter(&mut plan, rel, power, units, peer);
+    let mut step = 1;
+    while step < power {
+        let partner = rel ^ step;
+        let window = |of: u32| shares(rel, power, units, of & !(step - 1), step);
+        if subtree(partner, power) <= step {
+            plan.send(peer(partner), window(rel));
+        }
+        if subtree(rel, power) <= step {
+            plan.recv(peer(partner), window(partner));
+        }
+        // One round at a time, or the large messages of later rounds would get in the way of those that others wait for.
+        plan.fence();
+        step *= 2;
+    }
+    if rel + power < size {
+        plan.send(peer(rel + power), region(rel).at(0, units));
     }
     plan
 }
@@ -53,10 +77,8 @@ pub fn scatter_allgather(rank: u32, size: u32, root: u32, units: u64) -> Plan {
 pub fn chain(rank: u32, size: u32, root: u32, units: u64, segment: u64) -> Plan {
     let mut plan = Plan::default();
     let rel = before(rank, root, size);
-    let segment = segment.max(1);
-    let mut start = 0;
-    while start < units {
-        let piece = region(rel).at(start, segment.min(units - start));
+    for (start, count) in segments(units, segment) {
+        let piece = region(rel).at(start, count);
         if rel > 0 {
             plan.recv(before(rank, 1, size), piece);
             plan.received();
@@ -64,9 +86,25 @@ pub fn chain(rank: u32, size: u32, root: u32, units: u64, segment: u64) -> Plan 
         if rel + 1 < size {
             plan.send(after(rank, 1, size), piece);
         }
-        start += segment;
     }
     plan
+}
+
+/// Gives each of `size` ranks, counted from the root, the shares of its subtree.
+fn scatter(plan: &mut Plan, rel: u32, size: u32, units: u64, peer: impl Fn(u32) -> u32) {
+    if rel > 0 {
+        plan.recv(peer(parent(rel)), shares(rel, size, units, rel, subtree(rel, size)));
+        plan.received();
+    }
+    for child in children(rel, size).rev() {
+        plan.send(peer(child), shares(rel, size, units, child, subtree(child, size)));
+    }
+}
+
+/// So many shares, in the buffer of the rank `rel` from the root.
+fn shares(rel: u32, size: u32, units: u64, first: u32, many: u32) -> Piece {
+    let start = share(units, size, first);
+    region(rel).at(start, share(units, size, first + many) - start)
 }
 
 fn region(rel: u32) -> Region {

@@ -98,6 +98,8 @@ pub enum Algorithm {
     Halving,
     /// Shares down a tree, then around a ring.
     ScatterAllgather,
+    /// Shares down a tree, then doubled.
+    ScatterDoubling,
     /// From neighbour to neighbour, all the way round.
     Ring,
     /// One partner at a time.
@@ -122,7 +124,7 @@ pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, u
     if !operation.allows(algorithm, size) {
         return None;
     }
-    let segment = (SEGMENT / unit_bytes.max(1)).max(1);
+    let segment = segment_units(unit_bytes);
     let (one, block) = (Region::Send.at(0, 1), Region::Recv.at(0, 1));
     let units = Blocks::Units;
     use Algorithm::*;
@@ -131,6 +133,7 @@ pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, u
 
         (Operation::Bcast { root, units }, Binomial) => bcast::binomial(rank, size, root, units),
         (Operation::Bcast { root, units }, ScatterAllgather) => bcast::scatter_allgather(rank, size, root, units),
+        (Operation::Bcast { root, units }, ScatterDoubling) => bcast::scatter_doubling(rank, size, root, units),
         (Operation::Bcast { root, units }, Chain) => bcast::chain(rank, size, root, units, segment),
 
         (Operation::Gather { root, in_place }, Linear) => gather::linear(rank, size, root, in_place, one, units),
@@ -189,7 +192,9 @@ pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, u
         }
 
         (Operation::Scan { units, in_place }, Doubling) => scan::inclusive(rank, size, units, in_place),
+        (Operation::Scan { units, in_place }, Chain) => scan::inclusive_chain(rank, size, units, segment, in_place),
         (Operation::Exscan { units, in_place }, Doubling) => scan::exclusive(rank, size, units, in_place),
+        (Operation::Exscan { units, in_place }, Chain) => scan::exclusive_chain(rank, size, units, segment, in_place),
         _ => return None,
     };
     Some(plan)
@@ -220,7 +225,11 @@ pub fn table() -> String {
 }
 
 /// The bytes of a segment in a pipeline.
-pub const SEGMENT: u64 = 64 << 10;
+const SEGMENT: u64 = 64 << 10;
+
+pub(crate) fn segment_units(unit_bytes: u64) -> u64 {
+    (SEGMENT / unit_bytes.max(1)).max(1)
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -260,6 +269,7 @@ enum Only {
 const ANY_RANKS: u32 = u32::MAX;
 const ANY_BYTES: u64 = u64::MAX;
 const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
 
 const fn rule(kind: Kind, ranks: u32, bytes: u64, algorithm: Algorithm) -> Rule {
     Rule { kind, ranks, bytes, only: Only::Any, algorithm }
@@ -271,31 +281,44 @@ const fn power_of_two(kind: Kind, ranks: u32, bytes: u64, algorithm: Algorithm) 
 
 const TABLE: &[Rule] = &[
     rule(Kind::Barrier, ANY_RANKS, ANY_BYTES, Algorithm::Dissemination),
-    rule(Kind::Bcast, ANY_RANKS, 16 * KIB, Algorithm::Binomial),
+    rule(Kind::Bcast, 64, 16 * KIB, Algorithm::Binomial),
+    rule(Kind::Bcast, 2, ANY_BYTES, Algorithm::Binomial),
     rule(Kind::Bcast, 3, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Bcast, ANY_RANKS, 512 * KIB, Algorithm::ScatterAllgather),
-    rule(Kind::Bcast, 32, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Bcast, ANY_RANKS, ANY_BYTES, Algorithm::ScatterAllgather),
-    rule(Kind::Gather, ANY_RANKS, 2 * KIB, Algorithm::Binomial),
+    rule(Kind::Bcast, ANY_RANKS, 8 * KIB, Algorithm::Binomial),
+    rule(Kind::Bcast, ANY_RANKS, 512 * KIB, Algorithm::ScatterDoubling),
+    rule(Kind::Bcast, 8, ANY_BYTES, Algorithm::Chain),
+    rule(Kind::Bcast, 64, 2 * MIB, Algorithm::ScatterAllgather),
+    rule(Kind::Bcast, 64, ANY_BYTES, Algorithm::Chain),
+    rule(Kind::Bcast, ANY_RANKS, ANY_BYTES, Algorithm::ScatterDoubling),
+    rule(Kind::Gather, 8, 2 * KIB, Algorithm::Binomial),
+    rule(Kind::Gather, 8, ANY_BYTES, Algorithm::Linear),
+    rule(Kind::Gather, ANY_RANKS, 16 * KIB, Algorithm::Binomial),
     rule(Kind::Gather, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
     rule(Kind::Gatherv, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
-    rule(Kind::Scatter, ANY_RANKS, 2 * KIB, Algorithm::Binomial),
+    rule(Kind::Scatter, 8, 2 * KIB, Algorithm::Binomial),
+    rule(Kind::Scatter, 8, ANY_BYTES, Algorithm::Linear),
+    rule(Kind::Scatter, ANY_RANKS, 16 * KIB, Algorithm::Binomial),
     rule(Kind::Scatter, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
     rule(Kind::Scatterv, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
-    power_of_two(Kind::Allgather, ANY_RANKS, 8 * KIB, Algorithm::Doubling),
-    rule(Kind::Allgather, ANY_RANKS, 2 * KIB, Algorithm::Bruck),
+    power_of_two(Kind::Allgather, ANY_RANKS, 32 * KIB, Algorithm::Doubling),
+    rule(Kind::Allgather, 64, 8 * KIB, Algorithm::Bruck),
+    rule(Kind::Allgather, 64, ANY_BYTES, Algorithm::Ring),
+    rule(Kind::Allgather, ANY_RANKS, 32 * KIB, Algorithm::Bruck),
     rule(Kind::Allgather, ANY_RANKS, ANY_BYTES, Algorithm::Ring),
-    rule(Kind::Allgatherv, ANY_RANKS, 32 * KIB, Algorithm::Bruck),
+    rule(Kind::Allgatherv, ANY_RANKS, 256 * KIB, Algorithm::Bruck),
     rule(Kind::Allgatherv, ANY_RANKS, ANY_BYTES, Algorithm::Ring),
-    rule(Kind::Alltoall, 7, 32 * KIB, Algorithm::Linear),
-    rule(Kind::Alltoall, ANY_RANKS, 256, Algorithm::Bruck),
-    rule(Kind::Alltoall, 64, 32 * KIB, Algorithm::Linear),
+    rule(Kind::Alltoall, 4, 32 * KIB, Algorithm::Linear),
+    rule(Kind::Alltoall, 8, 512, Algorithm::Bruck),
+    rule(Kind::Alltoall, 8, 32 * KIB, Algorithm::Linear),
+    rule(Kind::Alltoall, ANY_RANKS, 2 * KIB, Algorithm::Bruck),
+    rule(Kind::Alltoall, 32, 32 * KIB, Algorithm::Linear),
     rule(Kind::Alltoall, ANY_RANKS, ANY_BYTES, Algorithm::Pairwise),
     rule(Kind::Alltoallv, 64, ANY_BYTES, Algorithm::Linear),
     rule(Kind::Alltoallv, ANY_RANKS, ANY_BYTES, Algorithm::Pairwise),
-    rule(Kind::Reduce, ANY_RANKS, 16 * KIB, Algorithm::Binomial),
+    rule(Kind::Reduce, 64, 16 * KIB, Algorithm::Binomial),
+    rule(Kind::Reduce, ANY_RANKS, 8 * KIB, Algorithm::Binomial),
     rule(Kind::Reduce, ANY_RANKS, 512 * KIB, Algorithm::Halving),
-    rule(Kind::Reduce, 32, ANY_BYTES, Algorithm::Chain),
+    rule(Kind::Reduce, 8, ANY_BYTES, Algorithm::Chain),
     rule(Kind::Reduce, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
     rule(Kind::Allreduce, ANY_RANKS, 4 * KIB, Algorithm::Doubling),
     power_of_two(Kind::Allreduce, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
@@ -306,7 +329,19 @@ const TABLE: &[Rule] = &[
     rule(Kind::ReduceScatter, ANY_RANKS, 64 * KIB, Algorithm::Halving),
     rule(Kind::ReduceScatter, 64, ANY_BYTES, Algorithm::Pairwise),
     rule(Kind::ReduceScatter, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
+    rule(Kind::Scan, ANY_RANKS, 256 * KIB, Algorithm::Doubling),
+    rule(Kind::Scan, 16, ANY_BYTES, Algorithm::Chain),
+    rule(Kind::Scan, ANY_RANKS, MIB, Algorithm::Doubling),
+    rule(Kind::Scan, 64, ANY_BYTES, Algorithm::Chain),
+    rule(Kind::Scan, ANY_RANKS, 4 * MIB, Algorithm::Doubling),
+    rule(Kind::Scan, 256, ANY_BYTES, Algorithm::Chain),
     rule(Kind::Scan, ANY_RANKS, ANY_BYTES, Algorithm::Doubling),
+    rule(Kind::Exscan, ANY_RANKS, 256 * KIB, Algorithm::Doubling),
+    rule(Kind::Exscan, 16, ANY_BYTES, Algorithm::Chain),
+    rule(Kind::Exscan, ANY_RANKS, MIB, Algorithm::Doubling),
+    rule(Kind::Exscan, 64, ANY_BYTES, Algorithm::Chain),
+    rule(Kind::Exscan, ANY_RANKS, 4 * MIB, Algorithm::Doubling),
+    rule(Kind::Exscan, 256, ANY_BYTES, Algorithm::Chain),
     rule(Kind::Exscan, ANY_RANKS, ANY_BYTES, Algorithm::Doubling),
 ];
 
@@ -319,6 +354,11 @@ impl Operation<'_> {
             (Operation::Alltoallv { in_place, .. }, Algorithm::Linear) => !in_place,
             _ => self.kind().algorithms().contains(&algorithm),
         }
+    }
+
+    /// All algorithms that it allows.
+    pub fn algorithms(&self, size: u32) -> impl Iterator<Item = Algorithm> {
+        self.kind().algorithms().iter().copied().filter(move |algorithm| self.allows(*algorithm, size))
     }
 
     fn kind(&self) -> Kind {
@@ -399,7 +439,7 @@ impl Kind {
         use Algorithm::*;
         match self {
             Kind::Barrier => &[Dissemination],
-            Kind::Bcast => &[Binomial, ScatterAllgather, Chain],
+            Kind::Bcast => &[Binomial, ScatterDoubling, ScatterAllgather, Chain],
             Kind::Gather | Kind::Scatter => &[Linear, Binomial],
             Kind::Gatherv | Kind::Scatterv => &[Linear],
             Kind::Allgather => &[Linear, Ring, Bruck, Doubling],
@@ -409,7 +449,7 @@ impl Kind {
             Kind::Reduce => &[Binomial, Halving, Chain],
             Kind::Allreduce => &[Doubling, Halving, Ring],
             Kind::ReduceScatter => &[Halving, Pairwise],
-            Kind::Scan | Kind::Exscan => &[Doubling],
+            Kind::Scan | Kind::Exscan => &[Doubling, Chain],
         }
     }
 }
@@ -423,7 +463,8 @@ impl Algorithm {
             Algorithm::Doubling => "recursive doubling",
             Algorithm::Bruck => "Bruck (doubling with packed blocks)",
             Algorithm::Halving => "recursive halving (Rabenseifner)",
-            Algorithm::ScatterAllgather => "scatter and allgather (van de Geijn)",
+            Algorithm::ScatterAllgather => "scatter and ring (van de Geijn)",
+            Algorithm::ScatterDoubling => "scatter and doubling (van de Geijn)",
             Algorithm::Ring => "ring",
             Algorithm::Pairwise => "pairwise exchange",
             Algorithm::Chain => "pipelined chain",

@@ -83,28 +83,25 @@ pub fn scatter(root: Root, remote: u32, send: Blocks, recv: Piece) -> Plan {
 /// each block of the other group at most once.
 pub fn allgather(rank: u32, local: u32, remote: u32, send: Piece, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
-    // Block `i` of `blocks` comes to the rank that has this share of them.
-    let host = |i: u32, blocks: u32, hosts: u32| (u64::from(i) * u64::from(hosts) / u64::from(blocks)) as u32;
-    plan.send(host(rank, local, remote), send);
-    for from in (0..remote).filter(|from| host(*from, remote, local) == rank) {
+    // The first of the other group's blocks that comes to a rank of this one, so that each gets nearly as many.
+    let first = |host: u32| (u64::from(host) * u64::from(remote)).div_ceil(u64::from(local)) as u32;
+    plan.send((u64::from(rank) * u64::from(remote) / u64::from(local)) as u32, send);
+    let hosted = |by: u32| first(by)..first(by + 1);
+    for from in hosted(rank) {
         plan.recv(from, recv.at(Region::Recv, from));
     }
     let mut around = Plan::default();
     // Blocks that are units lie one behind the other and travel together. Others may lie differently on each rank.
-    let hosted = |by: u32| {
-        let blocks = (0..remote).filter(move |i| host(*i, remote, local) == by).map(move |i| recv.at(Region::Recv, i));
-        let mut pieces: Vec<Piece> = Vec::new();
-        for piece in blocks {
-            match pieces.last_mut() {
-                Some(last) if recv == Blocks::Units => last.count += piece.count,
-                _ => pieces.push(piece),
-            }
+    let pieces = |by: u32| -> Vec<Piece> {
+        let blocks = hosted(by);
+        match recv {
+            Blocks::Units => vec![Region::Recv.at(u64::from(blocks.start), u64::from(blocks.end - blocks.start))],
+            _ => blocks.map(|i| recv.at(Region::Recv, i)).collect(),
         }
-        pieces
     };
     for step in 0..local - 1 {
-        hosted(before(rank, step, local)).iter().for_each(|piece| around.send(after(rank, 1, local), *piece));
-        hosted(before(rank, step + 1, local)).iter().for_each(|piece| around.recv(before(rank, 1, local), *piece));
+        pieces(before(rank, step, local)).iter().for_each(|piece| around.send(after(rank, 1, local), *piece));
+        pieces(before(rank, step + 1, local)).iter().for_each(|piece| around.recv(before(rank, 1, local), *piece));
         around.received();
     }
     plan.then(around.local())

@@ -15,6 +15,7 @@ pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
 pub mod choose;
+pub mod cost;
 pub mod gather;
 pub mod inter;
 pub mod neighbor;

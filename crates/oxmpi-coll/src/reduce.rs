@@ -3,7 +3,7 @@
 
 use crate::accumulate::{Accumulator, Fold, Meeting, Role, halve, part, rounds};
 use crate::plan::{Piece, Plan, Region, Side};
-use crate::tree::{after, before, children, parent, share};
+use crate::tree::{after, before, children, parent, segments, share};
 
 /// Up a binomial tree: ceil(log2 n) rounds. If the operation does not commute, two trees, of the ranks below the root and
 /// of the others, so that each subtree is a range of ranks: at most one round more.
@@ -82,9 +82,8 @@ pub fn chain(rank: u32, size: u32, root: u32, units: u64, segment: u64, in_place
         _ => Some(rank - 1),
     };
     let own = if rank == root && in_place { Region::Recv } else { Region::Send };
-    let segment = segment.clamp(1, units.max(1));
-    let pieces: Vec<(u64, u64)> =
-        (0..units.div_ceil(segment)).map(|i| (i * segment, segment.min(units - i * segment))).collect();
+    let pieces: Vec<(u64, u64)> = segments(units, segment).collect();
+    let room = segment.clamp(1, units.max(1));
     let inputs: Vec<(u32, Side)> = above.into_iter().chain(below).collect();
     if inputs.is_empty() {
         for (start, count) in pieces {
@@ -102,7 +101,7 @@ pub fn chain(rank: u32, size: u32, root: u32, units: u64, segment: u64, in_place
         let (start, count) = pieces[i];
         match rank == root && input == 0 && !in_place {
             true => Region::Recv.at(start, count),
-            false => Region::Temp.at((2 * input + i % 2) as u64 * segment, count),
+            false => Region::Temp.at((2 * input + i % 2) as u64 * room, count),
         }
     };
     let receive = |plan: &mut Plan, i: usize| {

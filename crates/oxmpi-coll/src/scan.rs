@@ -2,6 +2,7 @@
 
 use crate::accumulate::Accumulator;
 use crate::plan::{Plan, Region, Side};
+use crate::tree::segments;
 
 /// In round `k` a rank gives what it has, the combination of the last `2^k` ranks, to the one `2^k` further. ceil(log2 n) rounds.
 pub fn inclusive(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
@@ -29,6 +30,61 @@ pub fn exclusive(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
         plan.received();
     }
     grow(&mut plan, Accumulator::in_recv(units, true), rank - 1, size - 1, 1);
+    plan
+}
+
+/// Segments along the row of ranks, each rank adding its own: n - 2 + (number of segments) rounds, and each rank sends the vector once.
+pub fn inclusive_chain(rank: u32, size: u32, units: u64, segment: u64, in_place: bool) -> Plan {
+    let mut plan = Plan::default();
+    let own = if in_place { Region::Recv } else { Region::Send };
+    for (start, count) in segments(units, segment) {
+        let (own, result) = (own.at(start, count), Region::Recv.at(start, count));
+        if rank == 0 {
+            if !in_place {
+                plan.copy(own, result);
+            }
+        } else {
+            let came = if in_place { Region::Temp.at(0, count) } else { result };
+            plan.recv(rank - 1, came);
+            plan.received();
+            match in_place {
+                true => plan.reduce(came, result, Side::Left),
+                false => plan.reduce(own, result, Side::Right),
+            }
+        }
+        if rank + 1 < size {
+            plan.send(rank + 1, if rank == 0 { own } else { result });
+        }
+    }
+    plan
+}
+
+/// The same without one's own operand, which is added to what goes on to the next rank only.
+pub fn exclusive_chain(rank: u32, size: u32, units: u64, segment: u64, in_place: bool) -> Plan {
+    let mut plan = Plan::default();
+    let own = if in_place { Region::Recv } else { Region::Send };
+    let step = segment.clamp(1, units.max(1));
+    for (start, count) in segments(units, segment) {
+        let (own, result) = (own.at(start, count), Region::Recv.at(start, count));
+        if rank == 0 {
+            if size > 1 {
+                plan.send(1, own);
+            }
+            continue;
+        }
+        // What goes on is made in `Temp`, where the last one must be out of the way.
+        let (came, going) = (if in_place { Region::Temp.at(step, count) } else { result }, Region::Temp.at(0, count));
+        plan.recv(rank - 1, came);
+        plan.fence();
+        if rank + 1 < size {
+            plan.copy(own, going);
+            plan.reduce(came, going, Side::Left);
+            plan.send(rank + 1, going);
+        }
+        if in_place {
+            plan.copy(came, result);
+        }
+    }
     plan
 }
 

@@ -42,3 +42,9 @@ pub(crate) fn after(rank: u32, by: u32, size: u32) -> u32 {
 pub(crate) fn before(rank: u32, by: u32, size: u32) -> u32 {
     after(rank, size - by % size, size)
 }
+
+/// The segments of a vector: where each begins and how long it is.
+pub(crate) fn segments(units: u64, segment: u64) -> impl Iterator<Item = (u64, u64)> {
+    let segment = segment.clamp(1, units.max(1));
+    (0..units.div_ceil(segment)).map(move |i| (i * segment, segment.min(units - i * segment)))
+}

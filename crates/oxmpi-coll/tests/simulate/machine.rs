@@ -6,7 +6,8 @@
 //! started and lets it be over at once: unlimited buffers.
 
 use oxmpi_coll::plan::{Piece, Plan, Region, Side, Step};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 /// What one atom of memory holds.
@@ -127,16 +128,16 @@ pub struct Process {
     pub temp: Units,
 }
 
-/// What a message costs, in any unit of time. Nothing else takes any unless it says so.
+/// What takes time, in any unit. A rank sends one message and receives one at a time.
 #[derive(Clone, Copy)]
 pub struct Model {
-    pub latency: f64,
+    pub message: f64,
     pub atom: f64,
     pub reduce: f64,
 }
 
 /// With this one, the time is the number of rounds.
-pub const ROUNDS: Model = Model { latency: 1.0, atom: 0.0, reduce: 0.0 };
+pub const ROUNDS: Model = Model { message: 1.0, atom: 0.0, reduce: 0.0 };
 
 #[derive(Default, Debug)]
 pub struct Outcome {
@@ -174,9 +175,15 @@ pub fn run(processes: Vec<Process>, first: usize, eager: bool, model: Model) -> 
         .map(|(i, rank)| Rank { heard: 1u128.checked_shl(i as u32).unwrap_or(0), ..rank })
         .collect();
     let channels = vec![VecDeque::new(); size * size];
-    let mut machine = Machine { ranks, channels, size, first, eager, exact, model, ready: (0..size).rev().collect() };
-    while let Some(rank) = machine.ready.pop() {
-        machine.go(rank).map_err(|e| format!("rank {rank}, step {}: {e}", machine.ranks[rank].next))?;
+    let events = (0..size).map(|rank| Reverse(Event { when: 0, turn: 0, index: rank })).collect();
+    let mut machine = Machine { ranks, channels, size, first, eager, exact, model, events, transfers: Vec::new() };
+    while let Some(Reverse(event)) = machine.events.pop() {
+        match event {
+            Event { turn: 0, index: rank, .. } => {
+                machine.go(rank).map_err(|e| format!("rank {rank}, step {}: {e}", machine.ranks[rank].next))?
+            }
+            Event { index, .. } => machine.transfer(index),
+        }
     }
     machine.end()
 }
@@ -222,6 +229,8 @@ struct Pending {
     when: f64,
     taken: Option<Vec<Value>>,
     heard: u128,
+    /// How many its rank had sent before.
+    turn: u64,
 }
 
 struct Machine {
@@ -233,7 +242,19 @@ struct Machine {
     eager: bool,
     exact: bool,
     model: Model,
-    ready: Vec<usize>,
+    events: BinaryHeap<Reverse<Event>>,
+    /// Sends and receives that found each other, with their ranks.
+    transfers: Vec<Option<(usize, usize, Pending, Pending)>>,
+}
+
+/// What happens next: in the order of time (as bits: times are not negative); of what happens at one time, ranks go on before anything
+/// is sent, and the first message of each rank is sent before the second of any.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    when: u64,
+    /// 0: the rank `index` goes on. Otherwise the transfer `index`, of this message of its rank, counted from 1.
+    turn: u64,
+    index: usize,
 }
 
 impl Machine {
@@ -297,7 +318,8 @@ impl Machine {
         if !eager {
             rank.sends += 1;
         }
-        let send = Pending { is_send: true, region, range, when: rank.now, taken, heard: rank.heard };
+        let send =
+            Pending { is_send: true, region, range, when: rank.now, taken, heard: rank.heard, turn: rank.messages };
         self.meet(me, to, send)
     }
 
@@ -307,7 +329,7 @@ impl Machine {
         rank.received += range.len() as u64;
         rank.receiving.push((region, range.clone()));
         rank.recvs += 1;
-        let recv = Pending { is_send: false, region, range, when: rank.now, taken: None, heard: 0 };
+        let recv = Pending { is_send: false, region, range, when: rank.now, taken: None, heard: 0, turn: 0 };
         self.meet(from, me, recv)
     }
 
@@ -326,10 +348,18 @@ impl Machine {
         if send.range.len() != recv.range.len() {
             return Err(format!("{} atoms from {from} to {to}, who expects {}", send.range.len(), recv.range.len()));
         }
-        let cost = send.range.len() as f64 * self.model.atom;
-        let ports = self.ranks[from].out_free.max(self.ranks[to].in_free);
-        let start = send.when.max(recv.when).max(ports);
-        let end = start + self.model.latency + cost;
+        let when = send.when.max(recv.when).to_bits();
+        self.events.push(Reverse(Event { when, turn: send.turn, index: self.transfers.len() }));
+        self.transfers.push(Some((from, to, send, recv)));
+        Ok(())
+    }
+
+    fn transfer(&mut self, index: usize) {
+        let Some((from, to, send, recv)) = self.transfers[index].take() else { return };
+        let cost = self.model.message + send.range.len() as f64 * self.model.atom;
+        // Out of the sender, and then, as soon as there is nothing else, into the receiver.
+        let leaves = send.when.max(recv.when).max(self.ranks[from].out_free);
+        let end = leaves.max(self.ranks[to].in_free) + cost;
         let data = match send.taken {
             Some(data) => data,
             None => {
@@ -339,22 +369,22 @@ impl Machine {
                 self.ranks[from].memory[send.region].atoms[send.range].to_vec()
             }
         };
-        self.ranks[from].out_free = start + cost;
+        self.ranks[from].out_free = leaves + cost;
         let receiver = &mut self.ranks[to];
         receiver.memory[recv.region].atoms[recv.range].copy_from_slice(&data);
         receiver.recvs -= 1;
         receiver.hearing |= send.heard;
         receiver.recvs_over = receiver.recvs_over.max(end);
-        receiver.in_free = start + cost;
+        receiver.in_free = end;
         for rank in [from, to] {
             let r = &mut self.ranks[rank];
             let fence = r.plan.steps.get(r.next) != Some(&Step::Received);
             if r.blocked && r.recvs == 0 && (!fence || r.sends == 0) {
                 r.blocked = false;
-                self.ready.push(rank);
+                let when = r.now.max(r.recvs_over).max(if fence { r.sends_over } else { 0.0 });
+                self.events.push(Reverse(Event { when: when.to_bits(), turn: 0, index: rank }));
             }
         }
-        Ok(())
     }
 
     fn end(self) -> Result<Outcome, String> {

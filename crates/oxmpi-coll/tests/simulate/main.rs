@@ -1,5 +1,6 @@
 //! Proves the planners: every plan of every rank, run together by a machine that knows nothing of them.
 
+mod costs;
 mod faults;
 mod inter;
 mod machine;

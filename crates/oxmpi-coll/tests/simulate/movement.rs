@@ -50,6 +50,7 @@ fn bcast() {
             for units in counts(size) {
                 let operation = Operation::Bcast { root, units };
                 run(units, "binomial", &|rank| planned(operation, Algorithm::Binomial, rank, size));
+                run(units, "doubled", &|rank| planned(operation, Algorithm::ScatterDoubling, rank, size));
                 run(units, "scattered", &|rank| planned(operation, Algorithm::ScatterAllgather, rank, size));
             }
             for (units, segment) in some(size, &[(7, 3), (0, 3), (1, 3), (12, 4), (5, 100)]) {

@@ -4,8 +4,8 @@ use crate::machine::{self, NOTHING, Outcome, Process, ROUNDS, Store, Units, Valu
 use crate::{counts, planned, roots, sizes, some};
 use oxmpi_coll::choose::{Algorithm, Operation};
 use oxmpi_coll::plan::Plan;
-use oxmpi_coll::reduce;
 use oxmpi_coll::reduce_scatter::Counts;
+use oxmpi_coll::{reduce, scan};
 use std::ops::Range;
 
 /// What a rank should have at the end.
@@ -189,12 +189,12 @@ fn reduce_scatter() {
 #[test]
 fn scans() {
     for size in sizes().chain([1000]) {
-        for (units, in_place) in [(0, false), (2, false), (2, true)] {
-            let make = |case: &str, operation: Operation, least: u32| {
-                let expect = |rank: u32| {
-                    // Rank 0 of an exclusive scan gets nothing, and keeps what it has.
-                    (rank >= least).then_some(Expected { elements: 0..units, ranks: 0..rank + 1 - least })
-                };
+        for (units, in_place) in some(size, &[(2, size % 2 == 0), (2, size % 2 == 1), (7, false), (7, true), (0, true)])
+        {
+            let run = |case: &str, least: u32, plan: &dyn Fn(u32) -> Plan| {
+                // Rank 0 of an exclusive scan gets nothing, and keeps what it has.
+                let expect =
+                    |rank: u32| (rank >= least).then_some(Expected { elements: 0..units, ranks: 0..rank + 1 - least });
                 Reduction {
                     case: format!("{case} of {units} by {size}, in place: {in_place}"),
                     size,
@@ -202,13 +202,18 @@ fn scans() {
                     ordered: true,
                     alike: false,
                     in_place: &|_| in_place,
-                    plan: &|rank| planned(operation, Algorithm::Doubling, rank, size),
+                    plan,
                     expect: &expect,
                 }
                 .check()
             };
-            make("scan", Operation::Scan { units, in_place }, 0);
-            make("exscan", Operation::Exscan { units, in_place }, 1);
+            let (scan, exscan) = (Operation::Scan { units, in_place }, Operation::Exscan { units, in_place });
+            run("scan", 0, &|rank| planned(scan, Algorithm::Doubling, rank, size));
+            run("exscan", 1, &|rank| planned(exscan, Algorithm::Doubling, rank, size));
+            if size <= 128 {
+                run("scan chain", 0, &|rank| scan::inclusive_chain(rank, size, units, 3, in_place));
+                run("exscan chain", 1, &|rank| scan::exclusive_chain(rank, size, units, 3, in_place));
+            }
         }
     }
 }
