@@ -84,6 +84,8 @@ pub(crate) struct Map {
     external: Wide,
     /// From the first to behind the last byte of data.
     data: Option<(Wide, Wide)>,
+    /// Behind the last of the types that this one is made of, with the padding that each has at its end.
+    end: Wide,
     lb: Option<Wide>,
     ub: Option<Wide>,
     align: u8,
@@ -105,6 +107,7 @@ impl Map {
         elements: 0,
         external: 0,
         data: None,
+        end: 0,
         lb: None,
         ub: None,
         align: 1,
@@ -119,6 +122,8 @@ impl Map {
             elements: f.elements,
             external: f.external,
             data: (f.size > 0).then_some((f.true_lb, f.true_ub)),
+            // A marked bound says nothing of padding, and the mark will count.
+            end: if f.marked_ub { f.true_ub } else { f.ub },
             lb: f.marked_lb.then_some(f.lb),
             ub: f.marked_ub.then_some(f.ub),
             align: f.align,
@@ -147,6 +152,7 @@ impl Map {
             elements: mul(self.elements, n)?,
             external: mul(self.external, n)?,
             data: self.data.map(|(a, b)| Ok::<_, Error>((add(a, low)?, add(b, high)?))).transpose()?,
+            end: add(self.end, high)?,
             lb: self.lb.map(|b| add(b, low)).transpose()?,
             ub: self.ub.map(|b| add(b, high)).transpose()?,
             block: self.block && (stride == self.size || self.size == 0),
@@ -157,6 +163,7 @@ impl Map {
     pub fn shift(self, by: Wide) -> Result<Map> {
         Ok(Map {
             data: self.data.map(|(a, b)| Ok::<_, Error>((add(a, by)?, add(b, by)?))).transpose()?,
+            end: add(self.end, by)?,
             lb: self.lb.map(|b| add(b, by)).transpose()?,
             ub: self.ub.map(|b| add(b, by)).transpose()?,
             ..self
@@ -202,6 +209,7 @@ impl Map {
             elements: mul(self.elements, total)?,
             external: mul(self.external, total)?,
             data: Some((low.into(), high.into())),
+            end: Wide::from(high) + (self.end - Wide::from(last)),
             block,
             ..self
         })
@@ -228,11 +236,17 @@ impl Map {
             (None, _) => (next.data, next.block),
             (_, None) => (self.data, self.block),
         };
+        let end = match (self.data, next.data) {
+            (None, _) => next.end,
+            (_, None) => self.end,
+            _ => self.end.max(next.end),
+        };
         Ok(Map {
             size: add(self.size, next.size)?,
             elements: add(self.elements, next.elements)?,
             external: add(self.external, next.external)?,
             data,
+            end,
             lb: both(self.lb, next.lb, Wide::min),
             ub: both(self.ub, next.ub, Wide::max),
             align: self.align.max(next.align),
@@ -247,7 +261,8 @@ impl Map {
     }
 
     /// The bounds as the standard defines them: the markers where there are any, else the data, its end rounded so
-    /// that the extent is a multiple of the largest alignment.
+    /// that the extent is a multiple of the largest alignment. The end counts with the padding of the types inside, so that a
+    /// type covers all of what it is made of; where everything is aligned, that is the same.
     pub fn finish(self) -> Result<Facts> {
         let (true_lb, true_ub) = self.data.unwrap_or((0, 0));
         let lb = self.lb.unwrap_or(if self.data.is_some() { true_lb } else { self.ub.unwrap_or(0) });
@@ -256,7 +271,7 @@ impl Map {
             None if self.data.is_none() => lb,
             None => {
                 // Alignments are powers of two.
-                add(true_ub, add(lb, -true_ub)? & (Wide::from(self.align) - 1))?
+                add(self.end, add(lb, -self.end)? & (Wide::from(self.align) - 1))?
             }
         };
         // So that an extent can always be formed.

@@ -91,6 +91,28 @@ static void bounds(void) {
 }
 
 // Zero counts and zero blocks are legal everywhere, with null arrays where there is nothing to read.
+// Strides that are no multiple of the alignment: the extent is, and a type covers all of those that it is made of, with the padding
+// at their ends.
+static void odd_strides(void) {
+    MPI_Datatype inner, outer, indexed;
+    MPI_Aint lb, extent, true_lb, true_extent;
+    OK(MPI_Type_create_hvector(3, 4, 25, MPI_INT, &inner));
+    OK(MPI_Type_get_extent(inner, &lb, &extent));
+    OK(MPI_Type_get_true_extent(inner, &true_lb, &true_extent));
+    CHECK(lb == 0 && extent == 68 && true_lb == 0 && true_extent == 66);
+    OK(MPI_Type_create_hvector(2, 3, 273, inner, &outer));
+    OK(MPI_Type_get_extent(outer, &lb, &extent));
+    OK(MPI_Type_get_true_extent(outer, &true_lb, &true_extent));
+    // The last of the inner types ends at 273 + 3 * 68 = 477.
+    CHECK(lb == 0 && extent == 480 && true_lb == 0 && true_extent == 475);
+    OK(MPI_Type_create_hindexed(2, (int[]){1, 3}, (MPI_Aint[]){0, 273}, inner, &indexed));
+    OK(MPI_Type_get_extent(indexed, &lb, &extent));
+    CHECK(lb == 0 && extent == 480);
+    OK(MPI_Type_free(&inner));
+    OK(MPI_Type_free(&outer));
+    OK(MPI_Type_free(&indexed));
+}
+
 static void nothing(void) {
     MPI_Datatype t[9];
     int zero[] = {0, 0}, disps[] = {50, -50}, one = 1, position = 0, received = -1;
@@ -202,6 +224,7 @@ int main(int argc, char **argv) {
     return_errors();
     simple();
     bounds();
+    odd_strides();
     nothing();
     arrays();
     freed_members();

@@ -36,6 +36,10 @@ pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<
     let language = language(&program.source).ok_or("not a source file that a wrapper compiles")?;
     // sizes.c becomes sizes_c: two languages may share a name.
     let binary = options.build.join(program.name.replace('.', "_"));
+    if options.no_build {
+        let missing = || format!("it was not compiled: there is no {}", binary.display());
+        return if binary.exists() { Ok(binary.clone()) } else { Err(missing()) };
+    }
     let mut command = Command::new(options.prefix.join("bin").join(language.wrapper));
     command
         .args(language.standard)

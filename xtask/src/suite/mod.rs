@@ -28,6 +28,8 @@ cargo xtask test-programs [FILTER…] [OPTIONS]
   FILTER         only programs whose path under tests/programs contains one of these
   --prefix P     the installation to test (default: build/prefix)
   --build B      where the binaries go (default: build/tests); runs at the same time need one each
+  --programs D   where the programs are (default: tests/programs)
+  --no-build     compile nothing: the binaries are in B already, made here or on another machine
   --repeat N     run each program N times at each size
   -j N           run N programs at a time (default: 1; a run at many ranks loads the machine already)
   --list         print the programs and their sizes, and run nothing";
@@ -62,6 +64,7 @@ struct Options {
     prefix: PathBuf,
     programs: PathBuf,
     build: PathBuf,
+    no_build: bool,
     repeat: usize,
     jobs: usize,
     list: bool,
@@ -76,6 +79,7 @@ impl Options {
             prefix: root.join("build/prefix"),
             programs: root.join("tests/programs"),
             build: root.join("build/tests"),
+            no_build: false,
             repeat: 1,
             jobs: 1,
             list: false,
@@ -91,6 +95,8 @@ impl Options {
                 "--help" | "-h" => return Ok(None),
                 "--prefix" => options.prefix = PathBuf::from(value()?),
                 "--build" => options.build = PathBuf::from(value()?),
+                "--programs" => options.programs = PathBuf::from(value()?),
+                "--no-build" => options.no_build = true,
                 "--repeat" => options.repeat = number(value()?)?,
                 "-j" => options.jobs = number(value()?)?,
                 "--list" => options.list = true,
@@ -100,7 +106,7 @@ impl Options {
                 filter => options.filters.push(filter.to_owned()),
             }
         }
-        for path in [&mut options.prefix, &mut options.build] {
+        for path in [&mut options.prefix, &mut options.programs, &mut options.build] {
             *path = std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         Ok(Some(options))
@@ -161,7 +167,9 @@ impl Suite {
             Ok(header) => compile::compile(&self.options, program, header),
             Err(error) => Err(error.clone()),
         });
-        println!("{} programs compiled in {:.1} s", self.programs.len(), begin.elapsed().as_secs_f64());
+        if !self.options.no_build {
+            println!("{} programs compiled in {:.1} s", self.programs.len(), begin.elapsed().as_secs_f64());
+        }
         let pairs: Vec<_> = self.programs.iter().zip(compiled).collect();
         let totals =
             in_parallel(self.options.jobs, &pairs, |(program, compiled)| self.run_program(program, compiled, cores));

@@ -41,6 +41,7 @@ impl Folder {
             prefix: self.0.join("prefix"),
             programs: self.0.join("programs"),
             build: self.0.join("build"),
+            no_build: false,
             repeat,
             jobs: 2,
             list: false,

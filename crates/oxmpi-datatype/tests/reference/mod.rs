@@ -46,6 +46,8 @@ pub struct Element {
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     pub elements: Vec<Element>,
+    /// Behind the last of the types inside, padding included; only with elements.
+    pub end: Option<i128>,
     pub lb: Option<i128>,
     pub ub: Option<i128>,
 }
@@ -96,7 +98,7 @@ impl Map {
             None if self.elements.is_empty() => lb,
             None => {
                 let align = self.elements.iter().map(|e| e.align).max().unwrap_or(1) as i128;
-                let ub = self.true_bounds().1;
+                let ub = self.end.unwrap_or_else(|| self.true_bounds().1);
                 (ub..).find(|u| (u - lb) % align == 0).unwrap()
             }
         }
@@ -108,6 +110,10 @@ impl Map {
 
     pub fn place(&mut self, other: &Map, disp: i128) {
         self.elements.extend(other.elements.iter().map(|e| Element { disp: e.disp + disp, ..*e }));
+        if !other.elements.is_empty() {
+            let end = disp + if other.ub.is_some() { other.true_bounds().1 } else { other.upper() };
+            self.end = Some(self.end.map_or(end, |old| old.max(end)));
+        }
         if let Some(lb) = other.lb {
             self.lb = Some(self.lb.map_or(lb + disp, |old| old.min(lb + disp)));
         }
