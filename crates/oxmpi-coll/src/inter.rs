@@ -1,10 +1,10 @@
 //! Between the two groups of an intercommunicator. Plain sends and receives go to the other group; what happens within one group
-//! are the planners for one, made local.
+//! are the planners for one, made local, as the table chooses them: `unit_bytes` is the size of a unit, the same on all ranks.
 
+use crate::choose::{Operation, choose, plan};
 use crate::plan::{Blocks, Piece, Plan, Region};
 use crate::reduce_scatter::Counts;
 use crate::tree::{after, before, children, parent, subtree};
-use crate::{bcast, reduce};
 
 /// What a rank passed as the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,8 +41,8 @@ pub fn barrier(rank: u32, local: u32) -> Plan {
     up.local().then(across).then(down.local())
 }
 
-/// To rank 0 of the other group, and down a binomial tree there.
-pub fn bcast(root: Root, rank: u32, local: u32, units: u64) -> Plan {
+/// To rank 0 of the other group, and broadcast there.
+pub fn bcast(root: Root, rank: u32, local: u32, units: u64, unit_bytes: u64) -> Plan {
     let mut plan = Plan::default();
     match root {
         Root::Me => plan.send(0, Region::Send.at(0, units)),
@@ -51,7 +51,7 @@ pub fn bcast(root: Root, rank: u32, local: u32, units: u64) -> Plan {
             if rank == 0 {
                 plan.recv(from, Region::Recv.at(0, units));
             }
-            plan = plan.then(spread(rank, local, units));
+            plan = plan.then(spread(rank, local, units, unit_bytes));
         }
     }
     plan
@@ -116,17 +116,25 @@ pub fn alltoall(rank: u32, remote: u32, send: Blocks, recv: Blocks) -> Plan {
     plan
 }
 
-/// The other group combines its operands at its rank 0, in the order of ranks, which sends the result to the root.
-pub fn reduce(root: Root, rank: u32, local: u32, units: u64) -> Plan {
+/// The operands of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Vector {
+    pub units: u64,
+    pub unit_bytes: u64,
+    pub commutes: bool,
+}
+
+/// The other group combines its operands at its rank 0, which sends the result to the root.
+pub fn reduce(root: Root, rank: u32, local: u32, vector: Vector) -> Plan {
     match root {
         Root::Sibling => Plan::default(),
         Root::Me => {
             let mut plan = Plan::default();
-            plan.recv(0, Region::Recv.at(0, units));
+            plan.recv(0, Region::Recv.at(0, vector.units));
             plan
         }
         Root::Remote(to) => {
-            let (plan, result) = combined(rank, local, units);
+            let (plan, result) = combined(rank, local, vector);
             let mut across = Plan::default();
             if rank == 0 {
                 across.send(to, result);
@@ -137,25 +145,24 @@ pub fn reduce(root: Root, rank: u32, local: u32, units: u64) -> Plan {
 }
 
 /// Each group combines its operands at its rank 0; the two swap, and give what they got to their groups.
-pub fn allreduce(rank: u32, local: u32, units: u64) -> Plan {
-    let (plan, result) = combined(rank, local, units);
+pub fn allreduce(rank: u32, local: u32, vector: Vector) -> Plan {
+    let (plan, result) = combined(rank, local, vector);
     let mut across = Plan::default();
     if rank == 0 {
         across.send(0, result);
-        across.recv(0, Region::Recv.at(0, units));
+        across.recv(0, Region::Recv.at(0, vector.units));
     }
-    plan.then(across).then(spread(rank, local, units))
+    plan.then(across).then(spread(rank, local, vector.units, vector.unit_bytes))
 }
 
 /// As [`allreduce`], but what came from the other group is scattered down a binomial tree.
-pub fn reduce_scatter(rank: u32, local: u32, counts: Counts) -> Plan {
+pub fn reduce_scatter(rank: u32, local: u32, counts: Counts, vector: Vector) -> Plan {
     let starts = counts.starts(local);
-    let units = starts[local as usize];
-    let (plan, result) = combined(rank, local, units);
+    let (plan, result) = combined(rank, local, vector);
     let mut across = Plan::default();
     if rank == 0 {
         across.send(0, result);
-        across.recv(0, Region::Temp.at(0, units));
+        across.recv(0, Region::Temp.at(0, vector.units));
     }
     let mut down = Plan::default();
     // The blocks of some ranks of this rank's subtree, which begin in `Temp`.
@@ -179,18 +186,27 @@ pub fn reduce_scatter(rank: u32, local: u32, counts: Counts) -> Plan {
     plan.then(across).then(down.local())
 }
 
-/// The operands of this group, combined at its rank 0, and where there.
-fn combined(rank: u32, local: u32, units: u64) -> (Plan, Piece) {
+/// The operands of this group, combined at its rank 0, and where there: behind the first `units` of `Temp`.
+fn combined(rank: u32, local: u32, vector: Vector) -> (Plan, Piece) {
+    let Vector { units, unit_bytes, commutes } = vector;
     if local == 1 {
         return (Plan::default(), Region::Send.at(0, units));
     }
-    // The planner's scratch, the first `units` of `Temp`, stays where it is at rank 0; its result comes behind.
-    let plan = reduce::binomial(rank, local, 0, units, false, false).local();
-    let result = Region::Temp.at(units, units);
+    let plan = within(&Operation::Reduce { root: 0, units, commutes, in_place: false }, rank, local, unit_bytes);
+    // At rank 0 the planner's own scratch stays where it is.
+    let result = Region::Temp.at(plan.temp.max(units), units);
     (if rank == 0 { plan.moved(Region::Recv, result) } else { plan }, result)
 }
 
 /// From `Recv` of rank 0 to `Recv` of all of this group.
-fn spread(rank: u32, local: u32, units: u64) -> Plan {
-    bcast::binomial(rank, local, 0, units).moved(Region::Send, Region::Recv.at(0, 0)).local()
+fn spread(rank: u32, local: u32, units: u64, unit_bytes: u64) -> Plan {
+    within(&Operation::Bcast { root: 0, units }, rank, local, unit_bytes).moved(Region::Send, Region::Recv.at(0, 0))
+}
+
+fn within(operation: &Operation, rank: u32, local: u32, unit_bytes: u64) -> Plan {
+    let algorithm = choose(operation, local, unit_bytes);
+    match plan(operation, algorithm, rank, local, unit_bytes) {
+        Some(plan) => plan.local(),
+        None => unreachable!("the table has only what there is"),
+    }
 }

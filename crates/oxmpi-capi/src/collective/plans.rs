@@ -68,7 +68,7 @@ pub(super) fn bcast(cx: &Cx, scene: &Scene, role: Role, bytes: usize) -> Arc<Pla
     let (rank, local, _) = ranks(scene);
     match role {
         Role::Among(root) => within(cx, scene, &Operation::Bcast { root: root as u32, units: bytes as u64 }, 1),
-        role => Arc::new(inter::bcast(across(role), rank, local, bytes as u64)),
+        role => Arc::new(inter::bcast(across(role), rank, local, bytes as u64, 1)),
     }
 }
 
@@ -171,6 +171,10 @@ fn lengths(blocks: &[Buf]) -> Vec<u64> {
 
 // ---- reductions ----
 
+fn whole(vector: &Vector) -> inter::Vector {
+    inter::Vector { units: vector.count, unit_bytes: vector.size as u64, commutes: vector.commutes }
+}
+
 pub(super) fn reduce(cx: &Cx, scene: &Scene, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
     let (rank, local, _) = ranks(scene);
     let Vector { count: units, size, commutes } = *vector;
@@ -178,7 +182,7 @@ pub(super) fn reduce(cx: &Cx, scene: &Scene, role: Role, in_place: bool, vector:
         Role::Among(root) => {
             within(cx, scene, &Operation::Reduce { root: root as u32, units, commutes, in_place }, size)
         }
-        role => Arc::new(inter::reduce(across(role), rank, local, units)),
+        role => Arc::new(inter::reduce(across(role), rank, local, whole(vector))),
     }
 }
 
@@ -186,7 +190,7 @@ pub(super) fn allreduce(cx: &Cx, scene: &Scene, in_place: bool, vector: &Vector)
     let (rank, local, _) = ranks(scene);
     let Vector { count: units, size, commutes } = *vector;
     if scene.inter {
-        return Arc::new(inter::allreduce(rank, local, units));
+        return Arc::new(inter::allreduce(rank, local, whole(vector)));
     }
     within(cx, scene, &Operation::Allreduce { units, commutes, in_place }, size)
 }
@@ -194,7 +198,7 @@ pub(super) fn allreduce(cx: &Cx, scene: &Scene, in_place: bool, vector: &Vector)
 pub(super) fn reduce_scatter(cx: &Cx, scene: &Scene, in_place: bool, counts: Counts, vector: &Vector) -> Arc<Plan> {
     let (rank, local, _) = ranks(scene);
     if scene.inter {
-        return Arc::new(inter::reduce_scatter(rank, local, counts));
+        return Arc::new(inter::reduce_scatter(rank, local, counts, whole(vector)));
     }
     within(cx, scene, &Operation::ReduceScatter { counts, commutes: vector.commutes, in_place }, vector.size)
 }

@@ -2,7 +2,7 @@
 
 use crate::check;
 use crate::machine::{self, NOTHING, Process, ROUNDS, Store, Units, Value, everyone};
-use oxmpi_coll::inter::{self, Root};
+use oxmpi_coll::inter::{self, Root, Vector};
 use oxmpi_coll::plan::{Blocks, Plan, Region};
 use oxmpi_coll::reduce_scatter::Counts;
 
@@ -74,12 +74,12 @@ fn rooted() {
             let receives = |rank: u32| (rank < a) != (root < a);
             let others = place(root, groups).others;
             let remote = place(root, groups).remote;
-            for units in [0, 5] {
+            for (units, unit_bytes) in [(0, 1), (5, 1), (33, 1 << 10), (40, 32 << 10)] {
                 let bcast = |rank: u32| {
                     let at = place(rank, groups);
                     let send = if rank == root { data(root, units) } else { vec![] };
                     let recv = if receives(rank) { units } else { 0 };
-                    process(inter::bcast(root_for(rank, root, a), at.rank, at.local, units), send, recv)
+                    process(inter::bcast(root_for(rank, root, a), at.rank, at.local, units, unit_bytes), send, recv)
                 };
                 let case = format!("bcast of {units} from {root} of {groups:?}");
                 check(&case, size, a, bcast, |_, i| Value::data(root, i as u64));
@@ -176,10 +176,11 @@ fn reductions() {
                 }
             }
         };
-        for units in [0, 3] {
+        for (units, unit_bytes) in [(0, 1), (3, 1), (33, 1 << 10), (40, 32 << 10)] {
+            let vector = Vector { units, unit_bytes, commutes: false };
             let allreduce = |rank: u32| {
                 let at = place(rank, groups);
-                process(inter::allreduce(at.rank, at.local, units), operand(rank, units), units)
+                process(inter::allreduce(at.rank, at.local, vector), operand(rank, units), units)
             };
             run("allreduce", &allreduce, &|_, i| i as u64);
             for root in roots(groups) {
@@ -188,18 +189,23 @@ fn reductions() {
                     let root_arg = root_for(rank, root, a);
                     let gives = matches!(root_arg, Root::Remote(_));
                     let send = if gives { operand(rank, units) } else { vec![] };
-                    let plan = inter::reduce(root_arg, at.rank, at.local, units);
+                    let plan = inter::reduce(root_arg, at.rank, at.local, vector);
                     process(plan, send, if rank == root { units } else { 0 })
                 };
                 run(&format!("reduce to {root}"), &reduce, &|_, i| i as u64);
             }
         }
+        let vector = |units| Vector { units, unit_bytes: 1 << 10, commutes: false };
         // Both groups combine a vector of the same length, each with its own blocks.
         let total = u64::from(groups.0 * groups.1);
         let equal = |rank: u32| {
             let at = place(rank, groups);
             let each = total / u64::from(at.local);
-            process(inter::reduce_scatter(at.rank, at.local, Counts::Equal(each)), operand(rank, total), each)
+            process(
+                inter::reduce_scatter(at.rank, at.local, Counts::Equal(each), vector(total)),
+                operand(rank, total),
+                each,
+            )
         };
         let element = |rank: u32, i: usize| {
             let at = place(rank, groups);
@@ -216,7 +222,7 @@ fn reductions() {
         let given = |rank: u32| {
             let at = place(rank, groups);
             let list = counts(at.local);
-            let plan = inter::reduce_scatter(at.rank, at.local, Counts::Given(&list));
+            let plan = inter::reduce_scatter(at.rank, at.local, Counts::Given(&list), vector(u64::from(size) + 1));
             process(plan, operand(rank, u64::from(size) + 1), list[at.rank as usize])
         };
         let element = |rank: u32, i: usize| {

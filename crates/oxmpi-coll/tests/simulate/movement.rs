@@ -61,8 +61,21 @@ fn bcast() {
 }
 
 #[test]
+fn bcast_to_a_thousand() {
+    let (size, root, units) = (1000, 333, 7);
+    let operation = Operation::Bcast { root, units };
+    for algorithm in [Algorithm::Binomial, Algorithm::ScatterDoubling] {
+        let process = |rank: u32| match rank == root {
+            true => process(planned(operation, algorithm, rank, size), data(root, units), vec![]),
+            false => process(planned(operation, algorithm, rank, size), vec![], nothing(units)),
+        };
+        check("bcast", size, size, process, |_, i| Value::data(root, i as u64));
+    }
+}
+
+#[test]
 fn gather_and_scatter() {
-    for size in sizes() {
+    for size in sizes().chain([1000]) {
         let n = u64::from(size);
         for root in roots(size) {
             for (algorithm, in_place) in both(size, &[Algorithm::Linear, Algorithm::Binomial]) {
