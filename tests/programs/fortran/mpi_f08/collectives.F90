@@ -1,0 +1,5 @@
+! ranks: 1 2 3 8
+! timeout: 120
+! Every collective operation, with operations of the program's own.
+#define BY_MPI_F08
+#include "../bodies/collectives.inc"
