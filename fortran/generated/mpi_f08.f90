@@ -293,11 +293,13 @@ module mpi_f08
   integer :: MPI_ERRCODES_IGNORE(1)
   type(MPI_Status) :: MPI_STATUS_IGNORE
   type(MPI_Status) :: MPI_STATUSES_IGNORE(1)
+  integer :: OXMPI_REST_OF_C(2)
   common /OXMPIC/ MPI_BOTTOM, MPI_IN_PLACE, MPI_BUFFER_AUTOMATIC, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, &
-      MPI_ERRCODES_IGNORE, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
+      MPI_ERRCODES_IGNORE, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, OXMPI_REST_OF_C
   character(len=1) :: MPI_ARGV_NULL(1)
   character(len=1) :: MPI_ARGVS_NULL(1,1)
-  common /OXMPIS/ MPI_ARGV_NULL, MPI_ARGVS_NULL
+  character(len=1) :: OXMPI_REST_OF_S(30)
+  common /OXMPIS/ MPI_ARGV_NULL, MPI_ARGVS_NULL, OXMPI_REST_OF_S
   ! What the procedures look like that a program hands to MPI: a part of the module mpi_f08, where xtask puts it.
   abstract interface
     subroutine MPI_User_function(invec, inoutvec, len, datatype)

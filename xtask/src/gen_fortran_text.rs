@@ -98,10 +98,15 @@ const PLACES: &[Place] = &[
     Place { name: "MPI_ERRCODES_IGNORE", shape: "(1)" },
     Place { name: "MPI_STATUS_IGNORE", shape: "(8)" },
     Place { name: "MPI_STATUSES_IGNORE", shape: "(8,1)" },
+    // As long as compilers align such blocks, or the linker warns.
+    Place { name: "OXMPI_REST_OF_C", shape: "(2)" },
 ];
 
-const TEXT_PLACES: &[Place] =
-    &[Place { name: "MPI_ARGV_NULL", shape: "(1)" }, Place { name: "MPI_ARGVS_NULL", shape: "(1,1)" }];
+const TEXT_PLACES: &[Place] = &[
+    Place { name: "MPI_ARGV_NULL", shape: "(1)" },
+    Place { name: "MPI_ARGVS_NULL", shape: "(1,1)" },
+    Place { name: "OXMPI_REST_OF_S", shape: "(30)" },
+];
 
 const ATTRIBUTE_FUNCTIONS: &[&str] = &[
     "MPI_COMM_NULL_COPY_FN",

@@ -8,9 +8,11 @@ use crate::entry::*;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering::Relaxed};
 
-/// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have eight each.
-const INTEGERS: usize = 22;
+/// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have eight each. Both blocks are
+/// a multiple of their alignment long, which is that of the compilers, or the linker warns.
+const INTEGERS: usize = 24;
 const SIZE: usize = 4 * INTEGERS;
+const CHARACTERS: usize = 32;
 
 const BOTTOM: usize = 0;
 const IN_PLACE: usize = 4;
@@ -20,18 +22,17 @@ const WEIGHTS_EMPTY: usize = 16;
 const STATUS_IGNORE: usize = 24;
 const STATUSES_IGNORE: usize = 56;
 
-/// As large as the compilers make it, or the linker warns.
-#[repr(C)]
+#[repr(C, align(32))]
 struct Integers([AtomicI32; INTEGERS]);
 
-#[repr(C)]
-struct Texts([AtomicU8; 2]);
+#[repr(C, align(32))]
+struct Texts([AtomicU8; CHARACTERS]);
 
 #[unsafe(no_mangle)]
 static oxmpic_: Integers = Integers([const { AtomicI32::new(0) }; INTEGERS]);
 
 #[unsafe(no_mangle)]
-static oxmpis_: Texts = Texts([const { AtomicU8::new(b' ') }; 2]);
+static oxmpis_: Texts = Texts([const { AtomicU8::new(b' ') }; CHARACTERS]);
 
 #[inline]
 fn start() -> usize {
@@ -106,7 +107,7 @@ pub fn weights_of(weights: *mut Fint) -> *mut c_int {
 
 /// `MPI_ARGV_NULL` or `MPI_ARGVS_NULL`.
 pub fn is_null_argv(argument: *mut c_char) -> bool {
-    (argument as usize).wrapping_sub((&raw const oxmpis_) as usize) < 2
+    (argument as usize).wrapping_sub((&raw const oxmpis_) as usize) < CHARACTERS
 }
 
 /// C programs compare Fortran's statuses with these variables of the C library, which are no part of the ABI.

@@ -36,8 +36,9 @@ entry! {
     [mpi_waitall_ pmpi_waitall_ mpi_waitall_f08_ pmpi_waitall_f08_] MPI_Waitall PMPI_Waitall
     (count: *mut Fint, requests: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
+        let before = Before::of(&mut list);
         let code = call(*count, list.as_mut_ptr(), unless_ignored(statuses));
-        settle(requests, &mut list);
+        settle(requests, &mut list, &before);
         set(ierror, code);
     }
 }
@@ -46,11 +47,12 @@ entry! {
     [mpi_testall_ pmpi_testall_ mpi_testall_f08_ pmpi_testall_f08_] MPI_Testall PMPI_Testall
     (count: *mut Fint, requests: *mut Fint, flag: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
+        let before = Before::of(&mut list);
         let mut done = 0;
         let code = call(*count, list.as_mut_ptr(), &mut done, unless_ignored(statuses));
         put_truth(flag, done);
         if done != 0 {
-            settle(requests, &mut list);
+            settle(requests, &mut list, &before);
         }
         set(ierror, code);
     }
@@ -60,10 +62,11 @@ entry! {
     [mpi_waitany_ pmpi_waitany_ mpi_waitany_f08_ pmpi_waitany_f08_] MPI_Waitany PMPI_Waitany
     (count: *mut Fint, requests: *mut Fint, index: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
+        let before = Before::of(&mut list);
         let mut which = MPI_UNDEFINED;
         let code = call(*count, list.as_mut_ptr(), &mut which, unless_ignored(status));
         put_index(index, which);
-        settle_one(requests, &mut list, which);
+        settle_one(requests, &mut list, &before, which);
         set(ierror, code);
     }
 }
@@ -79,11 +82,12 @@ entry! {
         ierror: *mut Fint
     ) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
+        let before = Before::of(&mut list);
         let (mut which, mut done) = (MPI_UNDEFINED, 0);
         let code = call(*count, list.as_mut_ptr(), &mut which, &mut done, unless_ignored(status));
         put_index(index, which);
         put_truth(flag, done);
-        settle_one(requests, &mut list, if done != 0 { which } else { MPI_UNDEFINED });
+        settle_one(requests, &mut list, &before, if done != 0 { which } else { MPI_UNDEFINED });
         set(ierror, code);
     }
 }
@@ -99,9 +103,10 @@ entry! {
         ierror: *mut Fint
     ) |call| {
         let mut list = Few::<Request>::get(requests, positive(*incount));
+        let before = Before::of(&mut list);
         let mut done = MPI_UNDEFINED;
         let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
-        settle_some(requests, &mut list, indices, done);
+        settle_some(requests, &mut list, &before, indices, done);
         put_count(outcount, done);
         set(ierror, code);
     }
@@ -118,9 +123,10 @@ entry! {
         ierror: *mut Fint
     ) |call| {
         let mut list = Few::<Request>::get(requests, positive(*incount));
+        let before = Before::of(&mut list);
         let mut done = MPI_UNDEFINED;
         let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
-        settle_some(requests, &mut list, indices, done);
+        settle_some(requests, &mut list, &before, indices, done);
         put_count(outcount, done);
         set(ierror, code);
     }
@@ -168,38 +174,46 @@ entry! {
     }
 }
 
-/// All requests of a list are complete.
-unsafe fn settle(requests: *mut Fint, list: &mut Few<Request>) {
-    for i in 0..list.as_mut_slice().len() {
-        // SAFETY: the array has as many elements as the list.
-        unsafe { settle_at(requests, list, i) };
+/// The requests before a call that completes some of them, where somebody will ask: afterwards their integers stand for
+/// nothing.
+struct Before(Vec<Request>);
+
+impl Before {
+    fn of(list: &mut Few<Request>) -> Before {
+        Before(if pending::any() { list.as_mut_slice().to_vec() } else { Vec::new() })
     }
 }
 
-unsafe fn settle_one(requests: *mut Fint, list: &mut Few<Request>, which: c_int) {
+/// All requests of a list are complete.
+unsafe fn settle(requests: *mut Fint, list: &mut Few<Request>, before: &Before) {
+    for i in 0..list.as_mut_slice().len() {
+        // SAFETY: the array has as many elements as the list.
+        unsafe { settle_at(requests, list, before, i) };
+    }
+}
+
+unsafe fn settle_one(requests: *mut Fint, list: &mut Few<Request>, before: &Before, which: c_int) {
     if let Some(i) = usize::try_from(which).ok().filter(|i| *i < list.as_mut_slice().len()) {
         // SAFETY: as above.
-        unsafe { settle_at(requests, list, i) };
+        unsafe { settle_at(requests, list, before, i) };
     }
 }
 
 /// The indices are C's when this begins and Fortran's when it ends.
-unsafe fn settle_some(requests: *mut Fint, list: &mut Few<Request>, indices: *mut Fint, done: c_int) {
+unsafe fn settle_some(requests: *mut Fint, list: &mut Few<Request>, before: &Before, indices: *mut Fint, done: c_int) {
     for i in 0..usize::try_from(done).unwrap_or(0) {
         // SAFETY: C has written so many indices.
-        unsafe { settle_one(requests, list, *indices.add(i)) };
+        unsafe { settle_one(requests, list, before, *indices.add(i)) };
     }
     // SAFETY: as above.
     unsafe { from_one(indices, done) };
 }
 
-unsafe fn settle_at(requests: *mut Fint, list: &mut Few<Request>, i: usize) {
+unsafe fn settle_at(requests: *mut Fint, list: &mut Few<Request>, before: &Before, i: usize) {
     let after = list.as_mut_slice()[i];
-    // SAFETY: the array has as many elements as the list.
-    unsafe {
-        if pending::any() {
-            pending::finished(get(requests.add(i)), after);
-        }
-        put(requests.add(i), after);
+    if let Some(before) = before.0.get(i) {
+        pending::finished(*before, after);
     }
+    // SAFETY: the array has as many elements as the list.
+    unsafe { put(requests.add(i), after) };
 }

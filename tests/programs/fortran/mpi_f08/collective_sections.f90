@@ -24,7 +24,7 @@ program collective_sections
   implicit none
   integer, parameter :: most = 8
   integer :: rank, size, i, round
-  integer :: a(6, 5), b(2, 3 * most), c(4, most)
+  integer, asynchronous :: a(6, 5), b(2, 3 * most), c(4, most)
   type(MPI_Request) :: r, rs(1)
   type(MPI_Op) :: o
   integer :: which, done, indices(1)

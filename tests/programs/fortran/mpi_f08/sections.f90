@@ -4,7 +4,7 @@ program sections
   use mpi_f08
   implicit none
   integer :: rank, size, left, right, i, j
-  real :: a(12, 10), b(12, 10)
+  real, asynchronous :: a(12, 10), b(12, 10)
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
   call MPI_Comm_size(MPI_COMM_WORLD, size)
