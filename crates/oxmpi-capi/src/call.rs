@@ -3,6 +3,7 @@
 use crate::bodies::ops;
 use crate::library::{self, Guard, World};
 use crate::raise::raise;
+use crate::types;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Errhandler, File, Session, Win};
@@ -14,6 +15,7 @@ use oxmpi_core::operation::UserCall;
 use oxmpi_core::process::Process;
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The object whose error handler hears of an error.
@@ -104,8 +106,15 @@ impl Cx {
 
     /// Calls the user's function for a reduction, unlocked.
     pub fn make_call(&self, guard: &mut Guard, call: &UserCall) {
+        let live = guard.datatype(call.datatype).is_ok_and(|found| Arc::ptr_eq(found, &call.held));
+        // The user may have freed the type since; the function gets a handle that lasts as long as the call.
+        let lent = if live { None } else { types::add(guard, Arc::clone(&call.held)).ok() };
+        let datatype = lent.unwrap_or(call.datatype);
         // SAFETY: the operands are those of a collective operation under way, and no lock is held.
-        guard.unlocked(|_| unsafe { ops::make(call) });
+        guard.unlocked(|_| unsafe { ops::make(call, datatype) });
+        if let Some(lent) = lent {
+            guard.types.remove(lent.0);
+        }
     }
 
     /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.

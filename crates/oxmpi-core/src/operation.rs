@@ -7,6 +7,7 @@ use crate::process::{Process, bad_handle, check_usable};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
+use oxmpi_datatype::Datatype;
 use oxmpi_ops::{Op, Operands, Reduction};
 use std::sync::Arc;
 
@@ -52,7 +53,8 @@ pub enum Reducer {
         function: Arc<UserFunction>,
         /// As the user passed it, which is how the function gets it.
         datatype: handle::Datatype,
-        extent: isize,
+        /// What it stood for then. The user may have freed the handle when the function is called.
+        held: Arc<Datatype>,
     },
 }
 
@@ -61,7 +63,7 @@ pub struct UserCall {
     pub function: Arc<UserFunction>,
     pub operands: Operands,
     pub datatype: handle::Datatype,
-    pub extent: isize,
+    pub held: Arc<Datatype>,
 }
 
 impl Reducer {
@@ -83,8 +85,8 @@ impl Reducer {
                 None
             }
             Reducer::User { .. } if count == 0 => None,
-            Reducer::User { function, datatype, extent } => {
-                Some(UserCall { function: Arc::clone(function), operands, datatype: *datatype, extent: *extent })
+            Reducer::User { function, datatype, held } => {
+                Some(UserCall { function: Arc::clone(function), operands, datatype: *datatype, held: Arc::clone(held) })
             }
         }
     }
@@ -113,7 +115,7 @@ impl Process {
                 bail!(MPI_ERR_OP, "{} is for one-sided communication only; a reduction cannot use it", op.name())
             }
             Operation::Predefined(op) => Ok(Reducer::Predefined(Reduction::new(op, found)?)),
-            Operation::User(function) => Ok(Reducer::User { function, datatype, extent: found.extent() as isize }),
+            Operation::User(function) => Ok(Reducer::User { function, datatype, held: Arc::clone(found) }),
         }
     }
 }

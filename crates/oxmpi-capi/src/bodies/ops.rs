@@ -75,19 +75,19 @@ pub unsafe fn reduce_local(
     drop(guard);
     if let Some(call) = reducer.apply(inbuf.cast(), inoutbuf.cast(), count as u64) {
         // SAFETY: the buffers are the user's for this call, and no lock is held.
-        unsafe { make(&call) };
+        unsafe { make(&call, datatype) };
     }
     Ok(())
 }
 
-/// Calls a user's function for a reduction, in pieces where an `int` cannot hold the number of elements.
+/// Calls a user's function for a reduction with a handle of the datatype, in pieces where an `int` cannot hold the number of elements.
 ///
 /// # Safety
 /// The operands are valid, the function keeps the standard's contract, and no lock is held.
-pub(crate) unsafe fn make(call: &UserCall) {
+pub(crate) unsafe fn make(call: &UserCall, mut datatype: Datatype) {
     let (address, on) = (call.function.address as *const c_void, &call.operands);
     let (left, inout) = (on.left.cast_mut(), on.inout);
-    let mut datatype = call.datatype;
+    let extent = call.held.extent() as isize;
     match call.function.form {
         Form::Count => {
             let mut len = on.count as i64;
@@ -102,7 +102,7 @@ pub(crate) unsafe fn make(call: &UserCall) {
             let mut done = 0;
             while done < on.count {
                 let mut len = (on.count - done).min(c_int::MAX as u64) as c_int;
-                let shift = call.extent * done as isize;
+                let shift = extent * done as isize;
                 done += len as u64;
                 // SAFETY: `op_create` took it as a function of this type, and the caller vouches for the rest.
                 unsafe {
