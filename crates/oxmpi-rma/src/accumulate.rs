@@ -6,13 +6,14 @@
 //! by the same loops as reductions. Reading alone needs no stripe where the processor reads an element at once.
 
 use crate::control::{STRIPES, Stripe};
-use crate::transfer::{transfer_pieces, transfer_run};
-use crate::{Spot, Window};
+use crate::transfer::{get_far, put_far, transfer_pieces};
+use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Buf, Cursor, Datatype, Group, Named};
 use oxmpi_ops::{Kernel, Op};
 use oxmpi_transport::{Piece, Shm};
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// What is done to each element.
@@ -138,33 +139,95 @@ impl Window {
     ///
     /// # Safety
     /// The last three have room for the element.
-    pub unsafe fn compare_and_swap_remote(
+    pub unsafe fn compare_and_swap_far(
         &self,
         shm: &Shm,
-        spot: &Spot,
+        at: Far,
         bytes: usize,
         new: *const u8,
         compare: *const u8,
         old: *mut u8,
     ) -> Result<bool> {
-        let (Some(process), Some(at)) = (spot.process, spot.buf.as_dense()) else { return Ok(false) };
-        let at = at.addr();
-        let stripe = self.stripe(spot.rank, at.wrapping_sub(spot.origin));
+        let stripe = self.stripe(at.rank, at.offset);
         stripe.take();
         let swap = || {
-            let old_address = old.expose_provenance();
-            transfer_run(|local, remote| shm.copy_from(process, local, remote), old_address, at, bytes)?;
+            get_far(shm, old, bytes, at)?;
             // SAFETY: as the caller says.
             let alike = unsafe { same(old, compare, bytes) };
             if alike {
-                let new = new.expose_provenance();
-                transfer_run(|local, remote| shm.copy_to(process, local, remote), new, at, bytes)?;
+                put_far(shm, new, bytes, at)?;
             }
             Ok(alike)
         };
         let result = swap();
         stripe.give_back();
         result
+    }
+
+    /// Combines a run of elements in memory of another process, as [`Window::combine`] does.
+    ///
+    /// # Safety
+    /// `source` and `old`, where they are not null, have `count` elements.
+    pub unsafe fn combine_far(
+        &self,
+        shm: &Shm,
+        with: &Combine,
+        mut at: Far,
+        mut source: *const u8,
+        mut old: *mut u8,
+        mut count: usize,
+    ) -> Result<()> {
+        let mut few = [const { MaybeUninit::<u64>::uninit() }; 32];
+        let mut many = Vec::new();
+        let mut stage: *mut u8 = few.as_mut_ptr().cast();
+        let mut most = size_of_val(&few) / with.extent;
+        let direct = with.op == Op::NoOp || (with.op == Op::Replace && old.is_null());
+        if count > most {
+            most = (STAGE_BYTES / with.extent).min(count);
+            if !direct {
+                many.resize(most * with.extent, 0u8);
+                stage = many.as_mut_ptr();
+            }
+        }
+        while count > 0 {
+            let part = count.min(most);
+            let bytes = part * with.extent;
+            let stripes = self.stripes_of(at.offset, bytes, with.extent);
+            self.take_stripes(at.rank, stripes);
+            // SAFETY: as the caller says; the stage has room for a part.
+            let result = unsafe { combine_part(shm, with, at, source, old, stage, part) };
+            self.give_stripes_back(at.rank, stripes);
+            result?;
+            source = source.wrapping_add(bytes);
+            if !old.is_null() {
+                old = old.wrapping_add(bytes);
+            }
+            at = Far { address: at.address + bytes, offset: at.offset + bytes, ..at };
+            count -= part;
+        }
+        Ok(())
+    }
+
+    /// The stripes, a bit for each, of elements in a run.
+    #[inline]
+    fn stripes_of(&self, offset: usize, bytes: usize, extent: usize) -> u64 {
+        let first = offset >> self.block_shift;
+        let last = offset.wrapping_add(bytes - extent) >> self.block_shift;
+        if last.wrapping_sub(first) >= STRIPES - 1 {
+            return u64::MAX;
+        }
+        (first..=last).fold(0, |mask, block| mask | 1 << (block % STRIPES))
+    }
+
+    /// In the order of their numbers, as everybody takes them who takes several.
+    #[inline]
+    fn take_stripes(&self, rank: usize, stripes: u64) {
+        bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).take());
+    }
+
+    #[inline]
+    fn give_stripes_back(&self, rank: usize, stripes: u64) {
+        bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).give_back());
     }
 
     /// Accumulates in the general case. `origin` is missing for `MPI_NO_OP`; `result`, unless it is missing, gets what
@@ -232,6 +295,40 @@ impl Window {
             old.store(result, element, touched);
         }
         Ok(())
+    }
+}
+
+/// The numbers of the bits that are set, from the lowest on.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(lowest)
+    })
+}
+
+/// # Safety
+/// As for [`Window::combine_far`]; the stage has room for `count` elements, and the stripes are held.
+unsafe fn combine_part(
+    shm: &Shm,
+    with: &Combine,
+    at: Far,
+    source: *const u8,
+    old: *mut u8,
+    stage: *mut u8,
+    count: usize,
+) -> Result<()> {
+    let bytes = count * with.extent;
+    match with.op {
+        Op::NoOp => get_far(shm, old, bytes, at),
+        Op::Replace if old.is_null() => put_far(shm, source, bytes, at),
+        _ => {
+            let before = if old.is_null() { stage } else { old };
+            get_far(shm, before, bytes, at)?;
+            // SAFETY: as the caller says.
+            unsafe { (with.kernel)(before, source, stage, count) };
+            put_far(shm, stage, bytes, at)
+        }
     }
 }
 
@@ -347,7 +444,7 @@ struct Stage {
 }
 
 /// What is moved at a time: as much as makes the system calls cheap, and not so much that others wait long.
-const STAGE_BYTES: usize = 32 << 10;
+const STAGE_BYTES: usize = 64 << 10;
 const STAGE_RUNS: usize = 256;
 
 impl Stage {
@@ -383,23 +480,12 @@ impl Stage {
                 bytes <= STAGE_BYTES || bytes == run.3 * with.extent
             });
             let (now, later) = rest.split_at(fit.count());
-            let stripes = now.iter().fold(0u64, |mask, run| {
-                let first = run.0.wrapping_sub(spot.origin) >> window.block_shift;
-                let last = (run.0.wrapping_sub(spot.origin) + (run.3 - 1) * with.extent) >> window.block_shift;
-                if last - first >= STRIPES - 1 {
-                    return u64::MAX;
-                }
-                (first..=last).fold(mask, |mask, block| mask | 1 << (block % STRIPES))
+            let stripes = now.iter().fold(0, |mask, &(address, _, _, count)| {
+                mask | window.stripes_of(address.wrapping_sub(spot.origin), count * with.extent, with.extent)
             });
-            // In the order of their numbers, as everybody takes them who takes several.
-            let each = |action: fn(&Stripe)| {
-                (0..STRIPES).filter(|stripe| stripes >> stripe & 1 == 1).for_each(|stripe| {
-                    action(window.control.stripe(spot.rank, stripe));
-                });
-            };
-            each(Stripe::take);
+            window.take_stripes(spot.rank, stripes);
             let result = self.carry_out(shm, process, with, now);
-            each(Stripe::give_back);
+            window.give_stripes_back(spot.rank, stripes);
             result?;
             rest = later;
         }
@@ -416,11 +502,6 @@ impl Stage {
         let extent = with.extent;
         let read = |local: &[Piece], remote: &[Piece]| shm.copy_from(process, local, remote);
         let write = |local: &[Piece], remote: &[Piece]| shm.copy_to(process, local, remote);
-        if let (Op::Replace, &[(at, from, old, count)]) = (with.op, runs) {
-            if old.is_null() {
-                return transfer_run(write, from.expose_provenance(), at, count * extent);
-            }
-        }
         let total = runs.iter().map(|run| run.3 * extent).sum();
         if self.memory.len() < total {
             self.memory.resize(total, 0);

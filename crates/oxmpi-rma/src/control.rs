@@ -11,7 +11,7 @@
 use oxmpi_base::segment::CACHE_LINE;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
 /// Locks a rank has for accumulates on its memory. Neighbouring blocks of memory have different ones.
 pub const STRIPES: usize = 64;
@@ -291,9 +291,10 @@ impl Attached {
         loop {
             let version = self.version.load(Acquire);
             let found = self
-                .region_at(address)
-                .is_some_and(|[start, length]| address - start <= length && length - (address - start) >= bytes);
-            std::sync::atomic::fence(Acquire);
+                .before(address)
+                .is_some_and(|(_, start, length)| address - start <= length && length - (address - start) >= bytes);
+            // The looks above come before the second look at the version.
+            fence(Acquire);
             if version % 2 == 0 && self.version.load(Relaxed) == version {
                 return found;
             }
@@ -301,24 +302,54 @@ impl Attached {
         }
     }
 
-    /// The last region that starts at or before an address.
-    fn region_at(&self, address: u64) -> Option<[u64; 2]> {
-        let count = (self.count.load(Relaxed) as usize).min(MAX_ATTACHED);
-        let after = self.regions[..count].partition_point(|region| region[0].load(Relaxed) <= address);
-        let [start, length] = &self.regions[after.checked_sub(1)?];
-        Some([start.load(Relaxed), length.load(Relaxed)])
+    /// How many regions there are.
+    pub fn len(&self) -> usize {
+        (self.count.load(Relaxed) as usize).min(MAX_ATTACHED)
     }
 
-    /// Takes regions in; called by their owner alone, who keeps the list.
-    pub fn publish(&self, regions: impl ExactSizeIterator<Item = (u64, u64)>) {
+    /// The last region that starts at or before an address: its number, where it starts and how long it is.
+    pub fn before(&self, address: u64) -> Option<(usize, u64, u64)> {
+        let regions = &self.regions[..self.len()];
+        let number = regions.partition_point(|region| region[0].load(Relaxed) <= address).checked_sub(1)?;
+        let [start, length] = &regions[number];
+        Some((number, start.load(Relaxed), length.load(Relaxed)))
+    }
+
+    /// Takes a region in behind so many others. There must be room. Called by the owner alone.
+    pub fn insert(&self, number: usize, start: u64, length: u64) {
+        let count = self.len();
+        self.change(|| {
+            for later in (number..count).rev() {
+                self.store(later + 1, self.regions[later].each_ref().map(|word| word.load(Relaxed)));
+            }
+            self.store(number, [start, length]);
+            self.count.store(count as u64 + 1, Relaxed);
+        });
+    }
+
+    /// Takes a region out. Called by the owner alone.
+    pub fn remove(&self, number: usize) {
+        let count = self.len();
+        self.change(|| {
+            for later in number + 1..count {
+                self.store(later - 1, self.regions[later].each_ref().map(|word| word.load(Relaxed)));
+            }
+            self.count.store(count as u64 - 1, Relaxed);
+        });
+    }
+
+    fn store(&self, number: usize, region: [u64; 2]) {
+        self.regions[number][0].store(region[0], Relaxed);
+        self.regions[number][1].store(region[1], Relaxed);
+    }
+
+    /// Makes changes that nobody sees half of.
+    fn change(&self, change: impl FnOnce()) {
         let version = self.version.load(Relaxed);
         self.version.store(version + 1, Relaxed);
-        std::sync::atomic::fence(Release);
-        self.count.store(regions.len() as u64, Relaxed);
-        for (place, (start, length)) in self.regions.iter().zip(regions) {
-            place[0].store(start, Relaxed);
-            place[1].store(length, Relaxed);
-        }
+        // Who sees a change sees the odd version.
+        fence(Release);
+        change();
         self.version.store(version + 2, Release);
     }
 }
@@ -386,11 +417,15 @@ mod tests {
         with_control(2, true, |control| {
             let table = control.attached(1);
             assert!(!table.contains(100, 1));
-            table.publish([(100, 50), (200, 8)].into_iter());
+            assert_eq!(table.before(100), None);
+            table.insert(0, 200, 8);
+            table.insert(0, 100, 50);
+            assert_eq!((table.before(199), table.before(200)), (Some((0, 100, 50)), Some((1, 200, 8))));
             assert!(table.contains(100, 50) && table.contains(149, 1) && table.contains(150, 0));
             assert!(!table.contains(99, 1) && !table.contains(100, 51) && !table.contains(150, 1));
             assert!(table.contains(200, 8) && !table.contains(201, 8) && !table.contains(u64::MAX, 2));
-            table.publish([(200, 8)].into_iter());
+            table.remove(0);
+            assert_eq!(table.len(), 1);
             assert!(!table.contains(100, 1) && table.contains(200, 8));
         });
     }

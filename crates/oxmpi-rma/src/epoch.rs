@@ -336,37 +336,34 @@ impl Window {
 
     pub fn attach(&mut self, base: usize, size: usize) -> Result<()> {
         self.check_dynamic()?;
-        let end = base.checked_add(size);
-        let Some(end) = end.filter(|_| base != 0 || size == 0) else {
+        let Some(end) = base.checked_add(size).filter(|_| base != 0 || size == 0) else {
             bail!(MPI_ERR_BASE, "{size} bytes at {base:#x} are not memory");
         };
-        let before = self.attached.range(..end.max(base + 1)).next_back();
-        if let Some((start, length)) = before.filter(|(start, length)| **start + **length > base || **start == base) {
+        let table = self.control.attached(self.rank);
+        let last = table.before((end.max(base + 1) - 1) as u64);
+        if let Some((_, start, length)) =
+            last.filter(|&(_, start, length)| start + length > base as u64 || start == base as u64)
+        {
             bail!(
                 MPI_ERR_RMA_ATTACH,
                 "{size} bytes at {base:#x} overlap memory that is attached already ({length} bytes at {start:#x})"
             );
         }
-        if self.attached.len() >= MAX_ATTACHED {
-            bail!(MPI_ERR_RMA_ATTACH, "{} pieces of memory are attached, no more are possible", self.attached.len());
+        if table.len() >= MAX_ATTACHED {
+            bail!(MPI_ERR_RMA_ATTACH, "{MAX_ATTACHED} pieces of memory are attached, no more are possible");
         }
-        self.attached.insert(base, size);
-        self.publish();
+        table.insert(last.map_or(0, |(number, ..)| number + 1), base as u64, size as u64);
         Ok(())
     }
 
     pub fn detach(&mut self, base: usize) -> Result<()> {
         self.check_dynamic()?;
-        if self.attached.remove(&base).is_none() {
-            bail!(MPI_ERR_BASE, "no memory is attached at {base:#x}");
+        let table = self.control.attached(self.rank);
+        match table.before(base as u64) {
+            Some((number, start, _)) if start == base as u64 => table.remove(number),
+            _ => bail!(MPI_ERR_BASE, "no memory is attached at {base:#x}"),
         }
-        self.publish();
         Ok(())
-    }
-
-    fn publish(&self) {
-        let regions = self.attached.iter().map(|(&base, &size)| (base as u64, size as u64));
-        self.control.attached(self.rank).publish(regions);
     }
 
     fn check_dynamic(&self) -> Result<()> {

@@ -18,14 +18,13 @@ mod transfer;
 pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
 pub use control::{Control, WindowLock};
 pub use place::Spot;
-pub use transfer::{get, put};
+pub use transfer::{get, get_far, put, put_far};
 
 use epoch::{Access, Exposure, Open};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_transport::Shm;
-use std::collections::BTreeMap;
 
 /// How a window came to its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,8 +57,6 @@ pub struct Window {
     /// How often each rank was the target of a start, and this rank's memory was exposed to each.
     started: Box<[u32]>,
     exposed: Box<[u32]>,
-    /// By address: what this rank has attached.
-    attached: BTreeMap<usize, usize>,
     /// Accumulates on bytes with the same number after this shift exclude each other.
     block_shift: u32,
     /// The public copy of this rank's memory, where there is one, and how it was when both copies were alike.
@@ -85,6 +82,16 @@ pub(crate) struct Target {
 unsafe impl Send for Target {}
 // SAFETY: as above.
 unsafe impl Sync for Target {}
+
+/// A run of memory of another process, in a rank's window.
+#[derive(Clone, Copy)]
+pub struct Far {
+    pub rank: usize,
+    pub process: usize,
+    pub address: usize,
+    /// From the start of the window.
+    pub offset: usize,
+}
 
 #[repr(C)]
 pub struct Facts {
@@ -171,7 +178,6 @@ impl Window {
             exposure: Exposure::Closed,
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
-            attached: BTreeMap::new(),
             block_shift: granularity.next_power_of_two().trailing_zeros(),
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
             control,
@@ -221,6 +227,27 @@ impl Window {
         let at = target.base.wrapping_add(start);
         self.touched = true;
         Some(at)
+    }
+
+    /// Where bytes of a rank's memory are in its own process, when they are not mapped here, may be accessed now and are
+    /// part of the window. Whatever is unusual or wrong is `None`.
+    #[inline]
+    pub fn quick_far(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<Far> {
+        let number = rank as usize;
+        let target = self.targets.get(number)?;
+        if !target.base.is_null() || number == self.rank || (!self.all_open && target.open == Open::Shut) {
+            return None;
+        }
+        let start = usize::try_from(disp.checked_mul(target.unit)?).ok()?;
+        let inside = match self.flavor {
+            Flavor::Dynamic => self.control.attached(number).contains(start as u64, bytes as u64),
+            _ => start <= target.size && target.size - start >= bytes,
+        };
+        if !inside {
+            return None;
+        }
+        self.touched = true;
+        Some(Far { rank: number, process: target.process, address: target.address + start, offset: start })
     }
 
     /// Comes to a round of a meeting; returns the number that others must reach.

@@ -1,6 +1,6 @@
 //! Finds the memory of another rank that an operation means, and refuses what is not part of the window.
 
-use crate::{Flavor, Target, Window};
+use crate::{Far, Flavor, Target, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Buf, Datatype};
@@ -16,6 +16,15 @@ pub struct Spot {
     pub origin: usize,
     /// The address that the displacement names.
     pub start: usize,
+}
+
+impl Spot {
+    /// The same as a run of another process's memory; `None` when it is no run, or this process's.
+    pub fn far(&self) -> Option<Far> {
+        let address = self.buf.as_dense()?.addr();
+        let offset = address.wrapping_sub(self.origin);
+        self.process.map(|process| Far { rank: self.rank, process, address, offset })
+    }
 }
 
 impl Window {

@@ -1,6 +1,6 @@
 //! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
 
-use crate::Spot;
+use crate::{Far, Spot};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Buf, Cursor};
@@ -39,6 +39,23 @@ pub fn get(shm: &Shm, to: &Buf, from: &Spot) -> Result<()> {
         Some(process) => read(shm, process, &from.buf, to, bytes)?,
     }
     Ok(())
+}
+
+/// Puts a run of bytes into memory of another process.
+#[inline]
+pub fn put_far(shm: &Shm, from: *const u8, bytes: usize, to: Far) -> Result<()> {
+    transfer_run(|local, remote| shm.copy_to(to.process, local, remote), from.expose_provenance(), to.address, bytes)
+}
+
+/// Gets a run of bytes from memory of another process.
+#[inline]
+pub fn get_far(shm: &Shm, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
+    transfer_run(
+        |local, remote| shm.copy_from(from.process, local, remote),
+        to.expose_provenance(),
+        from.address,
+        bytes,
+    )
 }
 
 /// # Safety

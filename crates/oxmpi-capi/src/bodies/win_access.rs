@@ -8,7 +8,14 @@ use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_PROC_NULL;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
+use oxmpi_rma::Far;
 use std::ffi::{c_int, c_void};
+
+/// Where plain bytes lie at the target.
+enum Plain {
+    Here(*mut u8),
+    Far(Far),
+}
 
 /// How many bytes, and where they lie at the target, if all is plain.
 #[inline(always)]
@@ -20,7 +27,7 @@ fn quick(
     target_disp: Aint,
     target: (i64, Datatype),
     win: Win,
-) -> Option<(usize, *mut u8)> {
+) -> Option<(usize, Plain)> {
     let (count, datatype) = origin;
     let size = oxmpi_datatype::dense_size(datatype.0)?;
     // Counts beyond this take the long way, so that the product cannot overflow.
@@ -28,8 +35,12 @@ fn quick(
         return None;
     }
     let bytes = count as usize * size;
-    let at = guard.windows.get_mut(win.0)?.window.quick(target_rank, target_disp, bytes)?;
-    Some((bytes, at))
+    let window = &mut guard.windows.get_mut(win.0)?.window;
+    let plain = match window.quick(target_rank, target_disp, bytes) {
+        Some(at) => Plain::Here(at),
+        None => Plain::Far(window.quick_far(target_rank, target_disp, bytes)?),
+    };
+    Some((bytes, plain))
 }
 
 /// # Safety
@@ -59,12 +70,13 @@ pub unsafe fn put(
 ) -> Result<()> {
     let mut guard = cx.process()?;
     let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
-    if let Some((bytes, at)) = quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
+    match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
-        unsafe { copy(origin_addr.cast(), at, bytes) };
-        return Ok(());
+        Some((bytes, Plain::Here(at))) => unsafe { copy(origin_addr.cast(), at, bytes) },
+        Some((bytes, Plain::Far(far))) => oxmpi_rma::put_far(guard.engine.shm(), origin_addr.cast(), bytes, far)?,
+        None => put_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
     }
-    put_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)
+    Ok(())
 }
 
 #[inline(never)]
@@ -98,12 +110,13 @@ pub unsafe fn get(
 ) -> Result<()> {
     let mut guard = cx.process()?;
     let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
-    if let Some((bytes, at)) = quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
+    match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
-        unsafe { copy(at, origin_addr.cast(), bytes) };
-        return Ok(());
+        Some((bytes, Plain::Here(at))) => unsafe { copy(at, origin_addr.cast(), bytes) },
+        Some((bytes, Plain::Far(far))) => oxmpi_rma::get_far(guard.engine.shm(), origin_addr.cast(), bytes, far)?,
+        None => get_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
     }
-    get_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)
+    Ok(())
 }
 
 #[inline(never)]

@@ -35,25 +35,36 @@ impl Argument {
     }
 }
 
-/// Combines elements of a predefined type without gaps, in memory that is mapped here; false when something is unusual
-/// or wrong. The address of a result that nobody wants is null.
+/// Combines elements of a predefined type without gaps; false when something is unusual or wrong. The address of a result
+/// that nobody wants is null.
 ///
 /// # Safety
 /// The arguments are what the standard asks for.
 #[inline(always)]
-unsafe fn quick(guard: &mut Guard, origin: &Argument, result: *mut c_void, target: &Target, op: Op, win: Win) -> bool {
-    let Some(with) = oxmpi_rma::quick_combine(op.0, target.datatype.0) else { return false };
+unsafe fn quick(
+    guard: &mut Guard,
+    origin: &Argument,
+    result: *mut c_void,
+    target: &Target,
+    op: Op,
+    win: Win,
+) -> Result<bool> {
+    let Some(with) = oxmpi_rma::quick_combine(op.0, target.datatype.0) else { return Ok(false) };
     if !(1..1 << 31).contains(&target.count) || !(op == MPI_NO_OP || origin.is_like(target)) {
-        return false;
+        return Ok(false);
     }
-    let Some(found) = guard.windows.get_mut(win.0) else { return false };
+    let Some(found) = guard.windows.get_mut(win.0) else { return Ok(false) };
     let count = target.count as usize;
-    let Some(at) = found.window.quick(target.rank, target.disp, count * with.extent) else { return false };
-    // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
-    unsafe {
-        found.window.combine(target.rank as usize, &with, at, origin.address.cast(), result.cast(), count);
+    let (from, to, bytes) = (origin.address.cast(), result.cast(), count * with.extent);
+    if let Some(at) = found.window.quick(target.rank, target.disp, bytes) {
+        // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
+        unsafe { found.window.combine(target.rank as usize, &with, at, from, to, count) };
+        return Ok(true);
     }
-    true
+    let Some(far) = found.window.quick_far(target.rank, target.disp, bytes) else { return Ok(false) };
+    // SAFETY: as above.
+    unsafe { guard.win(win)?.window.combine_far(guard.engine.shm(), &with, far, from, to, count)? };
+    Ok(true)
 }
 
 #[inline(never)]
@@ -122,7 +133,7 @@ pub unsafe fn accumulate(
     let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
     // SAFETY: passed on.
-    if op != MPI_NO_OP && unsafe { quick(&mut guard, &origin, std::ptr::null_mut(), &target, op, win) } {
+    if op != MPI_NO_OP && unsafe { quick(&mut guard, &origin, std::ptr::null_mut(), &target, op, win)? } {
         return Ok(());
     }
     slowly(&mut guard, &origin, None, &target, op, win)
@@ -148,7 +159,7 @@ pub unsafe fn get_accumulate(
     let result = Argument { address: result_addr, count: result_count, datatype: result_datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
     // SAFETY: passed on.
-    if result.is_like(&target) && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win) } {
+    if result.is_like(&target) && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win)? } {
         return Ok(());
     }
     slowly(&mut guard, &origin, Some(&result), &target, op, win)
@@ -169,15 +180,15 @@ pub unsafe fn fetch_and_op(
     let result = Argument { address: result_addr, count: 1, datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: 1, datatype };
     // SAFETY: passed on.
-    if result_addr as usize >= 4096 && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win) } {
-        if op == MPI_NO_OP {
-            windows::hand_over(&mut guard);
-        }
-        return Ok(());
+    if !(result_addr as usize >= 4096 && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win)? }) {
+        guard.win(win)?;
+        check_predefined(&guard, datatype)?;
+        slowly(&mut guard, &origin, Some(&result), &target, op, win)?;
     }
-    guard.win(win)?;
-    check_predefined(&guard, datatype)?;
-    slowly(&mut guard, &origin, Some(&result), &target, op, win)
+    if op == MPI_NO_OP {
+        windows::hand_over(&mut guard);
+    }
+    Ok(())
 }
 
 fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
@@ -213,20 +224,20 @@ pub unsafe fn compare_and_swap(
     guard.target(result_addr.cast(), 1, datatype)?;
     let (new, compare, old) = (origin_addr.cast(), compare_addr.cast(), result_addr.cast());
     let window = &mut guard.win_mut(win)?.window;
-    if let Some(at) = window.quick(target_rank, target_disp, bytes) {
-        // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
-        if !unsafe { window.compare_and_swap(target_rank as usize, at, bytes, new, compare, old) } {
-            windows::hand_over(&mut guard);
-        }
-        return Ok(());
-    }
-    let Some(spot) = guard.spot(win, target_rank, target_disp, 1, datatype)? else { return Ok(()) };
-    let window = &guard.win(win)?.window;
-    // SAFETY: as above.
+    // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
     let swapped = unsafe {
-        match (spot.process, spot.buf.as_dense()) {
-            (None, Some(at)) => window.compare_and_swap(spot.rank, at, bytes, new, compare, old),
-            _ => window.compare_and_swap_remote(guard.engine.shm(), &spot, bytes, new, compare, old)?,
+        if let Some(at) = window.quick(target_rank, target_disp, bytes) {
+            window.compare_and_swap(target_rank as usize, at, bytes, new, compare, old)
+        } else if let Some(far) = window.quick_far(target_rank, target_disp, bytes) {
+            guard.win(win)?.window.compare_and_swap_far(guard.engine.shm(), far, bytes, new, compare, old)?
+        } else {
+            let Some(spot) = guard.spot(win, target_rank, target_disp, 1, datatype)? else { return Ok(()) };
+            let window = &guard.win(win)?.window;
+            match (spot.far(), spot.buf.as_dense()) {
+                (None, Some(at)) => window.compare_and_swap(spot.rank, at, bytes, new, compare, old),
+                (Some(far), _) => window.compare_and_swap_far(guard.engine.shm(), far, bytes, new, compare, old)?,
+                (None, None) => true,
+            }
         }
     };
     if !swapped {
