@@ -33,6 +33,19 @@ fn membarrier(command: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
+/// Orders everything before it before everything after it, for all ranks.
+#[inline(always)]
+pub fn full_fence() {
+    // A locked instruction does what `mfence` does, in half the time.
+    // SAFETY: changes nothing but the flags; the stack is there.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("lock or dword ptr [rsp], 0", options(nostack));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    fence(Ordering::SeqCst);
+}
+
 /// Wakes `peer` if it sleeps; to be called after something was published to it.
 #[inline]
 pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: Barrier) {

@@ -1,6 +1,7 @@
 //! How windows come to be and go away at the C boundary: agreeing on their memory, meeting, and the attributes that the
 //! program hung on them, which are kept by handle beside the table of windows: few have any.
 
+use crate::bodies::memory;
 use crate::call::Cx;
 use crate::comms::{check_intra, process_number, talk};
 use crate::keyvals::{self, Callbacks, Holder};
@@ -9,13 +10,14 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::wait::full_fence;
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
 use oxmpi_core::window::Win;
 use oxmpi_rma::{Control, Flavor, Making, Part, Window};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 static ATTRIBUTES: Mutex<BTreeMap<Handle, Attributes<Callbacks>>> = Mutex::new(BTreeMap::new());
@@ -63,15 +65,20 @@ struct Told {
     contiguous: bool,
     alignment: usize,
     probe: usize,
+    /// Where in the segment the program's memory lies, if it does, and where in that area.
+    area: Area,
+    inside: usize,
 }
 
-const TOLD: usize = 7;
+const TOLD: usize = 10;
 
 impl Told {
     fn words(self) -> [u64; TOLD] {
-        let Told { size, unit, address, granularity, contiguous, alignment, probe } = self;
-        let [size, address, alignment, probe] = [size, address, alignment, probe].map(|word| word as u64);
-        [size, unit as u64, address, granularity, u64::from(contiguous), alignment, probe]
+        let Told { size, unit, address, granularity, contiguous, alignment, probe, area, inside } = self;
+        let [size, address, alignment, probe, inside] =
+            [size, address, alignment, probe, inside].map(|word| word as u64);
+        let [start, length] = [area.offset, area.bytes].map(|word| word as u64);
+        [size, unit as u64, address, granularity, u64::from(contiguous), alignment, probe, start, length, inside]
     }
 
     fn from_words(words: &[u64]) -> Told {
@@ -84,6 +91,8 @@ impl Told {
             contiguous: words[4] != 0,
             alignment: number(5),
             probe: number(6),
+            area: Area { offset: number(7), bytes: number(8) },
+            inside: number(9),
         }
     }
 }
@@ -91,7 +100,7 @@ impl Told {
 const PAGE: usize = 4096;
 
 /// How much memory an accumulate locks at a time, unless the program asks for something else.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 4096;
 
 /// What a process reads of another in order to see whether it can.
 static PROBE: AtomicU64 = AtomicU64::new(PROBE_VALUE);
@@ -104,6 +113,8 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
     check_intra(found)?;
     let (members, rank, session) = (found.group.clone(), found.rank as usize, found.session);
     let Wish { flavor, address, size, unit, hints, alignment } = wish;
+    let shared = if flavor == Flavor::Create && size > 0 { memory::area_of(address, size) } else { None };
+    let (area, inside) = shared.unwrap_or((Area { offset: 0, bytes: 0 }, 0));
     let told = Told {
         size,
         unit,
@@ -112,6 +123,8 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
         contiguous: flavor == Flavor::Shared && hints.boolean("alloc_shared_noncontig") != Some(true),
         alignment,
         probe: (&raw const PROBE).expose_provenance(),
+        area,
+        inside,
     };
     let party = found.party(own);
     let words = talk(cx, guard, |line| async move { line.gather(&party, &told.words()).await })?;
@@ -119,7 +132,8 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
 
     // The program's own memory is reached with system calls, unless somebody is not allowed to.
     let mut separate = false;
-    if matches!(flavor, Flavor::Create | Flavor::Dynamic) {
+    let reached = |one: &Told| one.area.bytes > 0 || one.size == 0;
+    if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
         let next = (rank + 1) % all.len();
         let can = next == rank || can_reach(guard, members.get(next), all[next].probe);
         let party = guard.comm_mut(comm)?.party(own);
@@ -135,14 +149,15 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
 
     let plan = Plan::new(flavor, &all, separate)?;
     let mapping = map_together(cx, guard, comm, rank, plan.bytes)?;
-    let (offset, mapping) = match mapping {
-        Ok(mapping) => (plan.aligned(rank, &mapping), Ok(mapping)),
+    let mapped = mapping.and_then(|mapping| Ok((mapping, map_others(guard, &all, rank, separate)?)));
+    let (offset, mapped) = match mapped {
+        Ok(mapped) => (plan.aligned(rank, &mapped.0), Ok(mapped)),
         Err(error) => (0, Err(error)),
     };
     // Zero is where the control words lie, so it says that the memory could not be mapped.
     let party = guard.comm_mut(comm)?.party(own);
     let offsets = talk(cx, guard, |line| async move { line.gather(&party, &[offset as u64]).await })?;
-    let mapping = mapping?;
+    let (mapping, others) = mapped?;
     if offsets.contains(&0) {
         if rank == 0 {
             guard.engine.shm_mut().release(mapping.area());
@@ -163,13 +178,28 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
     let no_locks = hints.boolean("no_locks") == Some(true);
     let parts = (0..all.len()).map(part).collect();
     // SAFETY: the mapping is as the plan wants it, fresh and so all zeroes.
-    let window = unsafe { Window::new(Making { flavor, rank, no_locks, parts, separate, granularity, mapping }) };
+    let window =
+        unsafe { Window::new(Making { flavor, rank, no_locks, parts, separate, granularity, mapping, others }) };
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
     match guard.windows.try_insert(Box::new(made)) {
         Ok(handle) => Ok(Handle(handle)),
         Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for windows"),
     }
+}
+
+/// Maps what other ranks have of `MPI_Alloc_mem`'s memory.
+fn map_others(guard: &Guard, all: &[Told], rank: usize, separate: bool) -> Result<Vec<Option<(Mapping, usize)>>> {
+    let map = |(number, one): (usize, &Told)| {
+        if separate || number == rank || one.area.bytes == 0 {
+            return Ok(None);
+        }
+        match guard.engine.shm().map(one.area) {
+            Ok(mapping) => Ok(Some((mapping, one.inside))),
+            Err(error) => bail!(MPI_ERR_NO_MEM, "the memory of rank {number} cannot be mapped: {error}"),
+        }
+    };
+    all.iter().enumerate().map(map).collect()
 }
 
 /// Whether another process's memory can be read.
@@ -243,7 +273,7 @@ impl Plan {
 /// Shared memory that the first rank allocates and all map: the outer error is everybody's.
 fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
     let mut words = [0; 2];
-    if rank == 0 && bytes as u64 <= physical_memory() {
+    if rank == 0 && bytes as u64 <= memory::physical() {
         if let Ok(area) = guard.engine.shm_mut().allocate(bytes) {
             words = [area.offset as u64, area.bytes as u64];
         }
@@ -262,18 +292,6 @@ fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: usiz
     Ok(map.map_err(|error| {
         Error::new(MPI_ERR_NO_MEM, format!("{bytes} bytes of shared memory cannot be mapped: {error}"))
     }))
-}
-
-/// What the machine has: more would only be found missing when it is used, by a signal.
-fn physical_memory() -> u64 {
-    // SAFETY: plain old data, filled in by the call.
-    unsafe {
-        let mut info = std::mem::zeroed::<libc::sysinfo>();
-        if libc::sysinfo(&mut info) != 0 {
-            return u64::MAX;
-        }
-        (info.totalram + info.totalswap).saturating_mul(u64::from(info.mem_unit.max(1)))
-    }
 }
 
 /// Looks at a peer's word before waiting in earnest. Few where somebody else may need this CPU or this lock.
@@ -309,7 +327,7 @@ pub fn wait(cx: &Cx, guard: &mut Guard, win: Handle, mut ready: impl FnMut(&mut 
 
 /// Waits for all ranks of a window.
 pub fn meet(cx: &Cx, guard: &mut Guard, win: Handle) -> Result<()> {
-    fence(Ordering::SeqCst);
+    full_fence();
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.shm(), round);
         wait(cx, guard, win, |window| window.has_arrived(round, goal));

@@ -65,44 +65,77 @@ impl Window {
         &self,
         rank: usize,
         with: &Combine,
+        at: *mut u8,
+        source: *const u8,
+        old: *mut u8,
+        count: usize,
+    ) {
+        let extent = with.extent;
+        let offset = at.addr().wrapping_sub(self.targets[rank].base.addr());
+        // SAFETY: as the caller says. Whoever else changes these elements takes the same stripes.
+        unsafe {
+            if with.op == Op::NoOp && extent <= 8 && read_at_once(at, old, extent, count) {
+                return;
+            }
+            if (offset ^ (offset + count * extent - 1)) >> self.block_shift == 0 {
+                let stripe = self.stripe(rank, offset);
+                stripe.take();
+                if !old.is_null() {
+                    copy_elements(at, old, extent, count);
+                }
+                if with.op != Op::NoOp {
+                    (with.kernel)(at, source, at, count);
+                }
+                stripe.give_back();
+                return;
+            }
+            self.combine_blocks(rank, with, at, source, old, count);
+        }
+    }
+
+    /// The same for elements in several blocks, many of which are taken at a time: a stripe costs little, but waits for all
+    /// stores before it.
+    ///
+    /// # Safety
+    /// As for [`Window::combine`].
+    #[inline(never)]
+    unsafe fn combine_blocks(
+        &self,
+        rank: usize,
+        with: &Combine,
         mut at: *mut u8,
         mut source: *const u8,
         mut old: *mut u8,
         mut count: usize,
     ) {
         let extent = with.extent;
-        let base = self.targets[rank].base.addr();
+        let most = ((16 << self.block_shift) / extent).max(1);
+        let at_once = (NEAR / extent).max(1);
         while count > 0 {
-            let offset = at.addr().wrapping_sub(base);
-            // As many as begin in this block.
-            let room = (1 << self.block_shift) - (offset & ((1 << self.block_shift) - 1));
-            let part = if room >= count * extent { count } else { room.div_ceil(extent).min(count) };
-            // SAFETY: as the caller says. Whoever else changes these elements takes the same stripe.
-            unsafe {
-                if with.op == Op::NoOp {
-                    if !(extent <= 8 && read_at_once(at, old, extent, part)) {
-                        let stripe = self.stripe(rank, offset);
-                        stripe.take();
-                        old.copy_from_nonoverlapping(at, part * extent);
-                        stripe.give_back();
-                    }
-                } else {
-                    let stripe = self.stripe(rank, offset);
-                    stripe.take();
-                    if !old.is_null() {
-                        copy_elements(at, old, extent, part);
-                    }
-                    (with.kernel)(at, source, at, part);
-                    stripe.give_back();
-                }
-            }
-            let bytes = part * extent;
-            at = at.wrapping_add(bytes);
-            source = source.wrapping_add(bytes);
-            if !old.is_null() {
-                old = old.wrapping_add(bytes);
-            }
+            let offset = at.addr().wrapping_sub(self.targets[rank].base.addr());
+            let mut part = count.min(most);
             count -= part;
+            let stripes = self.stripes_of(offset, part * extent, extent);
+            self.take_stripes(rank, stripes);
+            while part > 0 {
+                // What is kept and then changed is still near the second time.
+                let now = if old.is_null() { part } else { part.min(at_once) };
+                let bytes = now * extent;
+                // SAFETY: as the caller says.
+                unsafe {
+                    if !old.is_null() {
+                        old.copy_from_nonoverlapping(at, bytes);
+                        old = old.add(bytes);
+                    }
+                    if with.op != Op::NoOp {
+                        (with.kernel)(at, source, at, now);
+                    }
+                }
+                at = at.wrapping_add(bytes);
+                source = source.wrapping_add(bytes);
+                part -= now;
+            }
+            self.give_stripes_back(rank, stripes);
         }
     }
 
@@ -446,6 +479,9 @@ struct Stage {
 /// What is moved at a time: as much as makes the system calls cheap, and not so much that others wait long.
 const STAGE_BYTES: usize = 64 << 10;
 const STAGE_RUNS: usize = 256;
+
+/// What stays in the nearest cache.
+const NEAR: usize = 8 << 10;
 
 impl Stage {
     fn is_full(&self) -> bool {

@@ -64,6 +64,8 @@ pub struct Window {
     pub control: Control,
     /// What was allocated for the window, to be given back by its first rank.
     pub mapping: Mapping,
+    /// Memory of the program's, in other ranks, that lies in the segment.
+    _others: Vec<Option<(Mapping, usize)>>,
 }
 
 /// A rank's memory, as this process reaches it.
@@ -134,6 +136,8 @@ pub struct Making {
     pub separate: bool,
     pub granularity: usize,
     pub mapping: Mapping,
+    /// Where other ranks' memory is mapped that the program gave but that lies in the segment, and where in there.
+    pub others: Vec<Option<(Mapping, usize)>>,
 }
 
 impl Window {
@@ -141,7 +145,7 @@ impl Window {
     /// The mapping begins with [`Control::bytes`] of zeroes for this window alone, behind which the parts lie; the
     /// program's memory stays where it is until the window is freed.
     pub unsafe fn new(making: Making) -> Window {
-        let Making { flavor, rank, no_locks, parts, separate, granularity, mapping } = making;
+        let Making { flavor, rank, no_locks, parts, separate, granularity, mapping, others } = making;
         let size = parts.len();
         // SAFETY: as the caller says.
         let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
@@ -151,7 +155,10 @@ impl Window {
             let base = match flavor {
                 _ if library_gave || separate => at(part),
                 _ if number == rank => std::ptr::with_exposed_provenance_mut(part.address),
-                _ => std::ptr::null_mut(),
+                _ => match &others[number] {
+                    Some((mapping, inside)) => mapping.base().as_ptr().wrapping_add(*inside),
+                    None => std::ptr::null_mut(),
+                },
             };
             let Part { process, size, unit, address, .. } = *part;
             Target { base, size, unit, open: Open::Shut, address, process }
@@ -182,6 +189,7 @@ impl Window {
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
             control,
             mapping,
+            _others: others,
         };
         window.synchronize_copies();
         window

@@ -163,7 +163,7 @@ static void query_others(void) {
 
 int main(int argc, char **argv) {
     static const int flavors[] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_SHARED,
-                                  MPI_WIN_FLAVOR_DYNAMIC};
+                                  MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_DYNAMIC};
     start(&argc, &argv);
     for (int kind = 0; kind < KINDS; kind++) {
         Window w = window(kind, 80, 4);

@@ -4,12 +4,12 @@
 
 #include "../check.h"
 
-enum { CREATED, ALLOCATED, SHARED, DYNAMIC };
+enum { CREATED, ALLOCATED, SHARED, GIVEN, DYNAMIC };
 
 // Without single copies there are no dynamic windows.
 #define KINDS (getenv("OXMPI_SINGLE_COPY") ? DYNAMIC : DYNAMIC + 1)
 
-static const char *const kind_names[] CHECK_UNUSED = {"created", "allocated", "shared", "dynamic"};
+static const char *const kind_names[] CHECK_UNUSED = {"created", "allocated", "shared", "given", "dynamic"};
 
 typedef struct {
     int kind;
@@ -32,6 +32,12 @@ CHECK_UNUSED static Window window_on(MPI_Comm comm, int kind, size_t bytes, int 
     } else if (kind == SHARED) {
         // Every part begins at a multiple of eight bytes.
         MPI_Win_allocate_shared((MPI_Aint)((bytes + 7) / 8 * 8), unit, MPI_INFO_NULL, comm, &w.base, &w.win);
+    } else if (kind == GIVEN) {
+        // Created over memory of MPI_Alloc_mem, but not from its start.
+        char *memory;
+        MPI_Alloc_mem((MPI_Aint)bytes + 64, MPI_INFO_NULL, &memory);
+        w.base = memory + 64;
+        MPI_Win_create(w.base, (MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, &w.win);
     } else {
         w.base = get_memory(bytes);
         if (kind == CREATED) {
@@ -72,6 +78,7 @@ CHECK_UNUSED static void window_free(Window *w) {
     MPI_Win_free(&w->win);
     CHECK(w->win == MPI_WIN_NULL);
     if (w->kind == CREATED || w->kind == DYNAMIC) free(w->base);
+    if (w->kind == GIVEN) MPI_Free_mem(w->base - 64);
     free(w->addresses);
 }
 

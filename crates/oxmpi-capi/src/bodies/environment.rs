@@ -1,5 +1,4 @@
-//! What a program asks about where it runs: time, names, versions, the ABI; and memory from MPI. All but the memory
-//! may be asked for at any time.
+//! What a program asks about where it runs: time, names, versions, the ABI. All may be asked for at any time.
 
 use super::{check_place, store, store_text};
 use crate::call::Cx;
@@ -9,7 +8,6 @@ use oxmpi_abi::handle::Info as InfoHandle;
 use oxmpi_abi::types::{Aint, Count, Offset};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::info::Info;
-use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
@@ -74,59 +72,6 @@ pub unsafe fn get_library_version(_cx: &Cx, version: *mut c_char, resultlen: *mu
 pub unsafe fn pcontrol(_cx: &Cx, _level: c_int) -> Result<()> {
     // For a profiling library to define; without one it does nothing.
     Ok(())
-}
-
-// ---- memory ----
-
-/// What `MPI_Alloc_mem` gave and `MPI_Free_mem` has not taken back.
-static ALLOCATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
-
-/// Enough for every predefined type, and no two allocations share a cache line.
-const DEFAULT_ALIGNMENT: usize = 64;
-
-pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_void) -> Result<()> {
-    cx.process()?;
-    check_place(baseptr, "baseptr")?;
-    let Ok(bytes) = usize::try_from(size) else {
-        bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
-    };
-    let alignment = minimum_alignment(&infos::get(info)?)?;
-    let mut base = std::ptr::null_mut();
-    // SAFETY: the alignment is a power of two and at least that of a pointer. One byte at least, so that every
-    // allocation has an address of its own.
-    let failed = unsafe { libc::posix_memalign(&mut base, alignment, bytes.max(1)) };
-    if failed != 0 || base.is_null() {
-        bail!(MPI_ERR_NO_MEM, "no memory for {size} bytes aligned to {alignment}");
-    }
-    allocated().insert(base as usize);
-    // SAFETY: a pointer to a pointer, checked not to be null.
-    unsafe { store(baseptr.cast::<*mut c_void>(), base, "baseptr") }
-}
-
-pub(super) fn minimum_alignment(info: &Info) -> Result<usize> {
-    const KEY: &str = "mpi_minimum_memory_alignment";
-    let Some(wanted) = info.text(KEY) else { return Ok(DEFAULT_ALIGNMENT) };
-    match wanted.parse::<usize>() {
-        Ok(bytes) if bytes.is_power_of_two() => Ok(bytes.max(DEFAULT_ALIGNMENT)),
-        _ => bail!(MPI_ERR_INFO_VALUE, "{KEY} is \"{wanted}\"; it must be a power of two"),
-    }
-}
-
-pub unsafe fn free_mem(cx: &Cx, base: *mut c_void) -> Result<()> {
-    cx.process()?;
-    if base.is_null() {
-        return Ok(());
-    }
-    if !allocated().remove(&(base as usize)) {
-        bail!(MPI_ERR_BASE, "{base:p} was not allocated by MPI_Alloc_mem, or is free already");
-    }
-    // SAFETY: came from `posix_memalign`, and nobody freed it before.
-    unsafe { libc::free(base) };
-    Ok(())
-}
-
-fn allocated() -> std::sync::MutexGuard<'static, BTreeSet<usize>> {
-    ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 // ---- the ABI ----
@@ -295,20 +240,6 @@ mod tests {
         let (first, second, tick) = unsafe { (wtime(), wtime(), wtick()) };
         assert!(first > 0.0 && second >= first);
         assert!(tick > 0.0 && tick < 1e-3);
-    }
-
-    #[test]
-    fn alignments() {
-        let with = |value: &str| {
-            let mut info = Info::new();
-            info.set(b"mpi_minimum_memory_alignment", value.as_bytes()).unwrap();
-            minimum_alignment(&info).map_err(|error| error.class())
-        };
-        assert_eq!(minimum_alignment(&Info::new()), Ok(64));
-        assert_eq!([with("1"), with("64"), with(" 4096 ")], [Ok(64), Ok(64), Ok(4096)]);
-        for wrong in ["", "0", "48", "-64", "many"] {
-            assert_eq!(with(wrong), Err(MPI_ERR_INFO_VALUE));
-        }
     }
 
     #[test]

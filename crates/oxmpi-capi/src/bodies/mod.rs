@@ -20,6 +20,7 @@ pub mod handles;
 pub mod hardware;
 pub mod info;
 pub mod intercomm;
+pub mod memory;
 pub mod names;
 pub mod neighbor;
 pub mod neighbor_kept;

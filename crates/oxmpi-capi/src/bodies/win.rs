@@ -1,6 +1,6 @@
 //! Windows: made, asked about, freed; memory attached to them.
 
-use super::environment::minimum_alignment;
+use super::memory::minimum_alignment;
 use super::{check_place, store};
 use crate::args::OutInt;
 use crate::call::Cx;

@@ -7,8 +7,8 @@ use crate::windows;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group, Win};
+use oxmpi_base::wait::full_fence;
 use std::ffi::c_int;
-use std::sync::atomic::{Ordering, fence};
 
 // Of the assertions, a fence that is the end of nothing and the beginning of nothing meets nobody, a start that need not
 // check does not wait, and a lock that need not check is none. The others save nothing where memory is coherent.
@@ -20,7 +20,7 @@ pub unsafe fn win_fence(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
     window.synchronize_copies();
     let alone = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
     if assert & alone == alone {
-        fence(Ordering::SeqCst);
+        full_fence();
     } else {
         windows::meet(cx, &mut guard, win)?;
     }
@@ -106,7 +106,7 @@ pub unsafe fn win_lock(cx: &Cx, lock_type: c_int, rank: c_int, assert: c_int, wi
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked(rank, exclusive, truly);
-    fence(Ordering::SeqCst);
+    full_fence();
     window.synchronize_copies();
     Ok(())
 }
@@ -121,7 +121,7 @@ pub unsafe fn win_lock_all(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked_all(truly);
-    fence(Ordering::SeqCst);
+    full_fence();
     window.synchronize_copies();
     Ok(())
 }
@@ -145,7 +145,7 @@ pub unsafe fn win_unlock(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
     let mut guard = cx.process()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
-    fence(Ordering::SeqCst);
+    full_fence();
     if window.unlock(rank)? {
         wake_all(&guard, win)?;
     }
@@ -156,7 +156,7 @@ pub unsafe fn win_unlock_all(cx: &Cx, win: Win) -> Result<()> {
     let mut guard = cx.process()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
-    fence(Ordering::SeqCst);
+    full_fence();
     if window.unlock_all()? {
         wake_all(&guard, win)?;
     }
@@ -176,13 +176,13 @@ pub unsafe fn win_flush(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
     let guard = cx.process()?;
     let window = &guard.win(win)?.window;
     window.check_passive(window.check_rank(rank)?)?;
-    fence(Ordering::SeqCst);
+    full_fence();
     Ok(())
 }
 
 pub unsafe fn win_flush_all(cx: &Cx, win: Win) -> Result<()> {
     cx.process()?.win(win)?.window.check_any_passive()?;
-    fence(Ordering::SeqCst);
+    full_fence();
     Ok(())
 }
 
@@ -199,6 +199,6 @@ pub unsafe fn win_flush_local_all(cx: &Cx, win: Win) -> Result<()> {
 /// Outside of an epoch too, where the standard does not ask for it: memory can always be brought in order.
 pub unsafe fn win_sync(cx: &Cx, win: Win) -> Result<()> {
     cx.process()?.win_mut(win)?.window.synchronize_copies();
-    fence(Ordering::SeqCst);
+    full_fence();
     Ok(())
 }

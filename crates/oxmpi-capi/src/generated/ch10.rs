@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{environment, errhandlers, errors, hardware};
+use crate::bodies::{environment, errhandlers, errors, hardware, memory};
 use crate::call::{On, call, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn PMPI_Add_error_string(errorcode: c_int, string: *const 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::AllocMem, On::World, |cx| environment::alloc_mem(cx, size, info, baseptr)) }
+    unsafe { call(Fun::AllocMem, On::World, |cx| memory::alloc_mem(cx, size, info, baseptr)) }
 }
 
 /// # Safety
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn MPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_v
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::AllocMem, On::World, |cx| environment::alloc_mem(cx, size, info, baseptr)) }
+    unsafe { call(Fun::AllocMem, On::World, |cx| memory::alloc_mem(cx, size, info, baseptr)) }
 }
 
 /// # Safety
@@ -321,7 +321,7 @@ pub unsafe extern "C" fn PMPI_File_set_errhandler(file: File, errhandler: Errhan
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Free_mem(base: *mut c_void) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FreeMem, On::World, |cx| environment::free_mem(cx, base)) }
+    unsafe { call(Fun::FreeMem, On::World, |cx| memory::free_mem(cx, base)) }
 }
 
 /// # Safety
@@ -329,7 +329,7 @@ pub unsafe extern "C" fn MPI_Free_mem(base: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FreeMem, On::World, |cx| environment::free_mem(cx, base)) }
+    unsafe { call(Fun::FreeMem, On::World, |cx| memory::free_mem(cx, base)) }
 }
 
 /// # Safety

@@ -1,0 +1,145 @@
+//! Memory that the library gives to the program. It lies in the job's segment, so that a window over it is as good as one
+//! that the library allocated: other ranks map it.
+
+use super::{check_place, store};
+use crate::call::Cx;
+use crate::infos;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::Info as InfoHandle;
+use oxmpi_abi::types::Aint;
+use oxmpi_abi::{Result, bail};
+use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_core::info::Info;
+use oxmpi_core::process::Process;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where a piece of memory comes from.
+enum Origin {
+    Segment(Mapping),
+    /// From the C library, where the segment has nothing that fits.
+    Heap,
+}
+
+/// By address: what `MPI_Alloc_mem` gave and `MPI_Free_mem` has not taken back.
+static ALLOCATED: Mutex<BTreeMap<usize, Origin>> = Mutex::new(BTreeMap::new());
+
+fn allocated() -> MutexGuard<'static, BTreeMap<usize, Origin>> {
+    ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Enough for every predefined type, and no two allocations share a cache line.
+const DEFAULT_ALIGNMENT: usize = 64;
+const PAGE: usize = 4096;
+
+/// Each is a mapping of its own, of which the kernel allows some ten thousand.
+const MOST_IN_SEGMENT: usize = 8192;
+
+pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_void) -> Result<()> {
+    let mut guard = cx.process()?;
+    check_place(baseptr, "baseptr")?;
+    let Ok(bytes) = usize::try_from(size) else {
+        bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
+    };
+    let alignment = minimum_alignment(&infos::get(info)?)?;
+    let mut allocated = allocated();
+    let shared = if allocated.len() < MOST_IN_SEGMENT { in_segment(&mut guard, bytes, alignment) } else { None };
+    let (base, origin) = match shared {
+        Some(mapping) => (mapping.base().as_ptr().cast(), Origin::Segment(mapping)),
+        None => {
+            let mut base = std::ptr::null_mut();
+            // SAFETY: the alignment is a power of two and at least that of a pointer. One byte at least, so that every
+            // allocation has an address of its own.
+            let failed = unsafe { libc::posix_memalign(&mut base, alignment, bytes.max(1)) };
+            if failed != 0 || base.is_null() {
+                bail!(MPI_ERR_NO_MEM, "no memory for {size} bytes aligned to {alignment}");
+            }
+            (base, Origin::Heap)
+        }
+    };
+    allocated.insert(base as usize, origin);
+    // SAFETY: a pointer to a pointer, checked not to be null.
+    unsafe { store(baseptr.cast::<*mut c_void>(), base, "baseptr") }
+}
+
+fn in_segment(process: &mut Process, bytes: usize, alignment: usize) -> Option<Mapping> {
+    if alignment > PAGE || bytes as u64 > physical() {
+        return None;
+    }
+    let area = process.engine.shm_mut().allocate(bytes).ok()?;
+    match process.engine.shm().map(area) {
+        Ok(mapping) => Some(mapping),
+        Err(_) => {
+            process.engine.shm_mut().release(area);
+            None
+        }
+    }
+}
+
+/// What the machine has: more would only be found missing when it is used, by a signal.
+pub(crate) fn physical() -> u64 {
+    // SAFETY: plain old data, filled in by the call.
+    unsafe {
+        let mut info = std::mem::zeroed::<libc::sysinfo>();
+        if libc::sysinfo(&mut info) != 0 {
+            return u64::MAX;
+        }
+        (info.totalram + info.totalswap).saturating_mul(u64::from(info.mem_unit.max(1)))
+    }
+}
+
+pub(super) fn minimum_alignment(info: &Info) -> Result<usize> {
+    const KEY: &str = "mpi_minimum_memory_alignment";
+    let Some(wanted) = info.text(KEY) else { return Ok(DEFAULT_ALIGNMENT) };
+    match wanted.parse::<usize>() {
+        Ok(bytes) if bytes.is_power_of_two() => Ok(bytes.max(DEFAULT_ALIGNMENT)),
+        _ => bail!(MPI_ERR_INFO_VALUE, "{KEY} is \"{wanted}\"; it must be a power of two"),
+    }
+}
+
+pub unsafe fn free_mem(cx: &Cx, base: *mut c_void) -> Result<()> {
+    let mut guard = cx.process()?;
+    if base.is_null() {
+        return Ok(());
+    }
+    match allocated().remove(&(base as usize)) {
+        None => bail!(MPI_ERR_BASE, "{base:p} was not allocated by MPI_Alloc_mem, or is free already"),
+        Some(Origin::Segment(mapping)) => {
+            let area = mapping.area();
+            drop(mapping);
+            guard.engine.shm_mut().release(area);
+        }
+        // SAFETY: came from `posix_memalign`, and nobody freed it before.
+        Some(Origin::Heap) => unsafe { libc::free(base) },
+    }
+    Ok(())
+}
+
+/// The area of the segment in which a run of memory lies, and where in it, when `MPI_Alloc_mem` gave it.
+pub(crate) fn area_of(address: usize, bytes: usize) -> Option<(Area, usize)> {
+    let allocated = allocated();
+    let (base, origin) = allocated.range(..=address).next_back()?;
+    let Origin::Segment(mapping) = origin else { return None };
+    let (area, offset) = (mapping.area(), address - base);
+    (offset <= area.bytes && area.bytes - offset >= bytes).then_some((area, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignments() {
+        let with = |value: &str| {
+            let mut info = Info::new();
+            info.set(b"mpi_minimum_memory_alignment", value.as_bytes()).unwrap();
+            minimum_alignment(&info).map_err(|error| error.class())
+        };
+        assert_eq!(minimum_alignment(&Info::new()), Ok(64));
+        assert_eq!([with("1"), with("64"), with(" 4096 ")], [Ok(64), Ok(64), Ok(4096)]);
+        for wrong in ["", "0", "48", "-64", "many"] {
+            assert_eq!(with(wrong), Err(MPI_ERR_INFO_VALUE));
+        }
+    }
+}
