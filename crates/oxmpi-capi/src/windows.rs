@@ -10,7 +10,6 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::{Area, Mapping};
-use oxmpi_base::wait::full_fence;
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
@@ -327,7 +326,6 @@ pub fn wait(cx: &Cx, guard: &mut Guard, win: Handle, mut ready: impl FnMut(&mut 
 
 /// Waits for all ranks of a window.
 pub fn meet(cx: &Cx, guard: &mut Guard, win: Handle) -> Result<()> {
-    full_fence();
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.shm(), round);
         wait(cx, guard, win, |window| window.has_arrived(round, goal));

@@ -171,9 +171,8 @@ impl Control {
     pub fn arrive(&self, rank: usize) -> u64 {
         let word = &self.station(rank).rounds;
         let goal = word.load(Relaxed) + 1;
-        // SeqCst: what this rank stored before, by whatever means, is seen by whoever sees the number, and what it
-        // loads later is not older than the meeting.
-        word.store(goal, SeqCst);
+        // Release: what this rank stored before, by whatever means, is seen by whoever sees the number.
+        word.store(goal, Release);
         goal
     }
 

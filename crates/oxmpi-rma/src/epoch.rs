@@ -5,8 +5,9 @@ use crate::control::MAX_ATTACHED;
 use crate::{Flavor, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::wait::full_fence;
 use oxmpi_transport::Shm;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The epoch in which this rank accesses others.
 pub(crate) enum Access {
@@ -158,8 +159,8 @@ impl Window {
         }
         for &origin in &origins {
             let word = self.control.posts(origin as usize, self.rank);
-            // SeqCst: what this rank stored in its memory is there for who sees the number.
-            word.store(word.load(Relaxed).wrapping_add(1), SeqCst);
+            // Release: what this rank stored in its memory is there for who sees the number.
+            word.store(word.load(Relaxed).wrapping_add(1), Release);
             self.exposed[origin as usize] = self.exposed[origin as usize].wrapping_add(1);
         }
         let wake = origins.iter().map(|&origin| self.process_of(origin as usize)).collect();
@@ -201,8 +202,8 @@ impl Window {
         for &target in &targets {
             self.targets[target as usize].open = Open::Shut;
             let word = self.control.completions(target as usize, self.rank);
-            // SeqCst: all that was put is there for who sees the number.
-            word.store(word.load(Relaxed).wrapping_add(1), SeqCst);
+            // Release: all that was put is there for who sees the number.
+            word.store(word.load(Relaxed).wrapping_add(1), Release);
             wake.push(self.process_of(target as usize));
         }
         Ok(wake)
@@ -276,6 +277,9 @@ impl Window {
             (true, true) => Open::Exclusive,
             (true, false) => Open::Shared,
         };
+        if !truly {
+            full_fence();
+        }
     }
 
     /// Lets a rank go; true when others wait for it.
@@ -293,7 +297,12 @@ impl Window {
             bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked by this process, others are");
         }
         self.set(if held == 1 { Access::Closed } else { Access::Locked(held - 1) });
-        Ok(open != Open::Unchecked && self.control.lock(rank).give_back(open == Open::Exclusive))
+        if open == Open::Unchecked {
+            // What taking and giving back a lock would do besides.
+            full_fence();
+            return Ok(false);
+        }
+        Ok(self.control.lock(rank).give_back(open == Open::Exclusive))
     }
 
     /// Takes every rank's lock, or none: whoever holds some and waits for others could wait for ever. Returns the rank
@@ -321,6 +330,9 @@ impl Window {
 
     pub fn locked_all(&mut self, truly: bool) {
         self.set(Access::LockedAll { truly });
+        if !truly {
+            full_fence();
+        }
     }
 
     /// True when somebody waits for one of the locks.
@@ -329,7 +341,11 @@ impl Window {
             bail!(MPI_ERR_RMA_SYNC, "not all ranks are locked: MPI_Win_lock_all has not been called");
         };
         self.set(Access::Closed);
-        Ok(truly && self.release_locks(self.size()))
+        if !truly {
+            full_fence();
+            return Ok(false);
+        }
+        Ok(self.release_locks(self.size()))
     }
 
     // ---- attached memory ----

@@ -106,7 +106,6 @@ pub unsafe fn win_lock(cx: &Cx, lock_type: c_int, rank: c_int, assert: c_int, wi
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked(rank, exclusive, truly);
-    full_fence();
     window.synchronize_copies();
     Ok(())
 }
@@ -121,7 +120,6 @@ pub unsafe fn win_lock_all(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked_all(truly);
-    full_fence();
     window.synchronize_copies();
     Ok(())
 }
@@ -145,7 +143,6 @@ pub unsafe fn win_unlock(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
     let mut guard = cx.process()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
-    full_fence();
     if window.unlock(rank)? {
         wake_all(&guard, win)?;
     }
@@ -156,7 +153,6 @@ pub unsafe fn win_unlock_all(cx: &Cx, win: Win) -> Result<()> {
     let mut guard = cx.process()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
-    full_fence();
     if window.unlock_all()? {
         wake_all(&guard, win)?;
     }
