@@ -204,7 +204,8 @@ pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, u
 pub fn describe(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: u64) -> String {
     let kind = operation.kind();
     let bytes = operation.measure(size).saturating_mul(unit_bytes);
-    format!("{} on {size} ranks, {bytes} bytes {}: {}", kind.name(), kind.measured(), algorithm.describe())
+    let measured = kind.measured().map_or(String::new(), |what| format!(", {bytes} bytes {what}"));
+    format!("{} on {size} ranks{measured}: {}", kind.name(), algorithm.describe())
 }
 
 /// The whole table, in words.
@@ -425,12 +426,12 @@ impl Kind {
         }
     }
 
-    /// What the bytes of the table are.
-    fn measured(self) -> &'static str {
+    /// What the bytes of the table are; nothing where ranks do not know the same.
+    fn measured(self) -> Option<&'static str> {
         match self {
-            Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall => "a block",
-            Kind::Barrier | Kind::Gatherv | Kind::Scatterv | Kind::Alltoallv => "known to all",
-            _ => "in all",
+            Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall => Some("a block"),
+            Kind::Barrier | Kind::Gatherv | Kind::Scatterv | Kind::Alltoallv => None,
+            _ => Some("in all"),
         }
     }
 
