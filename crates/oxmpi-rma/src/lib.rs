@@ -297,8 +297,9 @@ impl Window {
             }
         };
         if rank == MPI_PROC_NULL {
-            let first = (0..self.size()).map(of).find(|found| found.0 > 0);
-            return Ok(first.unwrap_or((0, self.disp_unit(), 0)));
+            // The first that has any memory, whether or not it can be reached.
+            let first = (0..self.size()).find(|&number| self.targets[number].size > 0);
+            return Ok(first.map_or((0, self.disp_unit(), 0), of));
         }
         self.check_rank(rank).map(of)
     }

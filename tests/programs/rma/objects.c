@@ -158,6 +158,16 @@ static void query_others(void) {
         MPI_Win_shared_query(w.win, (rank + 1) % size, &bytes, &unit, &at);
         CHECK(bytes == 40 || (kind == CREATED && bytes == 0));
         window_free(&w);
+        // MPI_PROC_NULL stands for the first process that has memory, also where that cannot be reached.
+        w = window(kind, 8 * (rank + 1), 8);
+        MPI_Aint of_first = -1;
+        char *there = NULL;
+        MPI_Win_shared_query(w.win, 0, &of_first, &unit, &there);
+        MPI_Win_shared_query(w.win, MPI_PROC_NULL, &bytes, &unit, &at);
+        CHECK_EQ(bytes, of_first);
+        CHECK(bytes == 8 || (kind == CREATED && rank > 0 && bytes == 0));
+        if (bytes) CHECK(at == there);
+        window_free(&w);
     }
 }
 

@@ -87,6 +87,14 @@ pub unsafe fn reduce(cx: &Cx, form: Form, operands: Operands, count: i64, root: 
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let role = scene.role(root)?;
+    if role == Role::Idle {
+        // Beside the root of the other group's reduction, no other argument counts, whatever it is.
+        let nothing = Vector { count: 0, size: 1, commutes: true };
+        let plan = plans::reduce(cx, &scene, role, false, &nothing);
+        let script = Script::new(plan, stage(&mut guard, comm)?, Place::Nowhere, Place::Nowhere, None);
+        // SAFETY: no memory is involved.
+        return unsafe { form.perform(cx, &mut guard, comm, script) };
+    }
     let at_root = role == Role::Root || role == Role::Among(scene.rank);
     let in_place = role == Role::Among(scene.rank) && operands.in_place();
     let (reducer, vector) = operands.prepare(&guard, count)?;
@@ -94,7 +102,7 @@ pub unsafe fn reduce(cx: &Cx, form: Form, operands: Operands, count: i64, root: 
     if at_root {
         to = operands.target(&guard, count)?;
     }
-    if !in_place && !matches!(role, Role::Root | Role::Idle) {
+    if !in_place && role != Role::Root {
         from = operands.source(&guard, count)?;
         if at_root {
             operands.check_apart(vector.count as usize * vector.size)?;
