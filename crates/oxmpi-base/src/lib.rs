@@ -5,6 +5,7 @@
 //! interpret a message: cells carry bytes for the transport above.
 
 pub mod arena;
+pub mod board;
 pub mod cma;
 pub mod cpus;
 pub mod lifeline;

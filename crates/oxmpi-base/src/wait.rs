@@ -126,6 +126,12 @@ pub fn is_crowded(job: &JobHeader) -> bool {
     job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32
 }
 
+/// Lets another rank have this CPU.
+pub fn hand_over() {
+    // SAFETY: no arguments.
+    unsafe { libc::sched_yield() };
+}
+
 /// What a waiting loop does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
@@ -176,8 +182,7 @@ impl Patience {
         }
         if crowded && self.yields < YIELDS_CROWDED {
             self.yields += 1;
-            // SAFETY: no arguments.
-            unsafe { libc::sched_yield() };
+            hand_over();
             self.looks += LOOKS_A_ROUND - LOOKS_CROWDED;
             return Step::Again;
         }

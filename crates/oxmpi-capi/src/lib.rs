@@ -26,6 +26,7 @@ mod hints;
 mod infos;
 mod keyvals;
 mod library;
+mod quick;
 mod raise;
 mod types;
 mod windows;

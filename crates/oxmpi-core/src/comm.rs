@@ -2,6 +2,7 @@
 
 use crate::buffer::BufferPool;
 use crate::info::Info;
+use crate::node::{Board, PATIENCE};
 use crate::talk::Party;
 use crate::topology::Topology;
 use oxmpi_abi::constants::*;
@@ -31,6 +32,8 @@ pub struct Comm {
     pub topology: Option<Arc<Topology>>,
     /// How many collective operations were called on it, the same number everywhere.
     pub collectives: u32,
+    /// What its ranks share for blocking collective operations.
+    pub board: Board,
 }
 
 /// Which process has which rank.
@@ -100,7 +103,8 @@ impl Comm {
     }
 
     fn predefined(handle: CommHandle, context: u32, rank: i32, group: Ranks, name: &str) -> Comm {
-        Comm { handle, name: name.as_bytes().to_vec(), ..Comm::new(context, rank, group, None, MPI_ERRORS_ARE_FATAL) }
+        let (name, board) = (name.as_bytes().to_vec(), Board::Wanted(PATIENCE));
+        Comm { handle, name, board, ..Comm::new(context, rank, group, None, MPI_ERRORS_ARE_FATAL) }
     }
 
     /// A communicator without anything that belongs to it; it gets its handle when it is
@@ -119,6 +123,7 @@ impl Comm {
             hints: Info::new(),
             topology: None,
             collectives: 0,
+            board: Board::Wanted(0),
         }
     }
 

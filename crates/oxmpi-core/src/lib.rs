@@ -21,6 +21,7 @@ pub mod comm;
 pub mod contexts;
 pub mod engine;
 pub mod group;
+pub mod node;
 pub mod operation;
 pub mod process;
 pub mod request;

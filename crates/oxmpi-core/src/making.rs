@@ -3,6 +3,7 @@
 
 use crate::comm::{Comm, Ranks};
 use crate::contexts::{NOT_YET, agree};
+use crate::node::Board;
 use crate::process::Process;
 use crate::request::Promise;
 use crate::talk::{Party, Talk};
@@ -56,16 +57,16 @@ impl Process {
         if let Some(pool) = comm.buffer.take() {
             pool.abandon(&mut self.engine);
         }
+        if let Board::Ready(node) = std::mem::replace(&mut comm.board, Board::Refused) {
+            self.leave_board(*node);
+        }
         Ok(comm)
     }
 
     /// Moves everything that can move: messages, and what waits for them. `true` when something may have completed.
     #[inline]
     pub fn progress(&mut self) -> bool {
-        let mut moved = self.engine.progress();
-        if !self.far_windows.is_empty() {
-            moved |= self.serve_windows();
-        }
+        let moved = self.engine.progress();
         if self.making.is_empty() && self.runs.is_empty() {
             return moved;
         }

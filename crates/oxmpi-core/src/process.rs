@@ -23,6 +23,7 @@ use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
 use oxmpi_transport::Shm;
+use oxmpi_transport::node::Node;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -52,13 +53,15 @@ pub struct Process {
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
     pub windows: SlotTable<Box<Win>>,
-    /// Those in which this rank may be asked for favours.
-    pub(crate) far_windows: Vec<handle::Win>,
     /// Reduction operations that the user made.
     pub operations: SlotTable<Arc<UserFunction>>,
     pub buffer: Option<BufferPool>,
     /// The buffers of sessions that have or had one.
     pub session_buffers: BTreeMap<handle::Session, Option<BufferPool>>,
+    /// How many boards this process takes part in.
+    pub(crate) boards: usize,
+    /// Boards of this process's own that it has left, and maybe others have not.
+    pub(crate) left_boards: Vec<Node>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
     /// Those that `mpirun` defined.
@@ -103,10 +106,11 @@ impl Process {
             messages: SlotTable::new(Kind::Message),
             types: SlotTable::new(Kind::Datatype),
             windows: SlotTable::new(Kind::Win),
-            far_windows: Vec::new(),
             operations: SlotTable::new(Kind::Op),
             buffer: None,
             session_buffers: BTreeMap::new(),
+            boards: 0,
+            left_boards: Vec::new(),
             appnum,
             universe_size: universe,
             process_sets,

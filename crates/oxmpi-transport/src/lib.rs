@@ -1,8 +1,10 @@
 //! Moving bytes between ranks. A transport knows peers and bytes; it never knows a communicator, a datatype's
 //! constructor or what a packet means. What arrives is matched above, in `oxmpi-core`, once for all transports.
 //!
-//! [`shm::Shm`] connects the ranks of one node over their shared segment; [`own`] copies within this process.
+//! [`shm::Shm`] connects the ranks of one node over their shared segment; [`own`] copies within this process; [`node`] has
+//! the collective operations of ranks that share a board.
 
+pub mod node;
 pub mod own;
 pub mod shm;
 

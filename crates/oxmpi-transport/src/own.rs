@@ -21,25 +21,32 @@ pub fn unpack(bytes: &[u8], buf: &Buf, cursor: &mut Cursor) {
 
 /// Copies as much of one buffer into another as fits.
 pub fn copy(from: &Buf, to: &Buf) {
-    let bytes = from.len().min(to.len());
+    copy_part(from, 0, to, 0, from.len().min(to.len()));
+}
+
+/// Copies so many bytes from a place in the packed stream of one buffer to a place in that of another.
+pub fn copy_part(from: &Buf, start: usize, to: &Buf, end: usize, bytes: usize) {
+    assert!(start + bytes <= from.len() && end + bytes <= to.len());
     if bytes == 0 {
         return;
     }
+    let (mut reader, mut writer) = (Cursor::new(), Cursor::new());
+    reader.seek(from, start);
+    writer.seek(to, end);
     // SAFETY: both are buffers of pending operations; overlap is an error of the user's, but `copy` is defined for it.
     unsafe {
         match (from.as_dense(), to.as_dense()) {
-            (Some(from), Some(to)) => std::ptr::copy(from, to, bytes),
+            (Some(from), Some(to)) => std::ptr::copy(from.wrapping_add(start), to.wrapping_add(end), bytes),
             (Some(from), None) => {
-                Cursor::new().unpack(to, from, bytes);
+                writer.unpack(to, from.wrapping_add(start), bytes);
             }
             (None, Some(to)) => {
-                Cursor::new().pack(from, to, bytes);
+                reader.pack(from, to.wrapping_add(end), bytes);
             }
             (None, None) => {
-                let (mut reader, mut writer) = (Cursor::new(), Cursor::new());
                 let mut part = vec![0u8; bytes.min(64 << 10)];
-                while writer.position() < bytes {
-                    let moved = reader.pack(from, part.as_mut_ptr(), part.len().min(bytes - writer.position()));
+                while writer.position() < end + bytes {
+                    let moved = reader.pack(from, part.as_mut_ptr(), part.len().min(end + bytes - writer.position()));
                     writer.unpack(to, part.as_ptr(), moved);
                 }
             }

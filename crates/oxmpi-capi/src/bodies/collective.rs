@@ -1,13 +1,17 @@
-//! Blocking collective operations.
+//! Blocking collective operations: over the communicator's board if that will do, else by a plan.
 
 use crate::args::Ints;
 use crate::call::Cx;
 use crate::collective::{self, Block, Blocks, Form, Mixed, Operands};
+use crate::quick;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Comm, Datatype, Op};
 use std::ffi::{c_int, c_void};
 
 pub unsafe fn barrier(cx: &Cx, comm: Comm) -> Result<()> {
+    if quick::barrier(cx, comm)? {
+        return Ok(());
+    }
     // SAFETY: passed on.
     unsafe { collective::barrier(cx, Form::Now, comm) }
 }
@@ -20,8 +24,14 @@ pub unsafe fn bcast(
     root: c_int,
     comm: Comm,
 ) -> Result<()> {
+    let buffer = Block::new(buffer, count, datatype);
     // SAFETY: passed on.
-    unsafe { collective::bcast(cx, Form::Now, Block::new(buffer, count, datatype), root, comm) }
+    unsafe {
+        if quick::bcast(cx, buffer, root, comm)? {
+            return Ok(());
+        }
+        collective::bcast(cx, Form::Now, buffer, root, comm)
+    }
 }
 
 pub unsafe fn gather(
@@ -35,16 +45,13 @@ pub unsafe fn gather(
     root: c_int,
     comm: Comm,
 ) -> Result<()> {
+    let (send, recv) = (Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype));
     // SAFETY: passed on.
     unsafe {
-        collective::gather(
-            cx,
-            Form::Now,
-            Block::new(sendbuf, sendcount, sendtype),
-            Block::new(recvbuf, recvcount, recvtype),
-            root,
-            comm,
-        )
+        if quick::gather(cx, send, recv, root, comm)? {
+            return Ok(());
+        }
+        collective::gather(cx, Form::Now, send, recv, root, comm)
     }
 }
 
@@ -84,16 +91,13 @@ pub unsafe fn scatter(
     root: c_int,
     comm: Comm,
 ) -> Result<()> {
+    let (send, recv) = (Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype));
     // SAFETY: passed on.
     unsafe {
-        collective::scatter(
-            cx,
-            Form::Now,
-            Block::new(sendbuf, sendcount, sendtype),
-            Block::new(recvbuf, recvcount, recvtype),
-            root,
-            comm,
-        )
+        if quick::scatter(cx, send, recv, root, comm)? {
+            return Ok(());
+        }
+        collective::scatter(cx, Form::Now, send, recv, root, comm)
     }
 }
 
@@ -132,15 +136,13 @@ pub unsafe fn allgather(
     recvtype: Datatype,
     comm: Comm,
 ) -> Result<()> {
+    let (send, recv) = (Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype));
     // SAFETY: passed on.
     unsafe {
-        collective::allgather(
-            cx,
-            Form::Now,
-            Block::new(sendbuf, sendcount, sendtype),
-            Block::new(recvbuf, recvcount, recvtype),
-            comm,
-        )
+        if quick::allgather(cx, send, recv, comm)? {
+            return Ok(());
+        }
+        collective::allgather(cx, Form::Now, send, recv, comm)
     }
 }
 
@@ -177,15 +179,13 @@ pub unsafe fn alltoall(
     recvtype: Datatype,
     comm: Comm,
 ) -> Result<()> {
+    let (send, recv) = (Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype));
     // SAFETY: passed on.
     unsafe {
-        collective::alltoall(
-            cx,
-            Form::Now,
-            Block::new(sendbuf, sendcount, sendtype),
-            Block::new(recvbuf, recvcount, recvtype),
-            comm,
-        )
+        if quick::alltoall(cx, send, recv, comm)? {
+            return Ok(());
+        }
+        collective::alltoall(cx, Form::Now, send, recv, comm)
     }
 }
 
@@ -247,8 +247,14 @@ pub unsafe fn reduce(
     root: c_int,
     comm: Comm,
 ) -> Result<()> {
+    let operands = Operands::new(sendbuf, recvbuf, datatype, op);
     // SAFETY: passed on.
-    unsafe { collective::reduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm) }
+    unsafe {
+        if quick::reduce(cx, &operands, count, root, comm)? {
+            return Ok(());
+        }
+        collective::reduce(cx, Form::Now, operands, count, root, comm)
+    }
 }
 
 pub unsafe fn allreduce(
@@ -260,8 +266,14 @@ pub unsafe fn allreduce(
     op: Op,
     comm: Comm,
 ) -> Result<()> {
+    let operands = Operands::new(sendbuf, recvbuf, datatype, op);
     // SAFETY: passed on.
-    unsafe { collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm) }
+    unsafe {
+        if quick::allreduce(cx, &operands, count, comm)? {
+            return Ok(());
+        }
+        collective::allreduce(cx, Form::Now, operands, count, comm)
+    }
 }
 
 pub unsafe fn reduce_scatter_block(
@@ -273,9 +285,13 @@ pub unsafe fn reduce_scatter_block(
     op: Op,
     comm: Comm,
 ) -> Result<()> {
+    let operands = Operands::new(sendbuf, recvbuf, datatype, op);
     // SAFETY: passed on.
     unsafe {
-        collective::reduce_scatter_block(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), recvcount, comm)
+        if quick::reduce_scatter_block(cx, &operands, recvcount, comm)? {
+            return Ok(());
+        }
+        collective::reduce_scatter_block(cx, Form::Now, operands, recvcount, comm)
     }
 }
 
@@ -303,8 +319,14 @@ pub unsafe fn scan(
     op: Op,
     comm: Comm,
 ) -> Result<()> {
+    let operands = Operands::new(sendbuf, recvbuf, datatype, op);
     // SAFETY: passed on.
-    unsafe { collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm) }
+    unsafe {
+        if quick::scan(cx, &operands, count, false, comm)? {
+            return Ok(());
+        }
+        collective::scan(cx, Form::Now, operands, count, comm)
+    }
 }
 
 pub unsafe fn exscan(
@@ -316,6 +338,12 @@ pub unsafe fn exscan(
     op: Op,
     comm: Comm,
 ) -> Result<()> {
+    let operands = Operands::new(sendbuf, recvbuf, datatype, op);
     // SAFETY: passed on.
-    unsafe { collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm) }
+    unsafe {
+        if quick::scan(cx, &operands, count, true, comm)? {
+            return Ok(());
+        }
+        collective::exscan(cx, Form::Now, operands, count, comm)
+    }
 }

@@ -98,9 +98,9 @@ impl Form {
 /// A buffer argument: elements of one type, one rank's block or a block for every rank.
 #[derive(Clone, Copy)]
 pub struct Block {
-    address: *const c_void,
-    count: i64,
-    datatype: Datatype,
+    pub address: *const c_void,
+    pub count: i64,
+    pub datatype: Datatype,
 }
 
 impl Block {

@@ -25,11 +25,12 @@ pub(super) struct Vector {
 }
 
 /// The operands and the result of a reduction in memory, and its operation.
+#[derive(Clone, Copy)]
 pub struct Operands {
-    send: *const c_void,
-    recv: *mut c_void,
-    datatype: Datatype,
-    op: Op,
+    pub send: *const c_void,
+    pub recv: *mut c_void,
+    pub datatype: Datatype,
+    pub op: Op,
 }
 
 impl Operands {

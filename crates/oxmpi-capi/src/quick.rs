@@ -1,0 +1,423 @@
+//! Blocking collective operations over the board of a communicator (`oxmpi_transport::node`), the first thing that their
+//! bodies try.
+//!
+//! Every function answers `false` when the operation has to go the general way; which one it is must be the same on all
+//! ranks. It depends on the communicator, the call, bytes, root and operation alone, or on arguments that are plainly
+//! wrong, of which the general way finds out.
+
+use crate::call::Cx;
+use crate::collective::{Block, Operands};
+use crate::comms;
+use crate::library::Guard;
+use oxmpi_abi::constants::{MPI_ERR_BUFFER, MPI_ERR_OTHER, MPI_IN_PLACE};
+use oxmpi_abi::handle::{Comm, Datatype};
+use oxmpi_abi::{Result, bail};
+use oxmpi_base::arena::Area;
+use oxmpi_base::wait;
+use oxmpi_core::node::{Board, PATIENCE};
+use oxmpi_datatype::Buf;
+use oxmpi_transport::node::{Node, Reduction, Wait};
+use std::ffi::{c_int, c_void};
+
+pub fn barrier(cx: &Cx, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    perform(cx, &mut guard, comm, |node, wait| node.barrier(wait))
+}
+
+pub unsafe fn bcast(cx: &Cx, buffer: Block, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
+    let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(false) };
+    perform(cx, &mut guard, comm, |node, wait| node.bcast(wait, root, &buf))
+}
+
+pub unsafe fn gather(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
+    let Some((to, from)) = rooted(&guard, &recv, &send, rank == root, ranks, true) else { return Ok(false) };
+    let Some(block) = from.as_ref().map(Buf::len).or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(false) };
+    if block > BLOCKS {
+        return Ok(false);
+    }
+    perform(cx, &mut guard, comm, |node, wait| node.gather(wait, root, block, from.as_ref(), to.as_ref()))
+}
+
+pub unsafe fn scatter(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
+    let Some((from, to)) = rooted(&guard, &send, &recv, rank == root, ranks, false) else { return Ok(false) };
+    let Some(block) = to.as_ref().map(Buf::len).or(from.as_ref().map(|from| from.len() / ranks)) else {
+        return Ok(false);
+    };
+    if block > BLOCKS {
+        return Ok(false);
+    }
+    perform(cx, &mut guard, comm, |node, wait| node.scatter(wait, root, block, from.as_ref(), to.as_ref()))
+}
+
+pub unsafe fn allgather(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some((from, to)) = pair(&guard, &send, 1, &recv, ranks) else { return Ok(false) };
+    let block = to.len() / ranks;
+    if from.as_ref().is_some_and(|from| from.len() != block) {
+        return Ok(false);
+    }
+    perform(cx, &mut guard, comm, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
+}
+
+pub unsafe fn alltoall(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some((from, to)) = pair(&guard, &send, ranks, &recv, ranks) else { return Ok(false) };
+    let block = to.len() / ranks;
+    if from.as_ref().is_some_and(|from| from.len() != to.len()) {
+        return Ok(false);
+    }
+    perform(cx, &mut guard, comm, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
+}
+
+pub unsafe fn reduce(cx: &Cx, operands: &Operands, count: i64, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
+    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
+    let (own, out) = if rank == root {
+        let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
+        (own, Some(out))
+    } else {
+        let Some(own) = source(&guard, operands, count, 1) else { return Ok(false) };
+        (own, None)
+    };
+    // SAFETY: checked as far as can be; the rest is the caller's promise.
+    compute(cx, &mut guard, comm, |node, wait| unsafe { node.reduce(wait, &reduction, root, own, out) })
+}
+
+pub unsafe fn allreduce(cx: &Cx, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    if place(&guard, comm).is_none() {
+        return Ok(false);
+    }
+    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
+    let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
+    // SAFETY: as above.
+    compute(cx, &mut guard, comm, |node, wait| unsafe { node.allreduce(wait, &reduction, own, out) })
+}
+
+/// The count is that of one rank's block.
+pub unsafe fn reduce_scatter_block(cx: &Cx, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
+    let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(false) };
+    // SAFETY: as above.
+    compute(cx, &mut guard, comm, |node, wait| unsafe { node.reduce_scatter_block(wait, &reduction, own, out) })
+}
+
+pub unsafe fn scan(cx: &Cx, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
+    let mut guard = cx.process()?;
+    let Some((rank, _)) = place(&guard, comm) else { return Ok(false) };
+    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
+    if reduction.element * reduction.count > SCANS {
+        return Ok(false);
+    }
+    let (own, out) = if exclusive && rank == 0 && !is_in_place(operands.send) {
+        // Nothing is received.
+        let Some(own) = source(&guard, operands, count, 1) else { return Ok(false) };
+        (own, std::ptr::null_mut())
+    } else {
+        let Some(found) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
+        found
+    };
+    // SAFETY: as above.
+    compute(cx, &mut guard, comm, |node, wait| unsafe { node.scan(wait, &reduction, exclusive, own, out) })
+}
+
+/// Blocks of a gather or scatter, beyond which the root's copying is what counts.
+const BLOCKS: usize = 64 << 10;
+/// Operands of a scan, which everybody reads from all ranks before it.
+const SCANS: usize = 32 << 10;
+
+/// Our rank and the number of ranks, if there may be a board.
+#[inline]
+fn place(guard: &Guard, comm: Comm) -> Option<(usize, usize)> {
+    let comm = guard.comm(comm).ok()?;
+    if matches!(comm.board, Board::Refused) { None } else { Some((comm.rank as usize, comm.group.len())) }
+}
+
+#[inline]
+fn rank_of(root: c_int, ranks: usize) -> Option<usize> {
+    usize::try_from(root).ok().filter(|&root| root < ranks)
+}
+
+/// A buffer of so many blocks, if it is one.
+#[inline]
+fn whole(
+    guard: &Guard,
+    address: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    blocks: usize,
+    written: bool,
+) -> Option<Buf> {
+    let count = count.checked_mul(blocks as i64)?;
+    if written {
+        guard.target(address.cast(), count, datatype).ok()
+    } else {
+        guard.buffer(address.cast(), count, datatype).ok()
+    }
+}
+
+fn is_in_place(address: *const c_void) -> bool {
+    address as usize == MPI_IN_PLACE
+}
+
+/// The buffers of an operation in which everybody gives and receives; what is given is `None` when it is in place.
+#[inline]
+fn pair(guard: &Guard, send: &Block, sent: usize, recv: &Block, received: usize) -> Option<(Option<Buf>, Buf)> {
+    let to = blocks(guard, recv, received, true)?;
+    if is_in_place(send.address) {
+        return Some((None, to));
+    }
+    let from = blocks(guard, send, sent, false)?;
+    (!are_same(send, recv, from.len())).then_some((Some(from), to))
+}
+
+/// The buffers of an operation with a root, which has one of all blocks; everybody has one of a single block, but
+/// the root in place.
+#[inline]
+fn rooted(
+    guard: &Guard,
+    all: &Block,
+    one: &Block,
+    is_root: bool,
+    ranks: usize,
+    gathers: bool,
+) -> Option<(Option<Buf>, Option<Buf>)> {
+    if !is_root {
+        return Some((None, Some(blocks(guard, one, 1, !gathers)?)));
+    }
+    let whole = blocks(guard, all, ranks, gathers)?;
+    if is_in_place(one.address) {
+        return Some((Some(whole), None));
+    }
+    let single = blocks(guard, one, 1, !gathers)?;
+    let fits = single.len() * ranks == whole.len() && !are_same(all, one, single.len());
+    fits.then_some((Some(whole), Some(single)))
+}
+
+/// Whether two plain buffers are surely the same memory.
+#[inline]
+fn are_same(one: &Block, other: &Block, bytes: usize) -> bool {
+    let plain = |block: &Block| oxmpi_datatype::dense_size(block.datatype.0).is_some();
+    one.address == other.address && bytes > 0 && plain(one) && plain(other)
+}
+
+/// A buffer argument of so many blocks.
+#[inline]
+fn blocks(guard: &Guard, block: &Block, blocks: usize, written: bool) -> Option<Buf> {
+    whole(guard, block.address, block.count, block.datatype, blocks, written)
+}
+
+/// The operation, if it is predefined and so is the type, which has no gaps.
+#[inline]
+fn reduction(operands: &Operands, count: i64) -> Option<Reduction> {
+    let dense = oxmpi_ops::dense(operands.op.0, operands.datatype.0)?;
+    if matches!(dense.op, oxmpi_ops::Op::Replace | oxmpi_ops::Op::NoOp) {
+        return None;
+    }
+    let count = usize::try_from(count).ok()?;
+    Some(Reduction { op: operands.op, kernel: dense.kernel, element: dense.size, count })
+}
+
+/// What we give, so many blocks.
+#[inline]
+fn source(guard: &Guard, operands: &Operands, count: i64, blocks: usize) -> Option<*const u8> {
+    whole(guard, operands.send, count, operands.datatype, blocks, false)?;
+    Some(operands.send.cast())
+}
+
+/// What we give and what we get, in blocks.
+#[inline]
+fn both(guard: &Guard, operands: &Operands, count: i64, given: usize, got: usize) -> Option<(*const u8, *mut u8)> {
+    let (recv, datatype) = (operands.recv, operands.datatype);
+    if is_in_place(operands.send) {
+        whole(guard, recv, count, datatype, given, true)?;
+        return Some((recv.cast(), recv.cast()));
+    }
+    whole(guard, recv, count, datatype, got, true)?;
+    let own = source(guard, operands, count, given)?;
+    (own != recv.cast() || count == 0).then_some((own, recv.cast()))
+}
+
+/// As [`perform`], but the board is made at once: the result of a reduction shall not depend on how many operations were
+/// called before, and another way may combine in another order.
+#[inline]
+fn compute(
+    cx: &Cx,
+    guard: &mut Guard,
+    comm: Comm,
+    operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
+) -> Result<bool> {
+    if let Ok(found) = guard.comm_mut(comm) {
+        if let Board::Wanted(calls) = &mut found.board {
+            *calls = PATIENCE;
+        }
+    }
+    perform(cx, guard, comm, operation)
+}
+
+/// Runs an operation over the communicator's board, if it has one.
+#[inline]
+fn perform(
+    cx: &Cx,
+    guard: &mut Guard,
+    comm: Comm,
+    operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
+) -> Result<bool> {
+    let Some(mut node) = take(cx, guard, comm)? else { return Ok(false) };
+    let wait = &mut Waiter { cx, guard: &mut *guard };
+    let result = operation(&mut node, wait);
+    if result.is_err() {
+        node.give_up(wait);
+    }
+    match guard.comm_mut(comm) {
+        Ok(found) => found.board = Board::Ready(node),
+        // It was freed meanwhile, by another thread.
+        Err(_) => guard.leave_board(*node),
+    }
+    result.map(|()| true)
+}
+
+/// Takes the board out of the communicator while an operation uses it, since other threads may change the table of
+/// communicators meanwhile.
+#[inline]
+fn take(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<Box<Node>>> {
+    let Ok(found) = guard.comm_mut(comm) else { return Ok(None) };
+    match std::mem::replace(&mut found.board, Board::Busy) {
+        Board::Ready(node) => Ok(Some(node)),
+        other => take_slowly(cx, guard, comm, other),
+    }
+}
+
+#[cold]
+fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board) -> Result<Option<Box<Node>>> {
+    let found = guard.comm_mut(comm)?;
+    match board {
+        Board::Busy => {
+            bail!(MPI_ERR_OTHER, "another thread is in a collective operation on {}", found.describe())
+        }
+        Board::Wanted(_) if !found.may_have_board() => found.board = Board::Refused,
+        Board::Wanted(calls) if calls < PATIENCE => found.board = Board::Wanted(calls + 1),
+        Board::Wanted(_) => {
+            let joined = join(cx, guard, comm);
+            if !matches!(joined, Ok(Some(_))) {
+                guard.comm_mut(comm)?.board = Board::Refused;
+            }
+            return joined;
+        }
+        other => found.board = other,
+    }
+    Ok(None)
+}
+
+/// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
+fn join(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<Box<Node>>> {
+    let own = comms::process_number(guard);
+    let party = guard.comm_mut(comm)?.party(own);
+    let mut words = [0u64; 3];
+    let mut allocated = None;
+    if party.rank == 0 {
+        if let Some((area, room)) = guard.allocate_board(party.len()) {
+            words = [area.offset as u64, area.bytes as u64, room as u64];
+            allocated = Some(area);
+        }
+    }
+    let among = party.clone();
+    let words = comms::talk(cx, guard, |line| async move { line.tell(&among, &mut words).await.map(|()| words) })?;
+    let [offset, bytes, room] = words.map(|word| word as usize);
+    let node = if bytes > 0 { guard.join_board(comm, Area { offset, bytes }, room)? } else { None };
+    let here = node.is_some();
+    let among = party.clone();
+    let all_here = comms::talk(cx, guard, |line| async move { line.all(&among, here).await })?;
+    let Some(mut node) = node.filter(|_| all_here) else {
+        guard.give_up_board(here, allocated);
+        return Ok(None);
+    };
+    let direct = node.probe(&mut Waiter { cx, guard: &mut *guard })? && guard.engine.may_copy();
+    let all_direct = comms::talk(cx, guard, |line| async move { line.all(&party, direct).await })?;
+    node.set_direct(all_direct);
+    Ok(Some(node))
+}
+
+/// How an operation waits: some looks at the board alone, since what it waits for is usually about to come; then as
+/// every call does.
+struct Waiter<'a> {
+    cx: &'a Cx,
+    guard: &'a mut Guard,
+}
+
+/// Looks while every awake rank has a CPU (about a microsecond).
+const LOOKS: usize = 500;
+/// Hand-overs in a crowd before messages are looked at.
+const HAND_OVERS: usize = 2;
+
+impl Wait for Waiter<'_> {
+    #[inline]
+    fn until(&mut self, mut ready: impl FnMut() -> bool) {
+        let job = self.guard.engine.shm().job();
+        if !wait::is_crowded(job) {
+            for _ in 0..LOOKS {
+                if ready() {
+                    return;
+                }
+            }
+        } else if !self.guard.is_shared() {
+            for _ in 0..HAND_OVERS {
+                wait::hand_over();
+                if ready() {
+                    return;
+                }
+            }
+        }
+        self.cx.wait(self.guard, |_| ready().then_some(()));
+    }
+
+    #[inline]
+    fn wake(&mut self, process: usize) {
+        self.guard.engine.shm().wake(process);
+    }
+
+    unsafe fn read(&mut self, process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+        let shm = self.guard.engine.shm();
+        in_full(bytes, |done| {
+            shm.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
+        })
+    }
+
+    unsafe fn write(&mut self, process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+        let shm = self.guard.engine.shm();
+        in_full(bytes, |done| {
+            shm.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)])
+        })
+    }
+}
+
+/// Copies until all is copied; each call may copy less than it should.
+fn in_full(bytes: usize, mut copy: impl FnMut(usize) -> std::io::Result<usize>) -> Result<()> {
+    let mut done = 0;
+    while done < bytes {
+        match copy(done) {
+            Ok(0) => bail!(MPI_ERR_BUFFER, "a buffer of another rank ends before its {bytes} bytes do"),
+            Ok(more) => done += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                bail!(MPI_ERR_BUFFER, "cannot copy {bytes} bytes between this rank's memory and another's: {error}")
+            }
+        }
+    }
+    Ok(())
+}

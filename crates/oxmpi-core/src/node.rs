@@ -1,0 +1,101 @@
+//! The board that a communicator's ranks share for their blocking collective operations, and when it is made and given
+//! up.
+//!
+//! A communicator gets its board with one of its first collective operations, which are called by all ranks in the same
+//! order, so that all agree when. Rank 0's process owns the memory; it is given back when everybody has left the board, which
+//! the owner looks for now and then.
+
+use crate::comm::Comm;
+use crate::process::Process;
+use oxmpi_abi::Result;
+use oxmpi_abi::handle;
+use oxmpi_base::arena::Area;
+use oxmpi_transport::node::Node;
+
+/// What a communicator has of a board.
+pub enum Board {
+    /// None yet; so many operations would have used one.
+    Wanted(u32),
+    Ready(Box<Node>),
+    /// An operation is using it.
+    Busy,
+    /// It does without.
+    Refused,
+}
+
+/// Operations without a board, so that a communicator for a single use costs little. Not for those that are always there.
+pub const PATIENCE: u32 = 2;
+
+/// The most ranks whose lines everybody can read one by one.
+const MOST_RANKS: usize = 64;
+
+/// Boards that a process takes part in: each is a mapping, of which the kernel allows a limited number.
+const MOST_BOARDS: usize = 1024;
+
+/// Bytes of room a rank: the first communicators may use more memory than those that come in hundreds.
+const ROOM: usize = 1 << 20;
+const SMALL_ROOM: usize = 64 << 10;
+const FIRST_BOARDS: usize = 8;
+
+impl Comm {
+    /// Whether its ranks could share a board.
+    pub fn may_have_board(&self) -> bool {
+        !self.is_inter() && (2..=MOST_RANKS).contains(&self.group.len())
+    }
+}
+
+impl Process {
+    /// Memory for a new board of so many ranks, and its room for each; `None` if this process has enough boards, or no
+    /// memory.
+    pub fn allocate_board(&mut self, ranks: usize) -> Option<(Area, usize)> {
+        self.reap_boards();
+        if self.boards >= MOST_BOARDS {
+            return None;
+        }
+        let room = if self.boards < FIRST_BOARDS { ROOM } else { SMALL_ROOM };
+        let area = self.engine.shm_mut().allocate(Node::memory_for(ranks, room)).ok()?;
+        Some((area, room))
+    }
+
+    /// Takes this process's place at a board; `None` if it has enough of them, or cannot.
+    pub fn join_board(&mut self, comm: handle::Comm, area: Area, room: usize) -> Result<Option<Box<Node>>> {
+        if self.boards >= MOST_BOARDS {
+            return Ok(None);
+        }
+        let shm = self.engine.shm();
+        let comm = self.comm(comm)?;
+        let (members, rank) = (comm.group.iter().collect(), comm.rank as usize);
+        let node = shm.map(area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, shm.barrier()));
+        self.boards += usize::from(node.is_some());
+        Ok(node.map(Box::new))
+    }
+
+    /// Gives up a board that came to nothing, since some rank could not join. Nobody has used it.
+    pub fn give_up_board(&mut self, joined: bool, allocated: Option<Area>) {
+        self.boards -= usize::from(joined);
+        if let Some(area) = allocated {
+            self.engine.shm_mut().release(area);
+        }
+    }
+
+    /// Leaves a board for good.
+    pub fn leave_board(&mut self, node: Node) {
+        self.boards -= 1;
+        node.leave();
+        if node.is_owner() {
+            self.left_boards.push(node);
+        }
+        self.reap_boards();
+    }
+
+    fn reap_boards(&mut self) {
+        let shm = self.engine.shm_mut();
+        self.left_boards.retain(|node| {
+            let deserted = node.is_deserted();
+            if deserted {
+                shm.release(node.area());
+            }
+            !deserted
+        });
+    }
+}

@@ -1,0 +1,117 @@
+//! Which call a rank is in: a word beside its data, so that ranks that call different things find out for nothing.
+
+use oxmpi_abi::Error;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::Op;
+
+/// From the lowest bit: function (10 bits), operation (6), root (14), bytes (34, of the total or of each rank's block).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call(pub(super) u64);
+
+const ROOTS: usize = (1 << 14) - 1;
+const MOST_BYTES: usize = (1 << 34) - 1;
+
+impl Call {
+    pub(super) const BARRIER: Call = Call::new(Fun::Barrier, None, ROOTS, 0);
+
+    /// A call without a root.
+    pub(super) fn of(fun: Fun, op: Option<Op>, bytes: usize) -> Call {
+        Call::new(fun, op, ROOTS, bytes)
+    }
+
+    pub(super) fn rooted(fun: Fun, op: Option<Op>, root: usize, bytes: usize) -> Call {
+        Call::new(fun, op, root, bytes)
+    }
+
+    const fn new(fun: Fun, op: Option<Op>, root: usize, bytes: usize) -> Call {
+        let op = match op {
+            Some(op) => op.0 as u64 & 0x3f,
+            None => 0,
+        };
+        let root = if root < ROOTS { root } else { ROOTS };
+        let bytes = if bytes < MOST_BYTES { bytes } else { MOST_BYTES };
+        Call(fun as u64 | op << 10 | (root as u64) << 16 | (bytes as u64) << 30)
+    }
+
+    fn fun(self) -> Option<Fun> {
+        Fun::from_u16(self.0 as u16 & 0x3ff)
+    }
+
+    fn op(self) -> u64 {
+        self.0 >> 10 & 0x3f
+    }
+
+    fn root(self) -> u64 {
+        self.0 >> 16 & ROOTS as u64
+    }
+
+    fn bytes(self) -> u64 {
+        self.0 >> 30
+    }
+
+    fn describe(self) -> String {
+        let mut words = Vec::new();
+        if self.bytes() == MOST_BYTES as u64 {
+            words.push(format!("{MOST_BYTES} bytes or more"));
+        } else if self.fun() != Some(Fun::Barrier) {
+            words.push(format!("{} bytes", self.bytes()));
+        }
+        if self.op() != 0 {
+            let name = OP_NAMES.iter().find(|(op, _)| op.0 as u64 == self.op());
+            words.push(name.map_or("an operation", |(_, name)| name).to_string());
+        }
+        if self.root() != ROOTS as u64 {
+            words.push(format!("root {}", self.root()));
+        }
+        format!("{}({})", self.fun().map_or("a collective function", Fun::name), words.join(", "))
+    }
+}
+
+/// Two ranks made calls that do not belong together.
+#[cold]
+pub(super) fn mismatch(rank: usize, theirs: Call, me: usize, ours: Call) -> Error {
+    let class = match () {
+        () if theirs.fun() != ours.fun() => MPI_ERR_OTHER,
+        () if theirs.root() != ours.root() => MPI_ERR_ROOT,
+        () if theirs.op() != ours.op() => MPI_ERR_OP,
+        () => MPI_ERR_COUNT,
+    };
+    let text = format!(
+        "rank {rank} of the communicator called {} while this one, rank {me}, called {}: all must make the same calls in \
+         the same order",
+        theirs.describe(),
+        ours.describe()
+    );
+    Error::new(class, text)
+}
+
+/// Another rank has found that already.
+#[cold]
+pub(super) fn out_of_step() -> Error {
+    Error::new(
+        MPI_ERR_OTHER,
+        "the ranks of the communicator made different collective calls: another rank has reported which",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_calls_are_named() {
+        let (a, b) = (Call::rooted(Fun::Bcast, None, 1, 800), Call::of(Fun::Allreduce, Some(MPI_SUM), 8));
+        let error = mismatch(3, a, 0, b);
+        assert_eq!(error.class(), MPI_ERR_OTHER);
+        assert!(error.text().starts_with(
+            "rank 3 of the communicator called MPI_Bcast(800 bytes, root 1) while this one, rank 0, called \
+             MPI_Allreduce(8 bytes, MPI_SUM)"
+        ));
+        assert_eq!(mismatch(1, a, 0, Call::rooted(Fun::Bcast, None, 2, 800)).class(), MPI_ERR_ROOT);
+        assert_eq!(mismatch(1, a, 0, Call::rooted(Fun::Bcast, None, 1, 801)).class(), MPI_ERR_COUNT);
+        assert_eq!(mismatch(1, b, 0, Call::of(Fun::Allreduce, Some(MPI_MAX), 8)).class(), MPI_ERR_OP);
+        assert_eq!(Call::of(Fun::Allgather, None, usize::MAX).describe(), "MPI_Allgather(17179869183 bytes or more)");
+        assert_eq!(Call::BARRIER.describe(), "MPI_Barrier()");
+    }
+}

@@ -1,0 +1,199 @@
+//! Operations that only move data.
+//!
+//! Long blocks go in pieces, a round each; who writes is held back by who reads only when its room is full.
+
+use super::{Call, Node, Wait, pack, pieces, unpack};
+use crate::own;
+use oxmpi_abi::Result;
+use oxmpi_abi::functions::Fun;
+use oxmpi_base::board::LINE_BYTES;
+use oxmpi_datatype::Buf;
+
+/// A copy of so many bytes from rank to rank is faster by the kernel than with a stop on the way: every line that a rank
+/// writes and another reads changes caches twice.
+const DIRECT: usize = 8 << 10;
+
+/// Pieces of a broadcast: small enough that reading one overlaps writing the next.
+const BROADCAST: usize = 64 << 10;
+
+impl Node {
+    /// `MPI_Bcast`.
+    pub fn bcast(&mut self, wait: &mut impl Wait, root: usize, buf: &Buf) -> Result<()> {
+        let call = Call::rooted(Fun::Bcast, None, root, buf.len());
+        if self.ranks() == 2 && self.goes_directly(buf.len() / 2) {
+            return self.bcast_directly(wait, call, root, buf);
+        }
+        for (at, bytes) in pieces(buf.len(), BROADCAST.min(self.chunk())) {
+            if self.rank() == root {
+                let round = self.open(wait)?;
+                self.write(wait, round, buf, at, bytes)?;
+                self.seat.publish(call.0);
+                self.wake_all(wait);
+            } else {
+                let round = self.listen()?;
+                self.meet(wait, root, call)?;
+                // SAFETY: the root has written so many bytes; the Buf is that of a pending operation.
+                unsafe { unpack(buf, at, self.found(root, round, bytes), bytes) };
+            }
+            self.close(wait);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Gather`: `send` is our block (of the root: `None` when it is in place), `recv` the root's buffer for all of
+    /// them.
+    pub fn gather(
+        &mut self,
+        wait: &mut impl Wait,
+        root: usize,
+        block: usize,
+        send: Option<&Buf>,
+        recv: Option<&Buf>,
+    ) -> Result<()> {
+        let call = Call::rooted(Fun::Gather, None, root, block);
+        let Some(recv) = recv else {
+            let Some(send) = send else { return Ok(()) };
+            for (at, bytes) in pieces(block, self.chunk()) {
+                let round = self.open(wait)?;
+                self.write(wait, round, send, at, bytes)?;
+                self.seat.publish(call.0);
+                self.wake(wait, root);
+                self.close(wait);
+            }
+            return Ok(());
+        };
+        if let Some(send) = send {
+            own::copy_part(send, 0, recv, root * block, block);
+        }
+        for (at, bytes) in pieces(block, self.chunk()) {
+            let round = self.listen()?;
+            for rank in self.others() {
+                self.meet(wait, rank, call)?;
+                // SAFETY: that rank has written so many bytes; the Buf is that of a pending operation.
+                unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
+            }
+            self.seat.exchanged();
+            self.close(wait);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Scatter`: `send` is the root's buffer of all blocks, `recv` ours (of the root: `None` when it is in place).
+    pub fn scatter(
+        &mut self,
+        wait: &mut impl Wait,
+        root: usize,
+        block: usize,
+        send: Option<&Buf>,
+        recv: Option<&Buf>,
+    ) -> Result<()> {
+        let call = Call::rooted(Fun::Scatter, None, root, block);
+        let stride = self.stride(block);
+        for (at, bytes) in pieces(block, stride) {
+            match (send, recv) {
+                (Some(send), _) => {
+                    let round = self.open(wait)?;
+                    let to = self.spread(wait, round, bytes)?;
+                    for rank in self.others() {
+                        // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
+                        unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
+                    }
+                    self.seat.publish(call.0);
+                    self.wake_all(wait);
+                }
+                (None, Some(recv)) => {
+                    let round = self.listen()?;
+                    self.meet(wait, root, call)?;
+                    let from = self.found(root, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
+                    // SAFETY: the root has written our piece there; the Buf is that of a pending operation.
+                    unsafe { unpack(recv, at, from, bytes) };
+                }
+                (None, None) => return Ok(()),
+            }
+            self.close(wait);
+        }
+        if let (Some(send), Some(recv)) = (send, recv) {
+            own::copy_part(send, root * block, recv, 0, block);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Allgather`: `send` is our block, `None` when it is in its place in `recv`.
+    pub fn allgather(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
+        let call = Call::of(Fun::Allgather, None, block);
+        if self.goes_directly(block) {
+            return self.allgather_directly(wait, call, block, send, recv);
+        }
+        let own = self.rank() * block;
+        let (from, start) = send.map_or((recv, own), |send| (send, 0));
+        for (at, bytes) in pieces(block, self.chunk()) {
+            let round = self.open(wait)?;
+            self.write(wait, round, from, start + at, bytes)?;
+            self.seat.publish(call.0);
+            for rank in self.others() {
+                self.meet(wait, rank, call)?;
+                // SAFETY: that rank has written so many bytes; the Buf is that of a pending operation.
+                unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
+            }
+            self.exchanged(wait);
+            self.close(wait);
+        }
+        if let Some(send) = send {
+            own::copy_part(send, 0, recv, own, block);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Alltoall`: `send` and `recv` have a block for every rank; `send` is `None` for in place.
+    pub fn alltoall(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
+        let call = Call::of(Fun::Alltoall, None, block);
+        if self.goes_directly(block) {
+            return self.alltoall_directly(wait, call, block, send, recv);
+        }
+        let from = send.unwrap_or(recv);
+        for (at, bytes) in pieces(block, self.stride(block)) {
+            let round = self.open(wait)?;
+            let to = self.spread(wait, round, bytes)?;
+            for rank in self.others() {
+                // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
+                unsafe { pack(from, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
+            }
+            self.seat.publish(call.0);
+            for rank in self.others() {
+                self.meet(wait, rank, call)?;
+                let from = self.found(rank, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
+                // SAFETY: that rank has written our piece there; the Buf is that of a pending operation.
+                unsafe { unpack(recv, rank * block + at, from, bytes) };
+            }
+            self.exchanged(wait);
+            self.close(wait);
+        }
+        if let Some(send) = send {
+            own::copy_part(send, self.rank() * block, recv, self.rank() * block, block);
+        }
+        Ok(())
+    }
+
+    /// Whether copies of so many bytes, from one rank to another, are worth a system call each.
+    pub(super) fn goes_directly(&self, bytes: usize) -> bool {
+        self.direct && bytes >= DIRECT
+    }
+
+    /// The longest piece of a block when a rank writes one for everybody.
+    fn stride(&self, block: usize) -> usize {
+        let most = self.chunk() / self.ranks();
+        // Whole lines, unless the blocks are small.
+        if block <= most { block.max(1) } else { most & !63 }
+    }
+
+    /// Where a piece of so many bytes for each rank goes.
+    fn spread(&mut self, wait: &mut impl Wait, round: u64, bytes: usize) -> Result<*mut u8> {
+        let all = bytes * self.ranks();
+        if all <= LINE_BYTES {
+            return Ok(self.seat.body(self.rank(), round).as_ptr());
+        }
+        let at = self.place(wait, all)?;
+        self.say(round, at);
+        Ok(self.seat.room(self.rank(), at).as_ptr())
+    }
+}

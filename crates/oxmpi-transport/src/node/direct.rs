@@ -1,0 +1,252 @@
+//! Long operations: ranks tell each other where their buffers are and copy straight from one to the other, each its
+//! share. The board carries addresses only.
+//!
+//! A second round ends every operation: nobody goes on before all have read what they needed. A buffer that does not lie in
+//! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
+
+use super::{Call, Node, Reduction, Wait, pack, pieces, unpack};
+use crate::own;
+use oxmpi_abi::Result;
+use oxmpi_datatype::Buf;
+
+/// Bytes that are combined at a time: few enough to stay in the second cache, many enough to be worth a system call.
+const PART: usize = 64 << 10;
+
+/// Memory for data that is in one run: the user's, or our own.
+struct Run {
+    base: *mut u8,
+    _own: Option<Box<[u8]>>,
+}
+
+impl Run {
+    /// The packed bytes of a buffer.
+    fn of(buf: &Buf) -> Run {
+        match buf.as_dense() {
+            Some(base) => Run { base, _own: None },
+            None => Run::holding(own::pack(buf)),
+        }
+    }
+
+    /// Room for the packed bytes of a buffer, which are put there [later](Run::put).
+    fn room_for(buf: &Buf) -> Run {
+        match buf.as_dense() {
+            Some(base) => Run { base, _own: None },
+            None => Run::holding(vec![0; buf.len()]),
+        }
+    }
+
+    fn holding(bytes: Vec<u8>) -> Run {
+        let mut own = bytes.into_boxed_slice();
+        Run { base: own.as_mut_ptr(), _own: Some(own) }
+    }
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        self.base.wrapping_add(offset)
+    }
+
+    /// Puts bytes from a place on where they belong, unless they are there already.
+    fn put(&self, buf: &Buf, at: usize, bytes: usize) {
+        if self._own.is_some() {
+            // SAFETY: our own memory has as many bytes as the buffer, which is that of a pending operation.
+            unsafe { unpack(buf, at, self.at(at), bytes) };
+        }
+    }
+}
+
+impl Node {
+    /// Whether the kernel lets this rank read from the next one's memory and write to it. All ranks ask together.
+    pub fn probe(&mut self, wait: &mut impl Wait) -> Result<bool> {
+        const WORD: u64 = 0x4f78_4d50_4921_u64;
+        let mut words = [WORD + self.rank() as u64, 0];
+        let places = words.as_mut_ptr();
+        self.show(wait, Call::BARRIER, [places as u64, 0])?;
+        self.meet_all(wait, Call::BARRIER)?;
+        let next = (self.rank() + 1) % self.ranks();
+        let (theirs, process) = (self.addresses(next).0, self.members[next] as usize);
+        let mut found = 0u64;
+        let wanted = WORD + next as u64;
+        // SAFETY: the next rank's two words, which live until the second round.
+        let read = unsafe { wait.read(process, (&raw mut found).cast(), theirs, 8) };
+        // SAFETY: as above.
+        let wrote = unsafe { wait.write(process, (&raw const wanted).cast(), theirs + 8, 8) };
+        self.close(wait);
+        self.show(wait, Call::BARRIER, [0, 0])?;
+        self.meet_all(wait, Call::BARRIER)?;
+        self.close(wait);
+        // SAFETY: our own; the rank before us may have written there.
+        let heard = unsafe { places.add(1).read_volatile() };
+        Ok(read.is_ok() && wrote.is_ok() && found == wanted && heard == WORD + self.rank() as u64)
+    }
+
+    /// `MPI_Bcast` between two: the root writes one half, the other reads the other.
+    pub(super) fn bcast_directly(&mut self, wait: &mut impl Wait, call: Call, root: usize, buf: &Buf) -> Result<()> {
+        let sends = self.rank() == root;
+        let run = if sends { Run::of(buf) } else { Run::room_for(buf) };
+        let other = 1 - self.rank();
+        self.show(wait, call, [run.base as u64, 0])?;
+        self.meet_all(wait, call)?;
+        let (theirs, process) = (self.addresses(other).0, self.members[other] as usize);
+        let half = (buf.len() / 2).next_multiple_of(4096).min(buf.len());
+        // SAFETY: both buffers have that many bytes and are those of pending operations.
+        unsafe {
+            if sends {
+                wait.write(process, run.base, theirs, half)?;
+            } else {
+                wait.read(process, run.at(half), theirs + half, buf.len() - half)?;
+            }
+        }
+        self.close(wait);
+        self.part(wait, call)?;
+        if !sends {
+            run.put(buf, 0, buf.len());
+        }
+        Ok(())
+    }
+
+    pub(super) fn allgather_directly(
+        &mut self,
+        wait: &mut impl Wait,
+        call: Call,
+        block: usize,
+        send: Option<&Buf>,
+        recv: &Buf,
+    ) -> Result<()> {
+        let own = self.rank() * block;
+        let to = Run::room_for(recv);
+        let from = match send {
+            Some(send) => Run::of(send),
+            None if recv.as_dense().is_some() => Run { base: to.at(own), _own: None },
+            None => {
+                let mut bytes = vec![0; block];
+                // SAFETY: room for our block, which is in the buffer of a pending operation.
+                unsafe { pack(recv, own, bytes.as_mut_ptr(), block) };
+                Run::holding(bytes)
+            }
+        };
+        self.show(wait, call, [from.base as u64, 0])?;
+        for rank in self.others() {
+            self.meet(wait, rank, call)?;
+            let theirs = self.addresses(rank).0;
+            // SAFETY: that rank's block, and the place for it in ours.
+            unsafe { wait.read(self.members[rank] as usize, to.at(rank * block), theirs, block)? };
+            to.put(recv, rank * block, block);
+        }
+        self.exchanged(wait);
+        self.close(wait);
+        if let Some(send) = send {
+            own::copy_part(send, 0, recv, own, block);
+        }
+        self.part(wait, call)
+    }
+
+    pub(super) fn alltoall_directly(
+        &mut self,
+        wait: &mut impl Wait,
+        call: Call,
+        block: usize,
+        send: Option<&Buf>,
+        recv: &Buf,
+    ) -> Result<()> {
+        let own = self.rank() * block;
+        // In place, what others want must not be overwritten by what they send.
+        let from = send.map_or_else(|| Run::holding(own::pack(recv)), Run::of);
+        let to = Run::room_for(recv);
+        self.show(wait, call, [from.base as u64, 0])?;
+        for rank in self.others() {
+            self.meet(wait, rank, call)?;
+            let theirs = self.addresses(rank).0;
+            // SAFETY: that rank's block for us, and the place for it in ours.
+            unsafe { wait.read(self.members[rank] as usize, to.at(rank * block), theirs + own, block)? };
+            to.put(recv, rank * block, block);
+        }
+        self.exchanged(wait);
+        self.close(wait);
+        if let Some(send) = send {
+            own::copy_part(send, own, recv, own, block);
+        }
+        self.part(wait, call)
+    }
+
+    /// Each rank reads its part from all, combines it and writes the result to those that want it: the root or
+    /// everybody.
+    ///
+    /// # Safety
+    /// `own` can be read and `out` written for the elements of the reduction; `out` is `None` where no result is wanted.
+    pub(super) unsafe fn reduce_directly(
+        &mut self,
+        wait: &mut impl Wait,
+        reduction: &Reduction,
+        call: Call,
+        own: *const u8,
+        out: Option<*mut u8>,
+    ) -> Result<()> {
+        self.show(wait, call, [own as u64, out.map_or(0, |out| out as u64)])?;
+        self.meet_all(wait, call)?;
+        let Reduction { kernel, element, .. } = *reduction;
+        let (start, count) = reduction.part(self.rank(), self.ranks());
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize(2 * PART, 0);
+        let (so_far, next) = scratch.split_at_mut(PART);
+        let (so_far, next) = (so_far.as_mut_ptr(), next.as_mut_ptr());
+        for (at, count) in pieces(count, PART / element) {
+            let (at, bytes) = ((start + at) * element, count * element);
+            let last = self.ranks() - 1;
+            let result = out.map_or(so_far, |out| out.wrapping_add(at));
+            let mut left = so_far.cast_const();
+            for rank in 0..=last {
+                let to = if rank == 0 { so_far } else { next };
+                let mut right = to.cast_const();
+                if rank == self.rank() {
+                    right = own.wrapping_add(at);
+                } else {
+                    // SAFETY: that rank's elements; they fit into a part.
+                    unsafe { wait.read(self.members[rank] as usize, to, self.addresses(rank).0 + at, bytes)? };
+                }
+                if rank == 0 {
+                    left = right;
+                } else {
+                    let to = if rank == last { result } else { so_far };
+                    // SAFETY: as the caller says. Our own elements have been used, or are used now, when the result that
+                    // may take their place is written.
+                    unsafe { kernel(left, right, to, count) };
+                    left = so_far;
+                }
+            }
+            for rank in self.others() {
+                let theirs = self.addresses(rank).1;
+                if theirs != 0 {
+                    // SAFETY: that rank's buffer for the result; its own elements of our part have been read.
+                    unsafe { wait.write(self.members[rank] as usize, result, theirs + at, bytes)? };
+                }
+            }
+        }
+        self.scratch = scratch;
+        self.close(wait);
+        self.part(wait, call)
+    }
+
+    /// Begins a round and shows two addresses.
+    fn show(&mut self, wait: &mut impl Wait, call: Call, addresses: [u64; 2]) -> Result<()> {
+        let round = self.open(wait)?;
+        // SAFETY: our line of this round, aligned to 16 bytes.
+        unsafe { self.seat.body(self.rank(), round).cast::<[u64; 2]>().write(addresses) };
+        self.seat.publish(call.0);
+        Ok(())
+    }
+
+    /// The addresses that a rank that has arrived shows.
+    fn addresses(&self, rank: usize) -> (usize, usize) {
+        // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
+        let [first, second] = unsafe { self.seat.body(rank, self.seat.round()).cast::<[u64; 2]>().read() };
+        (first as usize, second as usize)
+    }
+
+    /// A round in which everybody says that it has read what it needed.
+    fn part(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
+        self.open(wait)?;
+        self.seat.publish(call.0);
+        self.meet_all(wait, call)?;
+        self.close(wait);
+        Ok(())
+    }
+}

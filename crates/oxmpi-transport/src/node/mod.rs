@@ -1,0 +1,329 @@
+//! Collective operations of ranks on one node over a board that they share (`oxmpi_base::board`).
+//!
+//! ```text
+//! mod.rs         a node: joining a board, and the moves that every operation is made of
+//! call.rs        which call a rank is in, as a word that is compared for free
+//! data.rs        broadcast, gather, scatter, allgather, alltoall
+//! reduction.rs   the same with arithmetic
+//! direct.rs      long ones: straight from one rank's memory to another's
+//! ```
+//!
+//! Everything is decided by what is the same on all ranks: the call, its root, its operation and its bytes, never the layout
+//! or the address of a buffer. Waiting is the caller's business (see [`Wait`]), so that messages move and other
+//! threads get their turn meanwhile.
+
+mod call;
+mod data;
+mod direct;
+mod reduction;
+
+pub use call::Call;
+pub use reduction::{Kernel, Reduction};
+
+use oxmpi_abi::Result;
+use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::board::{LINE_BYTES, Seat};
+use oxmpi_base::wait::Barrier;
+use oxmpi_datatype::{Buf, Cursor};
+
+/// What an operation needs of its caller.
+pub trait Wait {
+    /// Waits until `ready` says yes. It may be asked any number of times.
+    fn until(&mut self, ready: impl FnMut() -> bool);
+
+    /// Wakes a process that may sleep: something was written that it may wait for.
+    fn wake(&mut self, process: usize);
+
+    /// Copies from another process's memory.
+    ///
+    /// # Safety
+    /// `to` can be written for so many bytes, and `from` is memory of that process that it shows.
+    unsafe fn read(&mut self, process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()>;
+
+    /// Copies to another process's memory.
+    ///
+    /// # Safety
+    /// `from` can be read for so many bytes, and `to` is memory of that process that it shows.
+    unsafe fn write(&mut self, process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()>;
+}
+
+/// This rank's place among the ranks of a communicator, all on one node.
+pub struct Node {
+    seat: Seat,
+    mapping: Mapping,
+    /// The number of each rank's process.
+    members: Box<[u32]>,
+    barrier: Barrier,
+    /// Whether ranks can copy from and to each other's memory.
+    direct: bool,
+    /// Memory for what is being combined, once there was any.
+    scratch: Vec<u8>,
+}
+
+impl Node {
+    /// Bytes of shared memory for so many ranks, each with a room of so many bytes.
+    pub fn memory_for(ranks: usize, room: usize) -> usize {
+        Seat::memory_for(ranks, room)
+    }
+
+    /// Takes a rank's place; `None` if the memory does not fit.
+    pub fn new(mapping: Mapping, members: Box<[u32]>, rank: usize, room: usize, barrier: Barrier) -> Option<Node> {
+        let seat = Seat::new(&mapping, members.len(), room, rank)?;
+        Some(Node { seat, mapping, members, barrier, direct: false, scratch: Vec::new() })
+    }
+
+    /// All ranks have found that they can copy from and to each other's memory, or that some cannot.
+    pub fn set_direct(&mut self, direct: bool) {
+        self.direct = direct;
+    }
+
+    pub fn area(&self) -> Area {
+        self.mapping.area()
+    }
+
+    /// The ranks are out of step, or one cannot go on: nobody shall wait for anybody any more.
+    #[cold]
+    pub fn give_up(&self, wait: &mut impl Wait) {
+        self.seat.break_up();
+        self.wake_all(wait);
+    }
+
+    /// Whether the memory is of this rank's process.
+    pub fn is_owner(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// Leaves for good.
+    pub fn leave(&self) {
+        self.seat.leave();
+    }
+
+    /// Whether everybody has left.
+    pub fn is_deserted(&self) -> bool {
+        self.seat.is_deserted()
+    }
+
+    pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
+        let call = Call::BARRIER;
+        self.open(wait)?;
+        self.seat.publish(call.0);
+        self.meet_all(wait, call)?;
+        self.close(wait);
+        Ok(())
+    }
+
+    // ---- what operations are made of ----
+
+    fn rank(&self) -> usize {
+        self.seat.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The others, the next one first, so that not everybody begins with the same.
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        (rank + 1..ranks).chain(0..rank)
+    }
+
+    /// Begins a round in which we write our line.
+    #[inline]
+    fn open(&mut self, wait: &mut impl Wait) -> Result<u64> {
+        let round = self.listen()?;
+        let replaced = self.seat.replaced();
+        if !self.seat.is_settled(replaced) {
+            self.settle(wait, replaced)?;
+        }
+        Ok(round)
+    }
+
+    /// Begins a round in which we only read.
+    #[inline]
+    fn listen(&mut self) -> Result<u64> {
+        self.check()?;
+        Ok(self.seat.advance())
+    }
+
+    /// A part of our room for this round.
+    #[inline]
+    fn place(&mut self, wait: &mut impl Wait, bytes: usize) -> Result<usize> {
+        loop {
+            if let Some(at) = self.seat.place(bytes) {
+                return Ok(at);
+            }
+            self.settle(wait, self.seat.oldest())?;
+        }
+    }
+
+    /// Waits until everybody has finished a round.
+    #[cold]
+    fn settle(&mut self, wait: &mut impl Wait, round: u64) -> Result<()> {
+        self.seat.set_waiting(true);
+        let seat = &mut self.seat;
+        wait.until(|| seat.is_settled(round) || seat.is_broken());
+        self.seat.set_waiting(false);
+        self.check()
+    }
+
+    /// Waits for a rank's line, and compares its call with ours.
+    #[inline]
+    fn meet(&mut self, wait: &mut impl Wait, rank: usize, call: Call) -> Result<()> {
+        let seat = &self.seat;
+        if !seat.has_arrived(rank) {
+            wait.until(|| seat.has_arrived(rank) || seat.is_broken());
+        }
+        if !seat.has_arrived(rank) || seat.call_of(rank) != call.0 {
+            return Err(self.mismatch(wait, rank, call));
+        }
+        Ok(())
+    }
+
+    /// Waits for everybody's line. Nobody is woken before all are there, since all wait for all: who comes last finds the
+    /// others there and wakes them.
+    #[inline]
+    fn meet_all(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
+        for rank in self.others() {
+            self.meet(wait, rank, call)?;
+        }
+        self.exchanged(wait);
+        Ok(())
+    }
+
+    #[inline]
+    fn exchanged(&mut self, wait: &mut impl Wait) {
+        self.seat.exchanged();
+        self.wake_all(wait);
+    }
+
+    #[inline]
+    fn wake_all(&self, wait: &mut impl Wait) {
+        for rank in self.others() {
+            wait.wake(self.members[rank] as usize);
+        }
+    }
+
+    #[inline]
+    fn wake(&self, wait: &mut impl Wait, rank: usize) {
+        wait.wake(self.members[rank] as usize);
+    }
+
+    /// Ends a round.
+    #[inline]
+    fn close(&mut self, wait: &mut impl Wait) {
+        self.seat.prefetch();
+        // Without the sleeper's fence we may have seen too early that nobody waits; waking has one of its own.
+        if self.seat.finish() || self.barrier == Barrier::Symmetric {
+            self.wake_all(wait);
+        }
+    }
+
+    #[cold]
+    fn mismatch(&self, wait: &mut impl Wait, rank: usize, call: Call) -> oxmpi_abi::Error {
+        if !self.seat.has_arrived(rank) {
+            return call::out_of_step();
+        }
+        self.give_up(wait);
+        call::mismatch(rank, Call(self.seat.call_of(rank)), self.rank(), call)
+    }
+
+    #[inline]
+    fn check(&self) -> Result<()> {
+        if self.seat.is_broken() { Err(call::out_of_step()) } else { Ok(()) }
+    }
+
+    // ---- bytes in and out ----
+
+    /// Our bytes for a round: in the line if they fit, else in our room, and the line says where.
+    #[inline]
+    fn write(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<()> {
+        let line = self.seat.body(self.rank(), round).as_ptr();
+        let to = if bytes <= LINE_BYTES {
+            line
+        } else {
+            let at = self.place(wait, bytes)?;
+            self.say(round, at);
+            self.seat.room(self.rank(), at).as_ptr()
+        };
+        // SAFETY: ours to write in this round, with room for the bytes; the Buf is that of a pending operation.
+        unsafe { pack(buf, from, to, bytes) };
+        Ok(())
+    }
+
+    /// Says in our line where in our room the bytes are.
+    #[inline]
+    fn say(&self, round: u64, at: usize) {
+        // SAFETY: our line of this round, aligned to 16 bytes.
+        unsafe { self.seat.body(self.rank(), round).cast::<u64>().write(at as u64) };
+    }
+
+    /// Where a rank that has arrived said that its bytes are.
+    #[inline]
+    fn heard(&self, rank: usize, round: u64) -> usize {
+        // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
+        unsafe { self.seat.body(rank, round).cast::<u64>().read() as usize }
+    }
+
+    /// Where the bytes of a rank that has arrived are.
+    #[inline]
+    fn found(&self, rank: usize, round: u64, bytes: usize) -> *const u8 {
+        if bytes <= LINE_BYTES {
+            self.seat.body(rank, round).as_ptr()
+        } else {
+            self.seat.room(rank, self.heard(rank, round)).as_ptr()
+        }
+    }
+
+    /// The most bytes that one round moves.
+    #[inline]
+    fn chunk(&self) -> usize {
+        self.seat.largest_place()
+    }
+}
+
+/// Copies bytes out of a buffer, from a place in its packed stream on.
+///
+/// # Safety
+/// The buffer can be read, `to` written for so many bytes, and they do not overlap.
+#[inline]
+unsafe fn pack(buf: &Buf, from: usize, to: *mut u8, bytes: usize) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match buf.as_dense() {
+            Some(base) => base.wrapping_add(from).copy_to_nonoverlapping(to, bytes),
+            None => {
+                let mut cursor = Cursor::new();
+                cursor.seek(buf, from);
+                cursor.pack(buf, to, bytes);
+            }
+        }
+    }
+}
+
+/// Copies bytes into a buffer, from a place in its packed stream on.
+///
+/// # Safety
+/// The buffer can be written, `from` read for so many bytes, and they do not overlap.
+#[inline]
+unsafe fn unpack(buf: &Buf, to: usize, from: *const u8, bytes: usize) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match buf.as_dense() {
+            Some(base) => base.wrapping_add(to).copy_from_nonoverlapping(from, bytes),
+            None => {
+                let mut cursor = Cursor::new();
+                cursor.seek(buf, to);
+                cursor.unpack(buf, from, bytes);
+            }
+        }
+    }
+}
+
+/// A range in pieces of at most `most`: start and length of each; one empty piece if there is nothing.
+fn pieces(total: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..total.div_ceil(most).max(1)).map(move |index| (index * most, most.min(total - index * most)))
+}
+
+#[cfg(test)]
+mod tests;

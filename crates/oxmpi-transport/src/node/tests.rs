@@ -1,0 +1,211 @@
+//! Ranks as threads, each with its own mapping of the board: random sequences of operations with checked results.
+
+use super::*;
+use oxmpi_abi::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_SUM};
+use oxmpi_base::arena::Arena;
+use oxmpi_base::segment::Segment;
+use std::sync::Arc;
+
+struct Yield;
+
+impl Wait for Yield {
+    fn until(&mut self, mut ready: impl FnMut() -> bool) {
+        while !ready() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn wake(&mut self, _process: usize) {}
+
+    unsafe fn read(&mut self, _process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+        // SAFETY: threads of one process.
+        unsafe { to.copy_from_nonoverlapping(std::ptr::with_exposed_provenance(from), bytes) };
+        Ok(())
+    }
+
+    unsafe fn write(&mut self, _process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+        // SAFETY: as above.
+        unsafe { from.copy_to_nonoverlapping(std::ptr::with_exposed_provenance_mut(to), bytes) };
+        Ok(())
+    }
+}
+
+/// Runs the same on so many ranks.
+fn everybody(ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'static) {
+    let (_fd, segment) = Segment::create(ranks, 2).unwrap();
+    let area = Arena::new(&segment, 0).take(Node::memory_for(ranks, room)).unwrap();
+    let body = Arc::new(body);
+    let threads: Vec<_> = (0..ranks)
+        .map(|rank| {
+            let members = (0..ranks as u32).collect();
+            let mapping = Mapping::new(&segment, area).unwrap();
+            let node = Node::new(mapping, members, rank, room, Barrier::Asymmetric).unwrap();
+            let body = Arc::clone(&body);
+            std::thread::spawn(move || body(node))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+unsafe fn add(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
+    for index in 0..count {
+        // SAFETY: as the caller says.
+        unsafe {
+            let left = left.cast::<u64>().add(index).read_unaligned();
+            let right = right.cast::<u64>().add(index).read_unaligned();
+            // Not commutative, so that a wrong order shows.
+            out.cast::<u64>().add(index).write_unaligned(left.wrapping_mul(31).wrapping_add(right));
+        }
+    }
+}
+
+fn reduced(ranks: std::ops::Range<usize>, value: impl Fn(usize) -> u64) -> u64 {
+    ranks.map(value).reduce(|left, right| left.wrapping_mul(31).wrapping_add(right)).unwrap()
+}
+
+fn dense(words: &mut [u64]) -> Buf {
+    Buf::dense(words.as_mut_ptr().cast(), size_of_val(words))
+}
+
+fn bytes(words: &[u64]) -> *const u8 {
+    words.as_ptr().cast()
+}
+
+/// What rank `rank` gives in step `step` at place `index`.
+fn value(step: u64, rank: usize, index: usize) -> u64 {
+    (step << 32) + ((rank as u64) << 20) + index as u64
+}
+
+fn one_operation(node: &mut Node, step: u64) {
+    let (me, ranks) = (node.rank(), node.ranks());
+    let random = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    // Within a line, within a piece, several pieces.
+    let count = [1, 6, 7, 40, 200, 700, 0, 9000][random as usize & 7];
+    let root = (random >> 8) as usize % ranks;
+    let in_place = random >> 16 & 1 == 1;
+    let wait = &mut Yield;
+    let mine: Vec<u64> = (0..count).map(|index| value(step, me, index)).collect();
+    let reduction = Reduction { op: MPI_SUM, kernel: add, element: 8, count };
+    let block = count * 8;
+    let mut out = vec![0; count];
+    let mut all = vec![0; count * ranks];
+    let mut own = mine.clone();
+    match random >> 20 & 15 {
+        0 => node.barrier(wait).unwrap(),
+        1 | 2 => {
+            let mut words = if me == root { mine } else { out };
+            node.bcast(wait, root, &dense(&mut words)).unwrap();
+            assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, root, index)));
+        }
+        3 | 4 => {
+            out = if in_place { own.clone() } else { out };
+            let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
+            // SAFETY: both have `count` words.
+            unsafe { node.allreduce(wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() };
+            let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
+            assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
+        }
+        5 | 6 => {
+            out = if in_place { own.clone() } else { out };
+            let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
+            let to = (me == root).then_some(out.as_mut_ptr().cast());
+            // SAFETY: both have `count` words.
+            unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
+            let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
+            assert!(me != root || out.iter().enumerate().all(|(index, &word)| word == expected(index)));
+        }
+        7 | 8 => {
+            all[me * count..][..count].copy_from_slice(&own);
+            let send = dense(&mut own);
+            node.allgather(wait, block, (!in_place).then_some(&send), &dense(&mut all)).unwrap();
+            for (rank, words) in all.chunks(count.max(1)).enumerate() {
+                assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, rank, index)));
+            }
+        }
+        9 | 10 => {
+            let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
+            all.copy_from_slice(&send);
+            let from = dense(&mut send);
+            node.alltoall(wait, block, (!in_place).then_some(&from), &dense(&mut all)).unwrap();
+            for (rank, words) in all.chunks(count.max(1)).enumerate() {
+                assert!(words.iter().enumerate().all(|(at, &word)| word == value(step, rank, me * count + at)));
+            }
+        }
+        11 => {
+            all[me * count..][..count].copy_from_slice(&own);
+            let (send, recv) = (dense(&mut own), dense(&mut all));
+            let own = (me != root || !in_place).then_some(&send);
+            node.gather(wait, root, block, own, (me == root).then_some(&recv)).unwrap();
+            for (rank, words) in all.chunks(count.max(1)).enumerate().filter(|_| me == root) {
+                assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, rank, index)));
+            }
+        }
+        12 => {
+            let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
+            let (send, recv) = (dense(&mut send), dense(&mut out));
+            let keep = me == root && in_place;
+            node.scatter(wait, root, block, (me == root).then_some(&send), (!keep).then_some(&recv)).unwrap();
+            assert!(keep || out.iter().enumerate().all(|(at, &word)| word == value(step, root, me * count + at)));
+        }
+        13 => {
+            let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
+            let to = if in_place { send.as_mut_ptr() } else { out.as_mut_ptr() };
+            // SAFETY: a block for every rank, and one.
+            unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() };
+            let result = if in_place { &send[..count] } else { &out[..] };
+            let expected = |index| reduced(0..ranks, |rank| value(step, rank, me * count + index));
+            assert!(result.iter().enumerate().all(|(index, &word)| word == expected(index)));
+        }
+        exclusive => {
+            let exclusive = exclusive == 14;
+            // SAFETY: both have `count` words.
+            unsafe { node.scan(wait, &reduction, exclusive, bytes(&own), out.as_mut_ptr().cast()).unwrap() };
+            let last = me + usize::from(!exclusive);
+            let expected = |index| if last == 0 { 0 } else { reduced(0..last, |rank| value(step, rank, index)) };
+            assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
+        }
+    }
+}
+
+#[test]
+fn operations_in_any_order() {
+    for (ranks, room, direct) in
+        [(2, 4096, false), (3, 2048, false), (5, 4096, false), (8, 32768, false), (2, 4096, true), (5, 4096, true)]
+    {
+        everybody(ranks, room, move |mut node| {
+            if direct {
+                assert!(node.probe(&mut Yield).unwrap());
+                node.set_direct(true);
+            }
+            (0..1500).for_each(|step| one_operation(&mut node, step));
+        });
+    }
+}
+
+#[test]
+fn different_calls_are_found() {
+    everybody(2, 4096, |mut node| {
+        node.barrier(&mut Yield).unwrap();
+        let mut words = [0; 4];
+        let error = match node.rank() {
+            0 => node.barrier(&mut Yield),
+            _ => node.allgather(&mut Yield, 8, None, &dense(&mut words)),
+        };
+        let error = error.unwrap_err();
+        assert_eq!(error.class(), MPI_ERR_OTHER);
+        let again = node.barrier(&mut Yield).unwrap_err();
+        assert!(again.text().contains("different collective calls") || again.text().contains("MPI_Barrier"));
+    });
+    everybody(3, 4096, |mut node| {
+        let mut words = [0; 4];
+        let words = &mut words[..2 + node.rank() / 2];
+        match (node.rank(), node.bcast(&mut Yield, 0, &dense(words))) {
+            (2, Err(error)) => {
+                assert_eq!(error.class(), MPI_ERR_COUNT);
+                assert!(error.text().contains("MPI_Bcast(16 bytes, root 0)"), "{}", error.text());
+                assert!(error.text().contains("MPI_Bcast(24 bytes, root 0)"), "{}", error.text());
+            }
+            (rank, result) => assert!(rank != 2 && result.is_ok()),
+        }
+    });
+}
