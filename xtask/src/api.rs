@@ -12,6 +12,9 @@ pub struct Api {
     pub chapters: BTreeMap<u8, String>,
     pub groups: Vec<ConstantGroup>,
     pub types: Types,
+    pub kinds: BTreeMap<String, Kind>,
+    /// What functions are for, by their names without `MPI_`.
+    pub purposes: BTreeMap<String, String>,
 }
 
 /// What a parameter means, and the C types that carry it.
@@ -19,6 +22,7 @@ pub struct Kind {
     pub c_type: String,
     /// The C type in the large-count twin.
     pub c_type_large: String,
+    pub meaning: String,
 }
 
 #[derive(Clone)]
@@ -115,7 +119,6 @@ impl Function {
     }
 
     /// `int MPI_Send(const void *buf, …)`, as the standard prints it.
-    #[cfg(test)]
     pub fn prototype(&self) -> String {
         let params: Vec<&str> = self.params.iter().map(|p| p.c_decl.as_str()).collect();
         let params = if params.is_empty() { "void".to_string() } else { params.join(", ") };
@@ -147,7 +150,8 @@ impl Api {
                 functions.push(function);
             }
         }
-        Ok(Api { functions, chapters, groups, types })
+        let purposes = read_purposes(&dir.join("purposes.txt"), &names)?;
+        Ok(Api { functions, chapters, groups, types, kinds, purposes })
     }
 }
 
@@ -172,16 +176,31 @@ fn read_kinds(path: &Path) -> Result<BTreeMap<String, Kind>, String> {
     let mut kinds = BTreeMap::new();
     for (number, line) in lines(path)? {
         let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
-        let [kind, c_type, large, _meaning] = columns[..] else {
+        let [kind, c_type, large, meaning] = columns[..] else {
             return Err(format!("{}:{number}: four columns expected, two spaces apart", path.display()));
         };
         let large = if large == "-" { c_type } else { large };
-        let value = Kind { c_type: c_type.into(), c_type_large: large.into() };
+        let value = Kind { c_type: c_type.into(), c_type_large: large.into(), meaning: meaning.into() };
         if kinds.insert(kind.to_string(), value).is_some() {
             return Err(format!("{}:{number}: kind {kind} is there twice", path.display()));
         }
     }
     Ok(kinds)
+}
+
+fn read_purposes(path: &Path, names: &BTreeSet<String>) -> Result<BTreeMap<String, String>, String> {
+    let mut purposes = BTreeMap::new();
+    for (number, line) in lines(path)? {
+        let at = |text: &str| format!("{}:{number}: {text}", path.display());
+        let (name, purpose) = line.split_once("  ").ok_or_else(|| at("a name and a text, two spaces apart"))?;
+        if !names.contains(&format!("MPI_{name}")) {
+            return Err(at(&format!("there is no MPI_{name}")));
+        }
+        if purposes.insert(name.to_string(), purpose.trim().to_string()).is_some() {
+            return Err(at(&format!("{name} is there twice")));
+        }
+    }
+    Ok(purposes)
 }
 
 /// A parameter as the table has it, before a C declaration is made from it.

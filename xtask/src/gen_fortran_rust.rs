@@ -378,6 +378,13 @@ impl Body {
             let _ = writeln!(self.before, "let mut {name}_s = Scratch::{make}({name});");
             self.arguments.push(format!("{name}_s.address({datatype})"));
             self.scratch.push(format!("{name}_s"));
+        } else if must_be_whole(procedure, arg) {
+            let _ = writeln!(
+                self.before,
+                "let Some({name}_t) = whole({name}, {datatype}) else {{ return refuse(ierror, \"{}\"); }};",
+                procedure.name
+            );
+            self.arguments.push(format!("{name}_t"));
         } else {
             self.arguments.push(format!("start_of({name}, {datatype})"));
         }
@@ -393,6 +400,12 @@ fn is_typed(procedure: &Procedure, arg: &Arg) -> bool {
     let next: Vec<&Arg> = procedure.args.iter().skip(position(procedure, arg) + 1).take(2).collect();
     let described = matches!(next[..], [c, t] if c.param.kind == "count" && !c.param.is_array && t.param.kind == "datatype" && !t.param.is_array);
     described && (![7, 9].contains(&procedure.function.chapter) || procedure.name.to_lowercase().contains("bcast"))
+}
+
+/// Memory that MPI is to keep, and messages in partitions, have no gaps.
+fn must_be_whole(procedure: &Procedure, arg: &Arg) -> bool {
+    let is_given_back = ["MPI_Free_mem", "MPI_Win_detach"].contains(&procedure.name.as_str());
+    arg.param.kind == "memory" && !is_given_back || procedure.function.chapter == 5
 }
 
 /// Collectives divide a buffer among processes, and packing writes bytes: for them a section is made contiguous.

@@ -337,6 +337,27 @@ fn mpi_f08(api: &Api) -> String {
     out.0
 }
 
+/// What a manual page says of a procedure: how it is called, and its arguments.
+pub fn synopsis(procedure: &Procedure) -> Vec<String> {
+    let mut text = Text(String::new());
+    interface(&mut text, procedure, "", "");
+    // Without what a compiler needs, and with the name that a program calls.
+    let lines = text.0.replace(" &\n", "\n");
+    let lines = lines.lines().filter(|line| !line.starts_with('!') && !line.contains("    end "));
+    let lines =
+        lines.filter(|line| !["import", "implicit none"].contains(&line.trim()) && !line.contains(" name=\"mpi_"));
+    let call = format!("{}(", procedure.specific());
+    lines
+        .map(|line| match line.find(&call) {
+            Some(at) => {
+                format!("{}(", procedure.generic())
+                    + line[at + call.len()..].split(" bind(C").next().unwrap_or_default()
+            }
+            None => line.split_at(4.min(line.len())).1.replace(&procedure.specific(), procedure.generic()),
+        })
+        .collect()
+}
+
 /// One specific procedure.
 fn interface(out: &mut Text, procedure: &Procedure, prefix: &str, suffix: &str) {
     let mut names: Vec<&str> = procedure.args.iter().map(|a| a.name).collect();

@@ -68,6 +68,9 @@ pub fn run(args: &[String]) -> Result<(), String> {
     for (link, target) in LINKS {
         put_link(&options.prefix.join(link), target)?;
     }
+    for (name, text) in crate::man::pages(&crate::api::Api::read(&root.join("api"))?)? {
+        write(&options.prefix.join("share/man/man3").join(name), text.as_bytes(), 0o644)?;
+    }
     modules(&options.prefix)?;
     println!("OxMPI {} is installed in {}", env!("CARGO_PKG_VERSION"), options.prefix.display());
     Ok(())

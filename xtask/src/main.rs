@@ -15,6 +15,7 @@ mod gen_fortran_test;
 mod gen_fortran_text;
 mod gen_header;
 mod install;
+mod man;
 mod soak;
 mod suite;
 mod tidy;

@@ -4,6 +4,7 @@
 mod doctor;
 mod fortran;
 mod info;
+mod man;
 mod peers;
 
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ oxmpi tells about OxMPI, an implementation of the Message Passing Interface (MPI
 Usage: oxmpi info             version, place, and how much of MPI is built, by chapter of the standard
        oxmpi info --missing   the functions that are not built yet, one a line
        oxmpi doctor           look at this machine and say in plain words what it means for MPI programs
+       oxmpi man MPI_Send     the manual page of a function, in C and Fortran
        oxmpi fortran          make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   the same for another one
        oxmpi --version
@@ -30,10 +32,11 @@ fn main() {
         ["info"] => (info::text(), 0),
         ["info", "--missing"] => (info::missing(), 0),
         ["doctor"] => doctor::examine(),
+        ["man", name] if !name.starts_with('-') => man::page(name),
         ["fortran"] => fortran::build(None),
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
-        ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran", "--help" | "-h"] => (HELP.into(), 0),
+        ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran" | "man", "--help" | "-h"] => (HELP.into(), 0),
         // Not for people: what `doctor` starts to try things out between processes.
         [peers::HOST] => peers::host(),
         [peers::VISITOR, pid, address] => peers::visitor(pid, address),
@@ -43,10 +46,10 @@ fn main() {
         }
         [first, ..] => {
             let what = match words.last() {
-                Some(last) if matches!(first, "info" | "doctor" | "fortran") => {
+                Some(last) if matches!(first, "info" | "doctor" | "fortran" | "man") => {
                     format!("`oxmpi {first}` does not take `{last}`")
                 }
-                _ => format!("there is no command `{first}`; the commands are info, doctor and fortran"),
+                _ => format!("there is no command `{first}`; the commands are info, doctor, man and fortran"),
             };
             eprintln!("oxmpi: {what} (oxmpi --help tells more)");
             std::process::exit(2);

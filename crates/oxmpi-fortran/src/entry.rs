@@ -4,7 +4,7 @@ pub use crate::generated::c;
 pub use crate::handles::{Few, dimensions, get, int, neighbors, peers, peers_unless_in_place, positive, put};
 pub(crate) use crate::pending;
 pub use crate::places::{buffer_at, unless_ignored, weights_of};
-pub use crate::section::{Descriptor, Scratch, Section, described, start_of};
+pub use crate::section::{Descriptor, Scratch, Section, described, start_of, whole};
 pub use crate::text::{put_text, room, text, trimmed};
 pub use oxmpi_abi::Status;
 pub use oxmpi_abi::constants::*;
@@ -54,8 +54,8 @@ pub unsafe fn set(ierror: *mut Fint, code: c_int) {
 #[cold]
 pub unsafe fn refuse(ierror: *mut Fint, name: &str) {
     let text = format!(
-        "{name}: the buffer is an array section with gaps; this needs a datatype without gaps that fits its elements, \
-         and a count that is not larger than the section"
+        "{name}: the buffer is an array section with gaps; memory that MPI keeps must have none, and messages need a \
+         datatype without gaps that fits the elements, and a count that is not larger than the section"
     );
     // SAFETY: as the caller says.
     unsafe { set(ierror, fail(MPI_ERR_BUFFER, &text)) };

@@ -44,6 +44,15 @@ pub unsafe fn start_of(descriptor: *mut Descriptor, datatype: Datatype) -> *mut 
     buffer_at(unsafe { (*descriptor).base_addr }, datatype)
 }
 
+/// The address of a buffer that has no gaps.
+///
+/// # Safety
+/// `descriptor` may be read.
+pub unsafe fn whole(descriptor: *mut Descriptor, datatype: Datatype) -> Option<*mut c_void> {
+    // SAFETY: as the caller says.
+    unsafe { is_contiguous(descriptor).then(|| start_of(descriptor, datatype)) }
+}
+
 /// The size of an element of any variable.
 ///
 /// # Safety

@@ -711,8 +711,9 @@ set(ierror, code);
 entry! {
 [mpi_buffer_attach_f08ts_ pmpi_buffer_attach_f08ts_] MPI_Buffer_attach PMPI_Buffer_attach
 (buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Buffer_attach"); };
 
-let code = call(start_of(buffer, MPI_DATATYPE_NULL), *size);
+let code = call(buffer_t, *size);
 
 set(ierror, code);
 }
@@ -722,8 +723,9 @@ set(ierror, code);
 entry! {
 [mpi_buffer_attach_c_f08ts_ pmpi_buffer_attach_c_f08ts_] MPI_Buffer_attach_c PMPI_Buffer_attach_c
 (buffer: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Buffer_attach_c"); };
 
-let code = call(start_of(buffer, MPI_DATATYPE_NULL), *size);
+let code = call(buffer_t, *size);
 
 set(ierror, code);
 }
@@ -756,8 +758,9 @@ entry! {
 [mpi_comm_attach_buffer_f08ts_ pmpi_comm_attach_buffer_f08ts_] MPI_Comm_attach_buffer PMPI_Comm_attach_buffer
 (comm: *mut Fint, buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Comm_attach_buffer"); };
 
-let code = call(comm_c, start_of(buffer, MPI_DATATYPE_NULL), *size);
+let code = call(comm_c, buffer_t, *size);
 
 set(ierror, code);
 }
@@ -768,8 +771,9 @@ entry! {
 [mpi_comm_attach_buffer_c_f08ts_ pmpi_comm_attach_buffer_c_f08ts_] MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c
 (comm: *mut Fint, buffer: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Comm_attach_buffer_c"); };
 
-let code = call(comm_c, start_of(buffer, MPI_DATATYPE_NULL), *size);
+let code = call(comm_c, buffer_t, *size);
 
 set(ierror, code);
 }
@@ -1386,8 +1390,9 @@ entry! {
 [mpi_session_attach_buffer_f08ts_ pmpi_session_attach_buffer_f08ts_] MPI_Session_attach_buffer PMPI_Session_attach_buffer
 (session: *mut Fint, buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Session_attach_buffer"); };
 
-let code = call(session_c, start_of(buffer, MPI_DATATYPE_NULL), *size);
+let code = call(session_c, buffer_t, *size);
 
 set(ierror, code);
 }
@@ -1398,8 +1403,9 @@ entry! {
 [mpi_session_attach_buffer_c_f08ts_ pmpi_session_attach_buffer_c_f08ts_] MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c
 (session: *mut Fint, buffer: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Session_attach_buffer_c"); };
 
-let code = call(session_c, start_of(buffer, MPI_DATATYPE_NULL), *size);
+let code = call(session_c, buffer_t, *size);
 
 set(ierror, code);
 }

@@ -91,10 +91,11 @@ entry! {
 (buf: *mut Descriptor, partitions: *mut Fint, count: *mut i64, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
+let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Precv_init"); };
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(start_of(buf, datatype_c), *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
+let code = call(buf_t, *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -107,10 +108,11 @@ entry! {
 (buf: *mut Descriptor, partitions: *mut Fint, count: *mut i64, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
+let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Psend_init"); };
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(start_of(buf, datatype_c), *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
+let code = call(buf_t, *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);

@@ -844,8 +844,9 @@ entry! {
 [mpi_win_attach_f08ts_ pmpi_win_attach_f08ts_] MPI_Win_attach PMPI_Win_attach
 (win: *mut Fint, base: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
+let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_attach"); };
 
-let code = call(win_c, start_of(base, MPI_DATATYPE_NULL), *size);
+let code = call(win_c, base_t, *size);
 
 set(ierror, code);
 }
@@ -856,10 +857,11 @@ entry! {
 [mpi_win_create_f08ts_ pmpi_win_create_f08ts_] MPI_Win_create PMPI_Win_create
 (base: *mut Descriptor, size: *mut i64, disp_unit: *mut Fint, info: *mut Fint, comm: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_create"); };
 let info_c: Info = get(info);
 let mut win_c = Win(0);
 
-let code = call(start_of(base, MPI_DATATYPE_NULL), *size, *disp_unit, info_c, comm_c, &mut win_c);
+let code = call(base_t, *size, *disp_unit, info_c, comm_c, &mut win_c);
 put(win, win_c);
 
 set(ierror, code);
@@ -871,10 +873,11 @@ entry! {
 [mpi_win_create_c_f08ts_ pmpi_win_create_c_f08ts_] MPI_Win_create_c PMPI_Win_create_c
 (base: *mut Descriptor, size: *mut i64, disp_unit: *mut i64, info: *mut Fint, comm: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_create_c"); };
 let info_c: Info = get(info);
 let mut win_c = Win(0);
 
-let code = call(start_of(base, MPI_DATATYPE_NULL), *size, *disp_unit, info_c, comm_c, &mut win_c);
+let code = call(base_t, *size, *disp_unit, info_c, comm_c, &mut win_c);
 put(win, win_c);
 
 set(ierror, code);

@@ -19,6 +19,7 @@ program sections
   call one_sided()
   call packed()
   call others()
+  call refused()
   call MPI_Finalize()
 
 contains
@@ -181,6 +182,26 @@ contains
     call check(m == left, 'scalar')
     call MPI_Sendrecv(t(5:4), 0, MPI_REAL, right, 9, t(1:0:2), 0, MPI_REAL, left, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
   end subroutine others
+
+  ! What cannot be: memory with gaps for MPI to keep, more elements than there are, datatypes that have gaps themselves.
+  subroutine refused()
+    type(MPI_Win) :: w
+    type(MPI_Datatype) :: t
+    integer :: code, class
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Win_create(a(1:12:2, 1), 24_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_SELF, w, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_BUFFER, 'window with gaps')
+    call MPI_Send(a(1:12:2, 1), 7, MPI_REAL, rank, 0, MPI_COMM_WORLD, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_BUFFER, 'too many elements')
+    call MPI_Type_vector(2, 1, 2, MPI_REAL, t)
+    call MPI_Type_commit(t)
+    call MPI_Send(a(1:12:2, 1), 1, t, rank, 0, MPI_COMM_WORLD, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_BUFFER, 'gaps of a datatype in gaps of an array')
+    call MPI_Type_free(t)
+  end subroutine refused
 
   subroutine assumed(x, y)
     real :: x(*), y(:)

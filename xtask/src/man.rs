@@ -1,0 +1,142 @@
+//! The manual pages: one for every function, with its forms in C and Fortran and the meaning of its arguments. They follow
+//! from `api/` alone and are written when OxMPI is installed. `oxmpi man` reads them too, so that they keep to a few macros.
+
+use crate::api::{Api, Dir, Fortran, Function};
+use crate::gen_fortran::{Form, Procedure, procedures};
+use crate::gen_fortran_text::synopsis;
+use std::fmt::Write;
+
+/// A page: the name of its file, and its text.
+pub fn pages(api: &Api) -> Result<Vec<(String, String)>, String> {
+    let (old, new) = (procedures(api, Form::Old), procedures(api, Form::F08));
+    let mut pages = Vec::new();
+    for function in api.functions.iter().filter(|f| !f.is_derived_twin) {
+        let purpose =
+            purpose(api, &function.name).ok_or_else(|| format!("api/purposes.txt lacks {}", function.name))?;
+        let twin = api.functions.iter().find(|f| f.is_derived_twin && f.name == format!("{}_c", function.name));
+        let text = page(api, function, twin, &purpose, &old, &new);
+        pages.push((format!("{}.3", function.name), text));
+        if let Some(twin) = twin {
+            pages.push((format!("{}.3", twin.name), format!(".so man3/{}.3\n", function.name)));
+        }
+    }
+    Ok(pages)
+}
+
+/// A line from the table, or one that follows from the function that this is a form of.
+fn purpose(api: &Api, name: &str) -> Option<String> {
+    let short = name.strip_prefix("MPI_")?;
+    let known = |name: &str| api.purposes.get(name).cloned();
+    if let Some(text) = known(short) {
+        return Some(text);
+    }
+    if let Some(text) = short.strip_suffix("_c").and_then(known) {
+        return Some(text);
+    }
+    for (end, text) in [
+        ("_toint", "gives the integer that stands for a handle"),
+        ("_fromint", "gives the handle that an integer stands for"),
+        ("_c2f", "gives the Fortran handle of a handle"),
+        ("_f2c", "gives the handle of a Fortran handle"),
+    ] {
+        if short.ends_with(end) {
+            return Some(text.to_string());
+        }
+    }
+    if let Some(blocking) = short.strip_suffix("_init") {
+        known(blocking)?;
+        return Some(format!("makes a persistent request for what MPI_{blocking} does"));
+    }
+    let rest = short.strip_prefix('I')?;
+    let blocking = rest[..1].to_uppercase() + &rest[1..];
+    known(&blocking)?;
+    Some(format!("starts what MPI_{blocking} does and returns at once, with a request or an answer"))
+}
+
+fn page(
+    api: &Api,
+    function: &Function,
+    twin: Option<&Function>,
+    purpose: &str,
+    old: &[Procedure],
+    new: &[Procedure],
+) -> String {
+    let name = &function.name;
+    let version = env!("CARGO_PKG_VERSION");
+    let mut out = format!(".TH {name} 3 \"\" \"OxMPI {version}\" \"MPI-5.0\"\n.SH NAME\n");
+    let names: Vec<&str> = [Some(function), twin].into_iter().flatten().map(|f| f.name.as_str()).collect();
+    let _ = writeln!(out, "{} \\- {purpose}", names.join(", "));
+    out.push_str(".SH C\n.nf\n#include <mpi.h>\n");
+    for function in [Some(function), twin].into_iter().flatten() {
+        let _ = writeln!(out, "{};", function.prototype());
+    }
+    out.push_str(".fi\n");
+    let small = name.trim_end_matches("_c");
+    fortran(&mut out, "FORTRAN WITH USE MPI_F08", new.iter().filter(|p| p.name.trim_end_matches("_c") == small));
+    fortran(&mut out, "FORTRAN WITH USE MPI OR MPIF.H", old.iter().filter(|p| p.name == *name));
+    if function.fixed_params().next().is_some() {
+        out.push_str(".SH ARGUMENTS\n");
+    }
+    for param in function.fixed_params() {
+        let dir = match param.dir {
+            Dir::In => "in",
+            Dir::Out => "out",
+            Dir::InOut => "in and out",
+        };
+        let meaning = api.kinds.get(&param.kind).map_or("", |kind| kind.meaning.as_str());
+        // What the table says of arrays and rooms is seen in the declarations.
+        let meaning = meaning.split([';', '[']).next().unwrap_or_default().trim_end_matches(", or with a ");
+        let meaning = match param.kind == "index" && param.dir != Dir::In {
+            true => format!("{meaning} in C, from 1 in Fortran"),
+            false => meaning.to_string(),
+        };
+        let array = if param.is_array && param.kind != "string" { "; an array" } else { "" };
+        let _ = writeln!(out, ".TP\n{}\n{dir}: {meaning}{array}", param.name);
+    }
+    out.push_str(".SH NOTES\n");
+    if !function.returns_value() {
+        out.push_str("The result is MPI_SUCCESS or an error code, after the error handler has been called. In Fortran it is the last\n");
+        out.push_str("argument, which may be left away with mpi_f08.\n");
+    }
+    if function.is_extra && function.fortran == Fortran::Old {
+        out.push_str("This function was removed from MPI; it is here for old programs.\n");
+    }
+    let _ = writeln!(out, "MPI-5.0 describes it in chapter {}.", function.chapter);
+    out
+}
+
+fn fortran<'a>(out: &mut String, title: &str, procedures: impl Iterator<Item = &'a Procedure<'a>>) {
+    let forms: Vec<Vec<String>> = procedures.map(synopsis).collect();
+    if forms.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, ".SH {title}\n.nf");
+    for line in forms.join(&String::new()) {
+        let _ = writeln!(out, "{line}");
+    }
+    out.push_str(".fi\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_a_page_that_says_what_it_is_for() {
+        let api = Api::read(&crate::root().join("api")).unwrap();
+        let pages = pages(&api).unwrap();
+        assert_eq!(pages.len(), api.functions.len());
+        let text = &pages.iter().find(|(name, _)| name == "MPI_Send.3").unwrap().1;
+        for part in ["sends a message", "int MPI_Send(const void *buf", "type(*), dimension(..)", "MPI_Send_c"] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+        assert!(
+            text.lines().all(|line| line.starts_with('.') || !line.starts_with('\'')),
+            "no line may look like a macro"
+        );
+        assert_eq!(
+            purpose(&api, "MPI_Ibcast").unwrap(),
+            "starts what MPI_Bcast does and returns at once, with a request or an answer"
+        );
+    }
+}
