@@ -80,7 +80,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
 fn modules(prefix: &Path) -> Result<(), String> {
     let compiler = Command::new(prefix.join("bin/mpifort")).arg("--showme:command").output();
     let name = compiler.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
-    if Command::new(&name).arg("--version").output().is_err() {
+    let program = name.split_whitespace().next().unwrap_or("gfortran");
+    if Command::new(program).arg("--version").output().is_err() {
         println!("No Fortran compiler ({name}) is here; when there is one, run {}/bin/oxmpi fortran", prefix.display());
         return Ok(());
     }
