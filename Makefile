@@ -89,3 +89,5 @@ soak: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
 	cargo xtask test-programs --prefix $(STAGE) --repeat 100
 	cargo xtask fuzz-handles --prefix $(STAGE) --calls 100000000 --seed 2
+	$(STAGE)/bin/mpicc -O2 tests/programs/coll/stress.c -o build/stress
+	$(STAGE)/bin/mpirun -n 5 build/stress 1000000

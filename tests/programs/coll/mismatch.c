@@ -1,0 +1,57 @@
+// ranks: 2 3 5
+// timeout: 30
+// expect-exit: nonzero
+// expect-stderr: MPI_
+// args: more-than-root
+// args: less-than-root
+// args: long-sizes
+// args: barrier-bcast
+// args: bcast-allreduce
+// args: reduce-sizes
+// args: allreduce-sizes
+// args: allreduce-long
+// args: allgather-sizes
+// args: alltoall-sizes
+// args: scan-exscan
+// args: nonblocking-order
+// Processes that do not call the same collective in the same way: the job ends with an error, it neither hangs nor goes on.
+#include "../check.h"
+
+static int odd, a[200000], b[200000];
+
+static int is(int argc, char **argv, const char *name) { return argc > 1 && !strcmp(argv[1], name); }
+
+int main(int argc, char **argv) {
+    MPI_Request r[2];
+    start(&argc, &argv);
+    MPI_Comm w = MPI_COMM_WORLD;
+    odd = rank == size - 1;
+    MPI_Barrier(w);
+    if (is(argc, argv, "more-than-root")) MPI_Bcast(a, rank ? 8 : 4, MPI_INT, 0, w);
+    else if (is(argc, argv, "less-than-root")) MPI_Bcast(a, rank ? 4 : 8, MPI_INT, 0, w);
+    else if (is(argc, argv, "long-sizes")) MPI_Bcast(a, odd ? 100000 : 100001, MPI_INT, 0, w);
+    else if (is(argc, argv, "barrier-bcast")) odd ? MPI_Barrier(w) : MPI_Bcast(a, 4, MPI_INT, 0, w);
+    else if (is(argc, argv, "bcast-allreduce")) odd ? MPI_Bcast(a, 4, MPI_INT, 0, w) : MPI_Allreduce(a, b, 4, MPI_INT, MPI_SUM, w);
+    else if (is(argc, argv, "reduce-sizes")) MPI_Reduce(a, b, odd ? 4 : 5, MPI_INT, MPI_SUM, 0, w);
+    else if (is(argc, argv, "allreduce-sizes")) MPI_Allreduce(a, b, odd ? 4 : 5, MPI_INT, MPI_SUM, w);
+    else if (is(argc, argv, "allreduce-long")) MPI_Allreduce(a, b, odd ? 100000 : 100001, MPI_INT, MPI_SUM, w);
+    else if (is(argc, argv, "allgather-sizes")) MPI_Allgather(a, odd ? 4 : 5, MPI_INT, b, odd ? 4 : 5, MPI_INT, w);
+    else if (is(argc, argv, "alltoall-sizes")) MPI_Alltoall(a, odd ? 4 : 5, MPI_INT, b, odd ? 4 : 5, MPI_INT, w);
+    else if (is(argc, argv, "scan-exscan"))
+        odd ? MPI_Scan(a, b, 4, MPI_INT, MPI_SUM, w) : MPI_Exscan(a, b, 4, MPI_INT, MPI_SUM, w);
+    else if (is(argc, argv, "nonblocking-order")) {
+        if (odd) {
+            MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, w, &r[0]);
+            MPI_Ibarrier(w, &r[1]);
+        } else {
+            MPI_Ibarrier(w, &r[1]);
+            MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, w, &r[0]);
+        }
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    } else {
+        fprintf(stderr, "mismatch: which?\n");
+        return 9;
+    }
+    MPI_Barrier(w);
+    return finish();
+}
