@@ -6,7 +6,7 @@
 //! wrong, of which the general way finds out.
 
 use crate::call::Cx;
-use crate::collective::{Block, Operands};
+use crate::collective::{self, Block, Operands};
 use crate::comms;
 use crate::library::Guard;
 use oxmpi_abi::constants::{MPI_ERR_BUFFER, MPI_ERR_OTHER, MPI_IN_PLACE};
@@ -279,6 +279,9 @@ fn perform(
     operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
 ) -> Result<bool> {
     let Some(mut node) = take(cx, guard, comm)? else { return Ok(false) };
+    if *collective::EXPLAIN && node.is_owner() {
+        collective::explain(format!("{}: over a board of {} ranks", cx.fun.name(), node.ranks()));
+    }
     let wait = &mut Waiter { cx, guard: &mut *guard };
     let result = operation(&mut node, wait);
     if result.is_err() {
@@ -363,7 +366,7 @@ struct Waiter<'a> {
 /// Looks while every awake rank has a CPU (about a microsecond).
 const LOOKS: usize = 500;
 /// Hand-overs in a crowd before messages are looked at.
-const HAND_OVERS: usize = 2;
+const HAND_OVERS: usize = 8;
 
 impl Wait for Waiter<'_> {
     #[inline]

@@ -29,12 +29,12 @@ fn within(cx: &Cx, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Pla
 }
 
 /// Whether `OXMPI_EXPLAIN` asks for what was chosen.
-static EXPLAIN: LazyLock<bool> =
+pub static EXPLAIN: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("OXMPI_EXPLAIN").is_some_and(|value| !value.is_empty() && value != "0"));
 
 /// Says a choice on stderr, once.
 #[cold]
-pub(super) fn explain(line: String) {
+pub fn explain(line: String) {
     static SAID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     if !said.contains(&line) {

@@ -77,6 +77,10 @@ impl Node {
         self.direct = direct;
     }
 
+    pub fn ranks(&self) -> usize {
+        self.members.len()
+    }
+
     pub fn area(&self) -> Area {
         self.mapping.area()
     }
@@ -116,10 +120,6 @@ impl Node {
 
     fn rank(&self) -> usize {
         self.seat.rank()
-    }
-
-    fn ranks(&self) -> usize {
-        self.members.len()
     }
 
     /// The others, the next one first, so that not everybody begins with the same.

@@ -67,7 +67,7 @@ impl Node {
             self.close(wait);
             return Ok(());
         }
-        if self.goes_directly(bytes / self.ranks()) {
+        if self.computes_directly(bytes) {
             // SAFETY: as the caller says.
             return unsafe { self.reduce_directly(wait, reduction, call, own, Some(out)) };
         }
@@ -94,7 +94,7 @@ impl Node {
         let bytes = reduction.bytes();
         let call = Call::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
         let offset = |at: usize| at * reduction.element;
-        if self.goes_directly(bytes / self.ranks()) {
+        if self.computes_directly(bytes) {
             // SAFETY: as the caller says.
             return unsafe { self.reduce_directly(wait, reduction, call, own, out) };
         }
@@ -206,6 +206,12 @@ impl Node {
             self.close(wait);
         }
         Ok(())
+    }
+
+    /// Whether parts are worth being copied by the kernel. Two ranks have one copy in and one out each; more have as many
+    /// as there are others, so that a copy has to be longer.
+    fn computes_directly(&self, bytes: usize) -> bool {
+        self.goes_directly(if self.ranks() == 2 { bytes } else { bytes / self.ranks() })
     }
 
     /// Up to so many bytes everybody who wants a result computes it all.
@@ -321,6 +327,10 @@ unsafe fn fold(
         let at = at * element;
         let to = out.wrapping_add(at);
         let mut left = source(0).wrapping_add(at);
+        // What others have written is in their caches: all of it is asked for before any of it is needed.
+        for rank in 0..ranks {
+            prefetch(source(rank).wrapping_add(at), count * element);
+        }
         // SAFETY: as the caller says; a part fits into the scratch memory. `out` is written last, when all sources of
         // these elements but one have been read.
         unsafe {
@@ -335,4 +345,16 @@ unsafe fn fold(
             }
         }
     }
+}
+
+/// Asks for memory that is about to be read.
+#[inline]
+fn prefetch(from: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..bytes).step_by(64) {
+        // SAFETY: a hint; it has no effect that a program could see.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(from.wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, bytes);
 }
