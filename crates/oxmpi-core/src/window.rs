@@ -7,6 +7,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{self, Errhandler};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_rma::{Spot, Window};
+use oxmpi_transport::Shm;
 use std::sync::Arc;
 
 pub struct Win {
@@ -53,6 +54,15 @@ impl Process {
             return Err(self.bad_window(handle));
         }
         self.windows.get_mut(handle.0).map(|found| &mut **found).ok_or_else(|| unreachable!("just found"))
+    }
+
+    /// A window, and what wakes its ranks.
+    pub fn win_and_shm(&mut self, handle: handle::Win) -> Result<(&mut Window, &Shm)> {
+        self.win(handle)?;
+        match self.windows.get_mut(handle.0) {
+            Some(found) => Ok((&mut found.window, self.engine.shm())),
+            None => unreachable!("just found"),
+        }
     }
 
     #[cold]

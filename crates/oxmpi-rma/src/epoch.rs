@@ -147,8 +147,8 @@ impl Window {
 
     // ---- post, start, complete, wait ----
 
-    /// Exposes this rank's memory; returns the processes to wake.
-    pub fn post(&mut self, origins: Box<[u32]>, assertion: i32) -> Result<Vec<usize>> {
+    /// Exposes this rank's memory.
+    pub fn post(&mut self, shm: &Shm, origins: Box<[u32]>, assertion: i32) -> Result<()> {
         check_assertion(assertion)?;
         self.check_not_posted("the window cannot be exposed again")?;
         if matches!(self.access, Access::Fenced) {
@@ -161,11 +161,11 @@ impl Window {
             let word = self.control.posts(origin as usize, self.rank);
             // Release: what this rank stored in its memory is there for who sees the number.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
+            shm.wake(self.process_of(origin as usize));
             self.exposed[origin as usize] = self.exposed[origin as usize].wrapping_add(1);
         }
-        let wake = origins.iter().map(|&origin| self.process_of(origin as usize)).collect();
         self.exposure = Exposure::Posted(origins);
-        Ok(wake)
+        Ok(())
     }
 
     pub fn check_start(&self, assertion: i32) -> Result<()> {
@@ -175,11 +175,11 @@ impl Window {
 
     /// The epoch has begun, though the targets may not have exposed their memory yet.
     pub fn start(&mut self, targets: Box<[u32]>) {
-        self.set(Access::Started(targets.clone()));
         for &target in &targets {
             self.targets[target as usize].open = Open::Started;
             self.started[target as usize] = self.started[target as usize].wrapping_add(1);
         }
+        self.set(Access::Started(targets));
     }
 
     /// Whether all targets have exposed their memory.
@@ -191,22 +191,21 @@ impl Window {
         })
     }
 
-    /// Closes the epoch of a start; returns the processes to wake.
-    pub fn complete(&mut self) -> Result<Vec<usize>> {
+    /// Closes the epoch of a start.
+    pub fn complete(&mut self, shm: &Shm) -> Result<()> {
         if !matches!(self.access, Access::Started(_)) {
             bail!(MPI_ERR_RMA_SYNC, "there is nothing to complete: MPI_Win_start has not been called");
         }
-        let Access::Started(targets) = std::mem::replace(&mut self.access, Access::Closed) else { return Ok(vec![]) };
+        let Access::Started(targets) = std::mem::replace(&mut self.access, Access::Closed) else { return Ok(()) };
         self.set(Access::Closed);
-        let mut wake = Vec::with_capacity(targets.len());
         for &target in &targets {
             self.targets[target as usize].open = Open::Shut;
             let word = self.control.completions(target as usize, self.rank);
             // Release: all that was put is there for who sees the number.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
-            wake.push(self.process_of(target as usize));
+            shm.wake(self.process_of(target as usize));
         }
-        Ok(wake)
+        Ok(())
     }
 
     pub fn check_posted(&self) -> Result<()> {

@@ -57,6 +57,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
+#[inline(always)]
 pub unsafe fn put(
     cx: &Cx,
     origin_addr: *const c_void,
@@ -97,6 +98,7 @@ fn put_slowly(
     }
 }
 
+#[inline(always)]
 pub unsafe fn get(
     cx: &Cx,
     origin_addr: *mut c_void,

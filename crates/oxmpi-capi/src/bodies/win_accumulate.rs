@@ -12,6 +12,8 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_rma::Combine;
 use std::ffi::{c_int, c_void};
 
+// The short way is inlined into the entry points: handing arguments on through the stack would cost more than it does.
+
 /// A buffer argument: address, count and type.
 #[derive(Clone, Copy)]
 struct Argument {
@@ -30,7 +32,8 @@ struct Target {
 }
 
 impl Argument {
-    fn is_like(&self, target: &Target) -> bool {
+    #[inline(always)]
+    fn is_like(self, target: Target) -> bool {
         self.datatype == target.datatype && self.count == target.count && self.address as usize >= 4096
     }
 }
@@ -43,9 +46,9 @@ impl Argument {
 #[inline(always)]
 unsafe fn quick(
     guard: &mut Guard,
-    origin: &Argument,
+    origin: Argument,
     result: *mut c_void,
-    target: &Target,
+    target: Target,
     op: Op,
     win: Win,
 ) -> Result<bool> {
@@ -70,15 +73,15 @@ unsafe fn quick(
 #[inline(never)]
 fn slowly(
     guard: &mut Guard,
-    origin: &Argument,
-    result: Option<&Argument>,
-    target: &Target,
+    origin: Argument,
+    result: Option<Argument>,
+    target: Target,
     op: Op,
     win: Win,
 ) -> Result<()> {
     guard.win(win)?;
     let op = check_op(op)?;
-    let Target { rank, disp, count, datatype } = *target;
+    let Target { rank, disp, count, datatype } = target;
     let mut types = vec![datatype];
     let mut from = None;
     if op != oxmpi_ops::Op::NoOp {
@@ -117,6 +120,7 @@ fn bad_op(op: Op) -> Error {
     Error::new(MPI_ERR_OP, text)
 }
 
+#[inline(always)]
 pub unsafe fn accumulate(
     cx: &Cx,
     origin_addr: *const c_void,
@@ -133,12 +137,13 @@ pub unsafe fn accumulate(
     let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
     // SAFETY: passed on.
-    if op != MPI_NO_OP && unsafe { quick(&mut guard, &origin, std::ptr::null_mut(), &target, op, win)? } {
+    if op != MPI_NO_OP && unsafe { quick(&mut guard, origin, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
     }
-    slowly(&mut guard, &origin, None, &target, op, win)
+    slowly(&mut guard, origin, None, target, op, win)
 }
 
+#[inline(always)]
 pub unsafe fn get_accumulate(
     cx: &Cx,
     origin_addr: *const c_void,
@@ -159,12 +164,13 @@ pub unsafe fn get_accumulate(
     let result = Argument { address: result_addr, count: result_count, datatype: result_datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
     // SAFETY: passed on.
-    if result.is_like(&target) && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win)? } {
+    if result.is_like(target) && unsafe { quick(&mut guard, origin, result_addr, target, op, win)? } {
         return Ok(());
     }
-    slowly(&mut guard, &origin, Some(&result), &target, op, win)
+    slowly(&mut guard, origin, Some(result), target, op, win)
 }
 
+#[inline(always)]
 pub unsafe fn fetch_and_op(
     cx: &Cx,
     origin_addr: *const c_void,
@@ -180,10 +186,10 @@ pub unsafe fn fetch_and_op(
     let result = Argument { address: result_addr, count: 1, datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: 1, datatype };
     // SAFETY: passed on.
-    if !(result_addr as usize >= 4096 && unsafe { quick(&mut guard, &origin, result_addr, &target, op, win)? }) {
+    if !(result_addr as usize >= 4096 && unsafe { quick(&mut guard, origin, result_addr, target, op, win)? }) {
         guard.win(win)?;
         check_predefined(&guard, datatype)?;
-        slowly(&mut guard, &origin, Some(&result), &target, op, win)?;
+        slowly(&mut guard, origin, Some(result), target, op, win)?;
     }
     if op == MPI_NO_OP {
         windows::hand_over(&mut guard);

@@ -35,11 +35,9 @@ pub unsafe fn win_fence(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
 pub unsafe fn win_post(cx: &Cx, group: Group, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.process()?;
     let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
-    let window = &mut guard.win_mut(win)?.window;
+    let (window, shm) = guard.win_and_shm(win)?;
     window.synchronize_copies();
-    let wake = window.post(origins, assert)?;
-    wake.into_iter().for_each(|process| guard.engine.shm().wake(process));
-    Ok(())
+    window.post(shm, origins, assert)
 }
 
 pub unsafe fn win_start(cx: &Cx, group: Group, assert: c_int, win: Win) -> Result<()> {
@@ -56,9 +54,8 @@ pub unsafe fn win_start(cx: &Cx, group: Group, assert: c_int, win: Win) -> Resul
 
 pub unsafe fn win_complete(cx: &Cx, win: Win) -> Result<()> {
     let mut guard = cx.process()?;
-    let wake = guard.win_mut(win)?.window.complete()?;
-    wake.into_iter().for_each(|process| guard.engine.shm().wake(process));
-    Ok(())
+    let (window, shm) = guard.win_and_shm(win)?;
+    window.complete(shm)
 }
 
 pub unsafe fn win_wait(cx: &Cx, win: Win) -> Result<()> {
