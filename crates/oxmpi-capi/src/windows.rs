@@ -181,10 +181,7 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
         unsafe { Window::new(Making { flavor, rank, no_locks, parts, separate, granularity, mapping, others }) };
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
-    match guard.windows.try_insert(Box::new(made)) {
-        Ok(handle) => Ok(Handle(handle)),
-        Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for windows"),
-    }
+    guard.add_window(made)
 }
 
 /// Maps what other ranks have of `MPI_Alloc_mem`'s memory.
@@ -314,6 +311,7 @@ pub fn wait(cx: &Cx, guard: &mut Guard, win: Handle, mut ready: impl FnMut(&mut 
             if ready(&mut found.window) {
                 return;
             }
+            found.window.serve();
             std::hint::spin_loop();
         }
     }
@@ -355,7 +353,7 @@ pub unsafe fn remove(cx: &Cx, win: Handle) -> Result<()> {
         window.control.left().fetch_add(1, Ordering::SeqCst);
         guard.engine.shm().wake(first);
     }
-    let Some(removed) = guard.windows.remove(win.0) else { return Ok(()) };
+    let Some(removed) = guard.remove_window(win) else { return Ok(()) };
     let (area, is_first) = (removed.window.area(), removed.window.rank == 0);
     library::errhandlers().detach(removed.errhandler);
     drop(removed);

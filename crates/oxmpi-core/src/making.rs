@@ -66,7 +66,10 @@ impl Process {
     /// Moves everything that can move: messages, and what waits for them. `true` when something may have completed.
     #[inline]
     pub fn progress(&mut self) -> bool {
-        let moved = self.engine.progress();
+        let mut moved = self.engine.progress();
+        if !self.far_windows.is_empty() {
+            moved |= self.serve_windows();
+        }
         if self.making.is_empty() && self.runs.is_empty() {
             return moved;
         }

@@ -53,6 +53,8 @@ pub struct Process {
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
     pub windows: SlotTable<Box<Win>>,
+    /// Those in which this rank may be asked for favours.
+    pub(crate) far_windows: Vec<handle::Win>,
     /// Reduction operations that the user made.
     pub operations: SlotTable<Arc<UserFunction>>,
     pub buffer: Option<BufferPool>,
@@ -106,6 +108,7 @@ impl Process {
             messages: SlotTable::new(Kind::Message),
             types: SlotTable::new(Kind::Datatype),
             windows: SlotTable::new(Kind::Win),
+            far_windows: Vec::new(),
             operations: SlotTable::new(Kind::Op),
             buffer: None,
             session_buffers: BTreeMap::new(),

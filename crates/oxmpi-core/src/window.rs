@@ -70,6 +70,32 @@ impl Process {
         bad_handle(&self.windows, MPI_ERR_WIN, handle.0, "window", MPI_WIN_NULL.0, "MPI_WIN_NULL")
     }
 
+    /// Does what other ranks ask for on this one's memory; true when something was done.
+    pub(crate) fn serve_windows(&mut self) -> bool {
+        let serve = |served, handle: &handle::Win| match self.windows.get(handle.0) {
+            Some(found) => found.window.serve() | served,
+            None => served,
+        };
+        self.far_windows.iter().fold(false, serve)
+    }
+
+    /// Takes a window in.
+    pub fn add_window(&mut self, win: Win) -> Result<handle::Win> {
+        let is_far = win.window.is_far();
+        let Ok(number) = self.windows.try_insert(Box::new(win)) else {
+            bail!(MPI_ERR_NO_SPACE, "no handles are left for windows");
+        };
+        if is_far {
+            self.far_windows.push(handle::Win(number));
+        }
+        Ok(handle::Win(number))
+    }
+
+    pub fn remove_window(&mut self, handle: handle::Win) -> Option<Box<Win>> {
+        self.far_windows.retain(|far| *far != handle);
+        self.windows.remove(handle.0)
+    }
+
     /// The piece of a window that an operation is for, once the rank may be accessed; `None` for `MPI_PROC_NULL`.
     pub fn spot(
         &mut self,

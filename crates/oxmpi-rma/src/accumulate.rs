@@ -6,6 +6,7 @@
 //! by the same loops as reductions. Reading alone needs no stripe where the processor reads an element at once.
 
 use crate::control::{STRIPES, Stripe};
+use crate::favour::What;
 use crate::transfer::{get_far, put_far, transfer_pieces};
 use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
@@ -23,13 +24,15 @@ pub struct Combine {
     pub kernel: Kernel,
     /// How far apart elements are.
     pub extent: usize,
+    /// The handles of the operation and of the elements' type.
+    pub handles: [u32; 2],
 }
 
 /// A quick answer for predefined types without gaps: `None` for all else, and where the two do not go together.
 #[inline]
 pub fn quick_combine(op: usize, datatype: usize) -> Option<Combine> {
     let found = oxmpi_ops::dense(op, datatype)?;
-    Some(Combine { op: found.op, kernel: found.kernel, extent: found.size })
+    Some(Combine { op: found.op, kernel: found.kernel, extent: found.size, handles: [op as u32, datatype as u32] })
 }
 
 /// The predefined type that the elements of all types are of.
@@ -109,7 +112,7 @@ impl Window {
         mut count: usize,
     ) {
         let extent = with.extent;
-        let most = ((16 << self.block_shift) / extent).max(1);
+        let most = ((32 << self.block_shift) / extent).max(1);
         let at_once = (NEAR / extent).max(1);
         while count > 0 {
             let offset = at.addr().wrapping_sub(self.targets[rank].base.addr());
@@ -181,6 +184,12 @@ impl Window {
         compare: *const u8,
         old: *mut u8,
     ) -> Result<bool> {
+        // SAFETY: as the caller says.
+        unsafe {
+            if self.ask(shm, at, What::CompareAndSwap, bytes, [(new, bytes), (compare, bytes)], old) {
+                return Ok(same(old, compare, bytes));
+            }
+        }
         let stripe = self.stripe(at.rank, at.offset);
         stripe.take();
         let swap = || {
@@ -210,6 +219,14 @@ impl Window {
         mut old: *mut u8,
         mut count: usize,
     ) -> Result<()> {
+        let [op, datatype] = with.handles;
+        let what = What::Combine { op, datatype, fetch: !old.is_null() };
+        let bytes = count * with.extent;
+        let given = if with.op == Op::NoOp { 0 } else { bytes };
+        // SAFETY: as the caller says.
+        if unsafe { self.ask(shm, at, what, bytes, [(source, given), (std::ptr::null(), 0)], old) } {
+            return Ok(());
+        }
         let mut few = [const { MaybeUninit::<u64>::uninit() }; 32];
         let mut many = Vec::new();
         let mut stage: *mut u8 = few.as_mut_ptr().cast();

@@ -5,9 +5,10 @@
 //! changes a word that somebody may sleep for wakes that rank afterwards.
 //!
 //! ```text
-//! | left | a station a rank | stripes, 64 a rank | posts, n by n | completions, n by n | tables of attached memory |
+//! | left | a station a rank | stripes, 64 a rank | posts, n by n | completions, n by n | favours, n by n | attached memory |
 //! ```
 
+use crate::favour::{Favour, MOST_FRIENDS};
 use oxmpi_base::segment::CACHE_LINE;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -59,6 +60,7 @@ struct Layout {
     stripes: usize,
     posts: usize,
     completions: usize,
+    favours: usize,
     attached: usize,
     end: usize,
 }
@@ -69,9 +71,10 @@ impl Layout {
         let stripes = up(CACHE_LINE + ranks * size_of::<Station>());
         let posts = stripes + ranks * STRIPES * CACHE_LINE;
         let completions = up(posts + ranks * ranks * CACHE_LINE);
-        let attached = up(completions + ranks * ranks * CACHE_LINE);
+        let favours = up(completions + ranks * ranks * CACHE_LINE);
+        let attached = if ranks <= MOST_FRIENDS { up(favours + ranks * ranks * size_of::<Favour>()) } else { favours };
         let end = if dynamic { attached + ranks * up(size_of::<Attached>()) } else { attached };
-        Layout { ranks, stripes, posts, completions, attached, end }
+        Layout { ranks, stripes, posts, completions, favours, attached, end }
     }
 }
 
@@ -146,6 +149,17 @@ impl Control {
     /// How often `origin` has completed its accesses to `target`: written by the origin alone.
     pub fn completions(&self, target: usize, origin: usize) -> &AtomicU32 {
         self.cell(self.layout.completions, target, origin)
+    }
+
+    /// Where `origin` asks `target` for a favour; only among few ranks.
+    #[inline]
+    pub fn favour(&self, target: usize, origin: usize) -> Option<&Favour> {
+        let ranks = self.layout.ranks;
+        if ranks > MOST_FRIENDS || target >= ranks || origin >= ranks {
+            return None;
+        }
+        // SAFETY: in bounds, and laid out so.
+        Some(unsafe { self.at(self.layout.favours + (target * ranks + origin) * size_of::<Favour>()) })
     }
 
     /// The table of what a rank has attached; only of a dynamic window.

@@ -7,20 +7,22 @@
 //!
 //! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `place.rs` finds the
 //! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
-//! Waiting is the caller's business.
+//! `favour.rs` makes small ones faster where the target happens to wait. Waiting is the caller's business.
 
 mod accumulate;
 mod control;
 mod epoch;
+mod favour;
 mod place;
 mod transfer;
 
 pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
 pub use control::{Control, WindowLock};
 pub use place::Spot;
-pub use transfer::{get, get_far, put, put_far};
+pub use transfer::{get, put};
 
 use epoch::{Access, Exposure, Open};
+use favour::Manners;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
@@ -57,6 +59,10 @@ pub struct Window {
     /// How often each rank was the target of a start, and this rank's memory was exposed to each.
     started: Box<[u32]>,
     exposed: Box<[u32]>,
+    /// This rank's memory is not mapped by others, who may ask it for favours.
+    is_far: bool,
+    /// How it goes with asking each rank for favours.
+    manners: Box<[Manners]>,
     /// Accumulates on bytes with the same number after this shift exclude each other.
     block_shift: u32,
     /// The public copy of this rank's memory, where there is one, and how it was when both copies were alike.
@@ -185,6 +191,8 @@ impl Window {
             exposure: Exposure::Closed,
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
+            is_far: !library_gave && !separate && size > 1,
+            manners: (0..size).map(|_| Manners::default()).collect(),
             block_shift: granularity.next_power_of_two().trailing_zeros(),
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
             control,
@@ -333,7 +341,8 @@ impl Window {
         }
     }
 
-    pub fn is_separate(&self) -> bool {
-        self.copies.is_some()
+    /// Whether [favours](Window::serve) may be asked of this rank.
+    pub fn is_far(&self) -> bool {
+        self.is_far
     }
 }

@@ -1,6 +1,7 @@
 //! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
 
-use crate::{Far, Spot};
+use crate::favour::What;
+use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Buf, Cursor};
@@ -41,15 +42,43 @@ pub fn get(shm: &Shm, to: &Buf, from: &Spot) -> Result<()> {
     Ok(())
 }
 
-/// Puts a run of bytes into memory of another process.
+impl Window {
+    /// Puts a run of bytes into memory of another process.
+    ///
+    /// # Safety
+    /// `from` is memory of that many bytes.
+    pub unsafe fn put_run(&self, shm: &Shm, from: *const u8, bytes: usize, to: Far) -> Result<()> {
+        let nothing = (std::ptr::null(), 0);
+        // SAFETY: as the caller says.
+        if unsafe { self.ask(shm, to, What::Put, bytes, [(from, bytes), nothing], std::ptr::null_mut()) } {
+            return Ok(());
+        }
+        put_far(shm, from, bytes, to)
+    }
+
+    /// Gets a run of bytes from memory of another process.
+    ///
+    /// # Safety
+    /// `to` is memory of that many bytes.
+    pub unsafe fn get_run(&self, shm: &Shm, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
+        let nothing = (std::ptr::null(), 0);
+        // SAFETY: as the caller says.
+        if unsafe { self.ask(shm, from, What::Get, bytes, [nothing, nothing], to) } {
+            return Ok(());
+        }
+        get_far(shm, to, bytes, from)
+    }
+}
+
+/// With a system call.
 #[inline]
-pub fn put_far(shm: &Shm, from: *const u8, bytes: usize, to: Far) -> Result<()> {
+pub(crate) fn put_far(shm: &Shm, from: *const u8, bytes: usize, to: Far) -> Result<()> {
     transfer_run(|local, remote| shm.copy_to(to.process, local, remote), from.expose_provenance(), to.address, bytes)
 }
 
-/// Gets a run of bytes from memory of another process.
+/// With a system call.
 #[inline]
-pub fn get_far(shm: &Shm, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
+pub(crate) fn get_far(shm: &Shm, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
     transfer_run(
         |local, remote| shm.copy_from(from.process, local, remote),
         to.expose_provenance(),

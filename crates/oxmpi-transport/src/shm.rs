@@ -6,7 +6,7 @@
 
 use oxmpi_base::arena::{Area, Arena, Mapping};
 use oxmpi_base::ring::{self, Consumer, Producer};
-use oxmpi_base::segment::{JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
+use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::ticket::{self, Ticket, TicketBook, TicketId};
 use oxmpi_base::wait::{self, Barrier};
 use oxmpi_base::{cma, cma::Piece};
@@ -149,6 +149,13 @@ impl Shm {
         for peer in 0..self.ranks() {
             self.wake(peer);
         }
+    }
+
+    /// Whether `peer` is in a call of the library and awake, as it looks now.
+    #[inline]
+    pub fn is_waiting(&self, peer: usize) -> bool {
+        let block = self.segment.rank(peer);
+        block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) == 0
     }
 
     /// Whether `peer` receives nothing more.

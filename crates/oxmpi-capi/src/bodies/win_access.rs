@@ -74,7 +74,10 @@ pub unsafe fn put(
     match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
         Some((bytes, Plain::Here(at))) => unsafe { copy(origin_addr.cast(), at, bytes) },
-        Some((bytes, Plain::Far(far))) => oxmpi_rma::put_far(guard.engine.shm(), origin_addr.cast(), bytes, far)?,
+        // SAFETY: as above.
+        Some((bytes, Plain::Far(far))) => unsafe {
+            guard.win(win)?.window.put_run(guard.engine.shm(), origin_addr.cast(), bytes, far)?;
+        },
         None => put_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
     }
     Ok(())
@@ -115,7 +118,10 @@ pub unsafe fn get(
     match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
         Some((bytes, Plain::Here(at))) => unsafe { copy(at, origin_addr.cast(), bytes) },
-        Some((bytes, Plain::Far(far))) => oxmpi_rma::get_far(guard.engine.shm(), origin_addr.cast(), bytes, far)?,
+        // SAFETY: as above.
+        Some((bytes, Plain::Far(far))) => unsafe {
+            guard.win(win)?.window.get_run(guard.engine.shm(), origin_addr.cast(), bytes, far)?;
+        },
         None => get_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
     }
     Ok(())

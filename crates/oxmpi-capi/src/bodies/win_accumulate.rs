@@ -80,6 +80,7 @@ fn slowly(
     win: Win,
 ) -> Result<()> {
     guard.win(win)?;
+    let handle = op;
     let op = check_op(op)?;
     let Target { rank, disp, count, datatype } = target;
     let mut types = vec![datatype];
@@ -101,7 +102,8 @@ fn slowly(
     }
     let types = types.into_iter().map(|datatype| guard.datatype(datatype)).collect::<Result<Vec<_>>>()?;
     let element = oxmpi_rma::only_element(&types)?;
-    let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent() };
+    let handles = [handle.0 as u32, element.handle.into()];
+    let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent(), handles };
     let window = &guard.win(win)?.window;
     let target = (&**types[0], count as u64);
     window.accumulate(guard.engine.shm(), (&with, element), from.as_ref(), to.as_ref(), &spot, target)
