@@ -21,7 +21,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
 
 /// Rounds that a rank may be ahead of the slowest. A power of two.
-const SLOTS: usize = 32;
+const SLOTS: usize = 128;
 
 /// Bytes that are prefetched at the most.
 const PREFETCH_MOST: usize = 8 << 10;
@@ -270,6 +270,13 @@ impl Seat {
     pub fn has_arrived(&self, rank: usize) -> bool {
         // Acquire: pairs with `publish`.
         self.memory.words(rank, self.round).0.load(Ordering::Acquire) == self.round
+    }
+
+    /// Whether all ranks of a list have. Their lines are loaded at the same time, not one when the last has come: from other
+    /// cores each takes as long as a small operation.
+    #[inline]
+    pub fn have_arrived(&self, ranks: impl Iterator<Item = usize>) -> bool {
+        ranks.fold(true, |all, rank| all & self.has_arrived(rank))
     }
 
     /// The call of a rank that has arrived.

@@ -205,7 +205,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
     #[inline]
     fn strided(&mut self, mem: *mut u8, len: usize, count: usize, stride: isize) -> bool {
         // SAFETY: as in `block`.
-        unsafe { kernel::strided::<PACK>(mem, stride, self.packed, len, len, count) };
+        unsafe { kernel::strided::<PACK>(mem, stride, self.packed, len, len, count, true) };
         self.packed = self.packed.wrapping_add(len * count);
         true
     }
@@ -248,7 +248,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
             let mut packed = self.packed;
             for &(disp, len) in &runs[..n] {
                 // SAFETY: as in `block`.
-                unsafe { kernel::strided::<PACK>(shift(tile, disp), stride, packed, bytes, len, now) };
+                unsafe { kernel::strided::<PACK>(shift(tile, disp), stride, packed, bytes, len, now, false) };
                 packed = packed.wrapping_add(len);
             }
             self.packed = self.packed.wrapping_add(bytes * now);
@@ -269,7 +269,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
                     let at = stride.wrapping_mul(i as isize).wrapping_add(step.wrapping_mul(top as isize));
                     let to = self.packed.wrapping_add(i * column + top * len);
                     // SAFETY: as in `block`.
-                    unsafe { kernel::strided::<PACK>(shift(mem, at), step, to, len, len, rows) };
+                    unsafe { kernel::strided::<PACK>(shift(mem, at), step, to, len, len, rows, false) };
                 }
             }
         }

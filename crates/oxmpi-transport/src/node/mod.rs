@@ -184,10 +184,21 @@ impl Node {
     /// others there and wakes them.
     #[inline]
     fn meet_all(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
+        self.meet_others(wait, call)?;
+        self.exchanged(wait);
+        Ok(())
+    }
+
+    /// Waits for the lines of all others, and compares their calls with ours.
+    #[inline]
+    fn meet_others(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
+        let seat = &self.seat;
+        if !seat.have_arrived(self.others()) {
+            wait.until(|| seat.have_arrived(self.others()) || seat.is_broken());
+        }
         for rank in self.others() {
             self.meet(wait, rank, call)?;
         }
-        self.exchanged(wait);
         Ok(())
     }
 

@@ -67,7 +67,7 @@ impl Node {
             self.close(wait);
             return Ok(());
         }
-        if self.computes_directly(bytes) {
+        if self.computes_directly(bytes, true) {
             // SAFETY: as the caller says.
             return unsafe { self.reduce_directly(wait, reduction, call, own, Some(out)) };
         }
@@ -94,7 +94,7 @@ impl Node {
         let bytes = reduction.bytes();
         let call = Call::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
         let offset = |at: usize| at * reduction.element;
-        if self.computes_directly(bytes) {
+        if self.computes_directly(bytes, false) {
             // SAFETY: as the caller says.
             return unsafe { self.reduce_directly(wait, reduction, call, own, out) };
         }
@@ -111,9 +111,7 @@ impl Node {
             let (own, bytes) = (own.wrapping_add(offset(at)), count * reduction.element);
             if let Some(out) = out {
                 let round = self.listen()?;
-                for rank in self.others() {
-                    self.meet(wait, rank, call)?;
-                }
+                self.meet_others(wait, call)?;
                 self.seat.exchanged();
                 let source = |rank| if rank == root { own } else { self.found(rank, round, bytes) };
                 // SAFETY: the others have written their elements; the rest is as the caller says.
@@ -209,9 +207,15 @@ impl Node {
     }
 
     /// Whether parts are worth being copied by the kernel. Two ranks have one copy in and one out each; more have as many
-    /// as there are others, so that a copy has to be longer.
-    fn computes_directly(&self, bytes: usize) -> bool {
-        self.goes_directly(if self.ranks() == 2 { bytes } else { bytes / self.ranks() })
+    /// as there are others, so that a copy has to be longer; and where all want the result, all copy to all at the same
+    /// time, and wait for each other at the kernel's door.
+    fn computes_directly(&self, bytes: usize, all: bool) -> bool {
+        let ranks = self.ranks();
+        self.goes_directly(match ranks {
+            2 => bytes,
+            _ if all => 2 * bytes / (ranks * ranks),
+            _ => bytes / ranks,
+        })
     }
 
     /// Up to so many bytes everybody who wants a result computes it all.
