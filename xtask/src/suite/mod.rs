@@ -25,7 +25,7 @@ const ENOUGH_FAILURES: usize = 3;
 
 const HELP: &str = "\
 cargo xtask test-programs [FILTER…] [OPTIONS]
-  FILTER         only programs whose path under tests/programs contains one of these
+  FILTER         only programs whose path under tests/programs contains one of these; none that contains what follows a `!`
   --prefix P     the installation to test (default: build/prefix)
   --build B      where the binaries go (default: build/tests); runs at the same time need one each
   --programs D   where the programs are (default: tests/programs)
@@ -147,8 +147,11 @@ impl Suite {
         }
         let mut programs = Vec::new();
         find_programs(&options.programs, &options.programs, &mut programs)?;
+        let (without, with): (Vec<&str>, Vec<&str>) =
+            options.filters.iter().map(String::as_str).partition(|filter| filter.starts_with('!'));
         programs.retain(|program| {
-            options.filters.is_empty() || options.filters.iter().any(|filter| program.name.contains(filter))
+            let wanted = with.is_empty() || with.iter().any(|part| program.name.contains(part));
+            wanted && !without.iter().any(|part| program.name.contains(&part[1..]))
         });
         programs.sort_by(|a, b| a.name.cmp(&b.name));
         if programs.is_empty() {

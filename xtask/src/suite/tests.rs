@@ -36,8 +36,12 @@ impl Folder {
     }
 
     fn suite(&self, repeat: usize) -> Suite {
-        let options = Options {
-            filters: Vec::new(),
+        Suite::new(self.options(repeat, &[])).expect("a suite")
+    }
+
+    fn options(&self, repeat: usize, filters: &[&str]) -> Options {
+        Options {
+            filters: filters.iter().map(|&filter| filter.to_owned()).collect(),
             prefix: self.0.join("prefix"),
             programs: self.0.join("programs"),
             build: self.0.join("build"),
@@ -45,8 +49,7 @@ impl Folder {
             repeat,
             jobs: 2,
             list: false,
-        };
-        Suite::new(options).expect("a suite")
+        }
     }
 
     fn run(&self, repeat: usize) -> (usize, usize, usize) {
@@ -139,4 +142,36 @@ fn only_what_changed_is_compiled_again() {
     pause();
     folder.run(1);
     assert!(built() > before, "the command changed");
+}
+
+#[test]
+fn filters_choose_and_leave_out() {
+    let folder = Folder::new("filters");
+    for name in ["ab.c", "b.c", "deep/a.c"] {
+        folder.program(name, "// ranks: 1\nexit 0\n");
+    }
+    let chosen = |filters: &[&str]| {
+        let suite = Suite::new(folder.options(1, filters)).expect("a suite");
+        suite.programs.iter().map(|program| program.name.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(chosen(&[]), "ab.c b.c deep/a.c");
+    assert_eq!(chosen(&["a"]), "ab.c deep/a.c");
+    assert_eq!(chosen(&["!deep"]), "ab.c b.c");
+    assert_eq!(chosen(&["a", "!b"]), "deep/a.c");
+}
+
+#[test]
+fn what_was_compiled_before_runs_without_a_compiler() {
+    let folder = Folder::new("no-build");
+    folder.program("a.c", "// ranks: 1 2\nexit 0\n");
+    let run = || {
+        let suite = Suite::new(Options { no_build: true, ..folder.options(1, &[]) }).expect("a suite");
+        let total = suite.run();
+        (total.passed, total.failed)
+    };
+    assert_eq!(run(), (0, 1), "there is no binary yet");
+    folder.run(1);
+    // A source that no longer compiles does not matter.
+    folder.program("a.c", "// ranks: 1 2\nSYNTAX\n");
+    assert_eq!(run(), (2, 0));
 }
