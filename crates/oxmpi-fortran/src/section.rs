@@ -66,7 +66,9 @@ pub unsafe fn element_size(descriptor: *mut Descriptor) -> usize {
 unsafe fn dimensions<'a>(descriptor: *mut Descriptor) -> &'a [Dimension] {
     // SAFETY: as the caller says; a descriptor has its rank's number of dimensions.
     unsafe {
-        let rank = positive((*descriptor).rank).min(15);
+        // Volatile, so that it stays a load of one byte: compilers have just stored the rank and its neighbours one by one, and
+        // a wider load, which the optimizer likes here, would have to wait for all of them.
+        let rank = positive((&raw const (*descriptor).rank).read_volatile()).min(15);
         std::slice::from_raw_parts((&raw const (*descriptor).dim).cast(), rank)
     }
 }
@@ -74,7 +76,12 @@ unsafe fn dimensions<'a>(descriptor: *mut Descriptor) -> &'a [Dimension] {
 #[inline]
 unsafe fn is_contiguous(descriptor: *mut Descriptor) -> bool {
     // SAFETY: as the caller says.
-    let (dims, mut expected) = unsafe { (dimensions(descriptor), (*descriptor).elem_len as isize) };
+    let dims = unsafe { dimensions(descriptor) };
+    if dims.is_empty() {
+        return true;
+    }
+    // SAFETY: as above.
+    let mut expected = unsafe { (*descriptor).elem_len } as isize;
     let mut contiguous = true;
     for dim in dims {
         match dim.extent {
