@@ -106,7 +106,7 @@ const PREFETCH_MOST: usize = 300;
 /// Asks for a cache line with the right to write to it. The compiler's own prefetch only asks for that right where the
 /// target is known to have the instruction; processors without it take it for no operation.
 #[inline(always)]
-pub(crate) fn prefetch_for_writing<T>(place: &T) {
+pub fn prefetch_for_writing<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint; it has no effect that a program could see.
     unsafe {

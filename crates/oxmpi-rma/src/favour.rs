@@ -13,6 +13,7 @@
 
 use crate::accumulate::quick_combine;
 use crate::{Far, Flavor, Window};
+use oxmpi_base::ring::prefetch_for_writing;
 use oxmpi_base::wait;
 use oxmpi_transport::Shm;
 use std::cell::UnsafeCell;
@@ -70,7 +71,7 @@ pub struct Manners {
 }
 
 /// How often the origin looks for the answer before it takes the question back: for about as long as a system call takes.
-const LOOKS: u32 = 800;
+const LOOKS: u32 = 20;
 
 impl Window {
     /// Asks the target to do something with a run of its memory; true when it was done. `given` goes along, and `back`, where
@@ -115,10 +116,11 @@ impl Window {
             if favour.state.load(Acquire) == DONE {
                 break;
             }
-            // The target may be asking us.
-            if look % 16 == 15 {
+            // The target may be asking us. Not too often, or the answer's line is taken away while it is written.
+            if look % 2 == 1 {
                 self.serve();
             }
+            std::hint::spin_loop();
         }
         if favour.state.load(Acquire) != DONE {
             if favour.state.compare_exchange(ASKED, FREE, Relaxed, Relaxed).is_ok() {
@@ -154,10 +156,15 @@ impl Window {
             return false;
         }
         let mut served = false;
-        for origin in 0..self.size() {
+        for origin in (0..self.size()).filter(|&origin| origin != self.rank) {
             match self.control.favour(self.rank, origin) {
-                Some(favour) if favour.state.load(Relaxed) == ASKED => served |= self.oblige(favour),
-                Some(_) => {}
+                Some(favour) => {
+                    // Looked at as if it were to be written, so that its line comes once.
+                    prefetch_for_writing(&favour.state);
+                    if favour.state.load(Relaxed) == ASKED {
+                        served |= self.oblige(favour);
+                    }
+                }
                 None => return false,
             }
         }
