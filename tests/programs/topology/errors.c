@@ -217,7 +217,7 @@ static void distributed(void) {
         CHECK_ERROR(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, zero, mixed, 0, zero, mixed, none, 0, &out),
                     MPI_ERR_ARG, "MPI_Dist_graph_create_adjacent");
     }
-    // An edge that only one of its ends knows, and one whose weight the ends do not agree on: all hear which.
+    // An edge that only one of its ends knows: all hear which. Weights that the ends do not agree on do no harm.
     int last = size - 1, two = 2, ends = rank == last, begins = rank == 0;
     char text[64];
     snprintf(text, sizeof text, "rank 0 has %d among its destinations", last);
@@ -226,9 +226,8 @@ static void distributed(void) {
     snprintf(text, sizeof text, "rank %d has 0 among its sources", last);
     CHECK_ERROR(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, ends, zero, one, 0, zero, one, none, 0, &out), MPI_ERR_ARG,
                 text);
-    snprintf(text, sizeof text, "to rank %d has weight 1 at its source and 2", last);
-    CHECK_ERROR(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, ends, zero, &two, begins, &last, one, none, 0, &out),
-                MPI_ERR_ARG, text);
+    OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, ends, zero, &two, begins, &last, one, none, 0, &out));
+    OK(MPI_Comm_free(&out));
     OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &rank, one, 1, &rank, one, none, 0, &dist));
     need_cart(dist);
     need_graph(dist);
