@@ -193,8 +193,15 @@ impl Node {
     #[inline]
     fn meet_others(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
         let seat = &self.seat;
+        // Who made another call may be the only one to come: the others may not write a line for it.
+        let differs = |rank: &usize| seat.has_arrived(*rank) && seat.call_of(*rank) != call.0;
         if !seat.have_arrived(self.others()) {
-            wait.until(|| seat.have_arrived(self.others()) || seat.is_broken());
+            wait.until(|| {
+                seat.have_arrived(self.others()) || self.others().any(|rank| differs(&rank)) || seat.is_broken()
+            });
+            if let Some(rank) = self.others().find(differs) {
+                return Err(self.mismatch(wait, rank, call));
+            }
         }
         for rank in self.others() {
             self.meet(wait, rank, call)?;
