@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{Dir, Job, having, marker, nobody_left, until};
+use crate::support::{Dir, Job, given, having, marker, nobody_left, until};
 
 #[test]
 fn an_interrupt_ends_the_job_within_a_second() {
     for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)] {
         let marker = marker();
         let job = Job::script("-n 3", &format!("exec sleep {marker}"));
-        until("three sleepers", || having(&marker).len() == 3);
+        // Not the shells that are about to become them.
+        until("three sleepers", || given(&marker).len() == 3);
         let sent = Instant::now();
         job.signal(signal);
         let done = job.wait();
