@@ -6,9 +6,11 @@ use crate::support::{Dir, Job, given, having, marker, nobody_left, until};
 
 #[test]
 fn an_interrupt_ends_the_job_within_a_second() {
-    // Under nohup this process ignores it, and with it all that it starts.
-    // SAFETY: the default action, no handler.
-    unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+    // Under nohup, or in a script's background, this process ignores some, and with it all that it starts.
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: the default action, no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)] {
         let marker = marker();
         let job = Job::script("-n 3", &format!("exec sleep {marker}"));
