@@ -71,9 +71,10 @@ loom:
 abi: stage
 	cargo xtask abi $(STAGE)/lib/libmpi_abi.so.1
 
-# The tests written in C and C++, with the installation's own wrappers and mpirun; and bad handles for every function.
+# The tests written in C, C++ and Fortran, with the installation's own wrappers and mpirun; and bad handles for every function.
 programs: stage
 	cargo xtask test-programs --prefix $(STAGE)
+	tests/second-fortran/run $(STAGE) build/tests-second-fortran
 	cargo xtask fuzz-handles --prefix $(STAGE)
 
 # The installation as build systems see it.

@@ -2,6 +2,7 @@
 ! The module mpi: integer handles, explicit interfaces, buffers of any type.
 module oxmpi_types
   implicit none
+  integer(kind=12-2*KIND(0)), private, parameter :: OXMPI_NEEDS_INTEGERS_OF_4_BYTES = 0
   integer, parameter :: MPI_ADDRESS_KIND = 8
   integer, parameter :: MPI_COUNT_KIND = 8
   integer, parameter :: MPI_OFFSET_KIND = 8

@@ -75,6 +75,10 @@ fn is_by_hand(procedure: &Procedure) -> bool {
         "MPI_Start",
         "MPI_Startall",
         "MPI_Request_free",
+        "MPI_Request_get_status",
+        "MPI_Request_get_status_all",
+        "MPI_Request_get_status_any",
+        "MPI_Request_get_status_some",
         // plain.rs
         "MPI_Pcontrol",
         "MPI_Abi_get_fortran_booleans",
@@ -317,9 +321,9 @@ impl Body {
         }
     }
 
-    /// Datatypes and communicators are needed to make sense of what stands before them.
+    /// These are needed to make sense of what stands before them, or to raise an error of it.
     fn early(&mut self, kind: &str, line: String) {
-        if ["datatype", "comm"].contains(&kind) {
+        if ["datatype", "comm", "win", "file"].contains(&kind) {
             self.before.insert_str(0, &line);
         } else {
             self.before.push_str(&line);
@@ -366,8 +370,9 @@ impl Body {
             let _ = writeln!(
                 self.before,
                 "let Some(({name}_t, {count}_t, {type_name}_t)) = {name}_s.typed(*{count}, {type_name}_c) \
-                 else {{ return refuse(ierror, \"{}\"); }};",
-                procedure.name
+                 else {{ return refuse(ierror, \"{}\", {}); }};",
+                procedure.name,
+                object(procedure)
             );
             self.counted.insert(count.clone());
             self.counted.insert(type_name.clone());
@@ -381,14 +386,21 @@ impl Body {
         } else if must_be_whole(procedure, arg) {
             let _ = writeln!(
                 self.before,
-                "let Some({name}_t) = whole({name}, {datatype}) else {{ return refuse(ierror, \"{}\"); }};",
-                procedure.name
+                "let Some({name}_t) = whole({name}, {datatype}) else {{ return refuse(ierror, \"{}\", {}); }};",
+                procedure.name,
+                object(procedure)
             );
             self.arguments.push(format!("{name}_t"));
         } else {
             self.arguments.push(format!("start_of({name}, {datatype})"));
         }
     }
+}
+
+/// Whose error handler is called when a buffer will not do, as a Rust expression.
+fn object(procedure: &Procedure) -> String {
+    let is_object = |a: &&Arg| ["comm", "win", "file"].contains(&a.param.kind.as_str()) && a.param.dir == Dir::In;
+    procedure.args.iter().find(is_object).map_or("MPI_COMM_SELF".into(), |a| format!("{}_c", a.param.name))
 }
 
 fn position(procedure: &Procedure, arg: &Arg) -> usize {

@@ -29,6 +29,8 @@ fn mpif_h(api: &Api) -> String {
         assert!(text.len() <= 66, "too long for fixed form: {text}");
         let _ = writeln!(out, "      {text}");
     };
+    line(&format!("INTEGER(KIND={KIND_OF_4_BYTES}) {NEEDS_4_BYTES}"));
+    line(&format!("PARAMETER ({NEEDS_4_BYTES}=0)"));
     for (name, value) in KINDS {
         line(&format!("INTEGER {name}"));
         line(&format!("PARAMETER ({name}={value})"));
@@ -36,7 +38,7 @@ fn mpif_h(api: &Api) -> String {
     for constant in constants(api) {
         match constant.width {
             Width::Default => line(&format!("INTEGER {}", constant.name)),
-            _ => line(&format!("INTEGER*8 {}", constant.name)),
+            _ => line(&format!("INTEGER(KIND=MPI_OFFSET_KIND) {}", constant.name)),
         }
         line(&format!("PARAMETER ({}={})", constant.name, constant.value));
     }
@@ -51,7 +53,7 @@ fn mpif_h(api: &Api) -> String {
         line(&format!("COMMON /OXMPIC/ {}", place.name));
     }
     for place in TEXT_PLACES {
-        line(&format!("CHARACTER*1 {}{}", place.name, place.shape));
+        line(&format!("CHARACTER(LEN=1) {}{}", place.name, place.shape));
     }
     for place in TEXT_PLACES {
         line(&format!("COMMON /OXMPIS/ {}", place.name));
@@ -61,11 +63,12 @@ fn mpif_h(api: &Api) -> String {
     }
     for prefix in ["", "P"] {
         for name in ["WTIME", "WTICK"] {
-            line(&format!("DOUBLE PRECISION {prefix}MPI_{name}"));
+            // Not DOUBLE PRECISION, which options of compilers can make longer.
+            line(&format!("REAL(KIND=8) {prefix}MPI_{name}"));
             line(&format!("EXTERNAL {prefix}MPI_{name}"));
         }
         for name in ["AINT_ADD", "AINT_DIFF"] {
-            line(&format!("INTEGER*8 {prefix}MPI_{name}"));
+            line(&format!("INTEGER(KIND=MPI_ADDRESS_KIND) {prefix}MPI_{name}"));
             line(&format!("EXTERNAL {prefix}MPI_{name}"));
         }
     }
@@ -73,6 +76,11 @@ fn mpif_h(api: &Api) -> String {
 }
 
 // ---- what all three forms share ----
+
+/// Options of compilers can make INTEGER eight bytes long, and every call would be wrong: then this is a kind that there is
+/// not, and the name of what is declared with it says why.
+const KIND_OF_4_BYTES: &str = "12-2*KIND(0)";
+const NEEDS_4_BYTES: &str = "OXMPI_NEEDS_INTEGERS_OF_4_BYTES";
 
 const KINDS: &[(&str, u8)] =
     &[("MPI_ADDRESS_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_OFFSET_KIND", 8), ("MPI_INTEGER_KIND", 4)];
@@ -201,6 +209,7 @@ fn types_module() -> String {
     out.line("! The module mpi: integer handles, explicit interfaces, buffers of any type.");
     out.line("module oxmpi_types");
     out.line("  implicit none");
+    out.line(&format!("  integer(kind={KIND_OF_4_BYTES}), private, parameter :: {NEEDS_4_BYTES} = 0"));
     for (name, value) in KINDS {
         out.line(&format!("  integer, parameter :: {name} = {value}"));
     }

@@ -47,22 +47,46 @@ pub unsafe fn set(ierror: *mut Fint, code: c_int) {
     }
 }
 
-/// An array section that cannot be handed to MPI as it is: the error goes to the handler of `MPI_COMM_SELF`.
+/// What has an error handler.
+pub trait Raises {
+    /// # Safety
+    /// Calls a procedure of the program.
+    unsafe fn raise(self, code: c_int);
+}
+
+macro_rules! raises {
+    ($($handle:ident $call:ident)*) => {$(
+        impl Raises for $handle {
+            unsafe fn raise(self, code: c_int) {
+                // SAFETY: as the caller says; of a bad handle C complains.
+                unsafe { c::$call(self, code) };
+            }
+        }
+    )*};
+}
+
+raises! { Comm PMPI_Comm_call_errhandler Win PMPI_Win_call_errhandler File PMPI_File_call_errhandler }
+
+/// An array section that cannot be handed to MPI as it is: the error goes to the handler of the call's object.
 ///
 /// # Safety
 /// As for [`set`].
 #[cold]
-pub unsafe fn refuse(ierror: *mut Fint, name: &str) {
+pub unsafe fn refuse(ierror: *mut Fint, name: &str, object: impl Raises) {
     let text = format!(
-        "{name}: the buffer is an array section with gaps; memory that MPI keeps must have none, and messages need a \
-         datatype without gaps that fits the elements, and a count that is not larger than the section"
+        "{name}: the buffer is an array section with gaps; memory that MPI keeps must have none, and what a count and a \
+         datatype describe must lie within the section"
     );
     // SAFETY: as the caller says.
-    unsafe { set(ierror, fail(MPI_ERR_BUFFER, &text)) };
+    unsafe { set(ierror, fail_on(object, MPI_ERR_BUFFER, &text)) };
 }
 
-/// Raises an error of this library's own on `MPI_COMM_SELF`, with a text, and gives its code back.
+/// Raises an error of this library's own, with a text, where nothing says on what, and gives its code back.
 pub fn fail(class: c_int, text: &str) -> c_int {
+    fail_on(MPI_COMM_SELF, class, text)
+}
+
+fn fail_on(object: impl Raises, class: c_int, text: &str) -> c_int {
     let mut code = class;
     let text = std::ffi::CString::new(text).unwrap_or_default();
     // SAFETY: the places and the text are valid for the calls.
@@ -70,7 +94,7 @@ pub fn fail(class: c_int, text: &str) -> c_int {
         if c::PMPI_Add_error_code(class, &mut code) == MPI_SUCCESS {
             c::PMPI_Add_error_string(code, text.as_ptr().cast_mut());
         }
-        c::PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
+        object.raise(code);
     }
     code
 }

@@ -105,6 +105,11 @@ impl<H: FortranHandle> Few<H> {
         if self.more.is_empty() { &mut self.here[..self.count] } else { &mut self.more }
     }
 
+    /// The handle at an index that C gave, if it is one.
+    pub fn at(&mut self, index: c_int) -> Option<H> {
+        self.as_mut_slice().get(usize::try_from(index).ok()?).copied()
+    }
+
     pub fn as_mut_ptr(&mut self) -> *mut H {
         self.as_mut_slice().as_mut_ptr()
     }

@@ -20,6 +20,7 @@ compile_error!("libmpifort_abi is built with panic = \"abort\": no panic may unw
 #[macro_use]
 mod entry;
 
+mod addresses;
 mod attributes;
 mod callbacks;
 mod generated;

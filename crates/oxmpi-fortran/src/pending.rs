@@ -1,65 +1,121 @@
 //! Operations that outlast their call while their buffers lie in scratch memory: what came is stored in the program's arrays
-//! when a call of Fortran's completes the request, and what goes is read again when it starts a persistent one.
+//! when a call of Fortran's says that the request is complete, and what goes is read again when it starts a persistent one.
 //!
 //! Nearly no program has such an operation, so everybody else pays for one load.
 
 use crate::entry::*;
 use std::collections::HashMap;
+use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-static TABLE: LazyLock<Mutex<HashMap<Request, Vec<Scratch>>>> = LazyLock::new(Mutex::default);
+static TABLE: LazyLock<Mutex<HashMap<Request, Operation>>> = LazyLock::new(Mutex::default);
 
-fn table() -> MutexGuard<'static, HashMap<Request, Vec<Scratch>>> {
+struct Operation {
+    /// Dropping one stores what came.
+    buffers: Vec<Scratch>,
+    /// MPI may be reading and writing the buffers.
+    is_active: bool,
+}
+
+fn table() -> MutexGuard<'static, HashMap<Request, Operation>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// There are such operations.
+#[inline]
+fn any() -> bool {
+    COUNT.load(Relaxed) != 0
 }
 
 /// Keeps the buffers of an operation until its request is complete.
 #[inline]
 pub fn keep<const N: usize>(request: Request, code: c_int, buffers: [Scratch; N]) {
     if buffers.iter().any(Scratch::is_copy) && code == MPI_SUCCESS {
-        let mut table = table();
-        table.insert(request, buffers.into());
-        COUNT.store(table.len(), Relaxed);
+        // Of a persistent one this is not true yet; nobody asks before it starts.
+        insert(request, Operation { buffers: buffers.into(), is_active: true });
     }
 }
 
-/// There are such operations.
-#[inline]
-pub fn any() -> bool {
-    COUNT.load(Relaxed) != 0
-}
-
-/// A request is complete; a persistent one is still there.
-#[cold]
-pub fn finished(before: Request, after: Request) {
+fn insert(request: Request, operation: Operation) {
     let mut table = table();
-    if after == before {
-        for buffer in table.get_mut(&before).into_iter().flatten() {
-            buffer.store();
-        }
-    } else {
-        // Dropping them stores what came.
-        drop(table.remove(&before));
-        COUNT.store(table.len(), Relaxed);
-    }
-}
-
-/// A persistent request is about to start.
-#[cold]
-pub fn starting(request: Request) {
-    for buffer in table().get_mut(&request).into_iter().flatten() {
-        buffer.load();
-    }
-}
-
-/// A request is given up.
-#[cold]
-pub fn freed(request: Request) {
-    let mut table = table();
-    for mut buffer in table.remove(&request).into_iter().flatten() {
-        buffer.discard();
-    }
+    table.insert(request, operation);
     COUNT.store(table.len(), Relaxed);
+}
+
+fn remove(request: Request) -> Option<Operation> {
+    let mut table = table();
+    let operation = table.remove(&request);
+    COUNT.store(table.len(), Relaxed);
+    operation
+}
+
+/// The operations that a call may complete, taken off the table while it runs: when it has, another thread may already
+/// have a new request of the same number.
+pub struct Held(Vec<(usize, Request, Operation)>);
+
+#[inline]
+pub fn hold(requests: &[Request]) -> Held {
+    if any() { Held::take(requests) } else { Held(Vec::new()) }
+}
+
+impl Held {
+    #[cold]
+    fn take(requests: &[Request]) -> Held {
+        let held = requests.iter().enumerate().filter_map(|(i, request)| Some((i, *request, remove(*request)?)));
+        Held(held.collect())
+    }
+
+    /// What became of them: the requests now, and which of them are complete. Those that are still requests are persistent or
+    /// not complete.
+    #[inline]
+    pub fn settle(self, after: &[Request], is_complete: impl Fn(usize) -> bool) {
+        for (i, request, mut operation) in self.0 {
+            if after.get(i) != Some(&request) {
+                continue;
+            }
+            if is_complete(i) {
+                operation.buffers.iter_mut().for_each(Scratch::store);
+                operation.is_active = false;
+            }
+            insert(request, operation);
+        }
+    }
+}
+
+/// A request is known to be complete, and stays.
+#[inline]
+pub fn seen(request: Request) {
+    if any() {
+        let mut table = table();
+        table.get_mut(&request).into_iter().flat_map(|o| &mut o.buffers).for_each(Scratch::store);
+    }
+}
+
+/// Persistent requests are about to start.
+#[inline]
+pub fn starting(requests: &[Request]) {
+    if !any() {
+        return;
+    }
+    let mut table = table();
+    for request in requests {
+        if let Some(operation) = table.get_mut(request) {
+            operation.buffers.iter_mut().for_each(Scratch::load);
+            operation.is_active = true;
+        }
+    }
+}
+
+/// A request was given up.
+#[inline]
+pub fn freed(held: Held) {
+    for (_, _, mut operation) in held.0 {
+        operation.buffers.iter_mut().for_each(Scratch::discard);
+        if operation.is_active {
+            // Nobody will say when MPI has done with the memory.
+            forget(operation);
+        }
+    }
 }

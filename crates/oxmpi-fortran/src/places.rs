@@ -4,9 +4,10 @@
 //! The program has the blocks too, and the dynamic linker makes one of the two: the program's. So the addresses here must
 //! always be taken anew, through the linker's table, which a static with an exported name is.
 
+use crate::addresses;
 use crate::entry::*;
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering::Relaxed};
 
 /// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have eight each. Both blocks are
 /// a multiple of their alignment long, which is that of the compilers, or the linker warns.
@@ -62,27 +63,11 @@ pub fn buffer_at(buffer: *mut c_void, datatype: Datatype) -> *mut c_void {
 #[cold]
 fn special(at: usize, buffer: *mut c_void, datatype: Datatype) -> *mut c_void {
     match at {
-        BOTTOM if is_relative(datatype) => buffer,
-        BOTTOM => null_mut(),
+        BOTTOM => without_provenance_mut(addresses::origin(datatype)),
         IN_PLACE => without_provenance_mut(1),
         BUFFER_AUTOMATIC => without_provenance_mut(2),
         _ => buffer,
     }
-}
-
-/// `MPI_ADDRESS` has given out addresses that are relative to `MPI_BOTTOM`, because absolute ones do not fit an INTEGER.
-pub static RELATIVE: AtomicBool = AtomicBool::new(false);
-
-/// A datatype of such addresses: none of its bytes could be where its displacements would be as absolute addresses, since
-/// `RELATIVE` is set only where the program lies beyond their reach.
-fn is_relative(datatype: Datatype) -> bool {
-    if !RELATIVE.load(Relaxed) || datatype == MPI_DATATYPE_NULL {
-        return false;
-    }
-    let (mut lb, mut extent) = (0, 0);
-    // SAFETY: the places are valid for the call.
-    let code = unsafe { c::PMPI_Type_get_true_extent(datatype, &mut lb, &mut extent) };
-    code == MPI_SUCCESS && i32::try_from(lb).is_ok()
 }
 
 /// `MPI_IN_PLACE` stands for this buffer.

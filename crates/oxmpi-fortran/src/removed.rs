@@ -1,32 +1,31 @@
 //! Procedures that MPI-3 removed and old programs call. Their addresses and displacements are INTEGERs, which on 64-bit
 //! machines hold no address: what does not fit is an error that says what to use instead.
 
+use crate::addresses;
 use crate::entry::*;
-use crate::places::{RELATIVE, bottom};
-use std::sync::atomic::Ordering::Relaxed;
 
-// An address that is good for differences, and for a datatype that is used with MPI_BOTTOM. Where the program's own data
-// lies beyond the reach of an INTEGER, it is relative to MPI_BOTTOM, which is among that data; `places::buffer_at` knows.
+// An address that is good for differences, and for a datatype that is used with MPI_BOTTOM.
 entry! {
     [mpi_address_ pmpi_address_] MPI_Get_address PMPI_Get_address
     (location: *mut c_void, address: *mut Fint, ierror: *mut Fint) |call| {
         let mut absolute = 0;
-        let code = call(location, &mut absolute);
-        if code != MPI_SUCCESS {
-            return set(ierror, code);
-        }
-        let is_relative = i32::try_from(bottom()).is_err();
-        let base = if is_relative { bottom() as i64 } else { 0 };
-        let instead = "use MPI_GET_ADDRESS and an INTEGER(KIND=MPI_ADDRESS_KIND)";
-        let code = put_narrow(address, absolute.wrapping_sub(base), "MPI_ADDRESS", instead);
-        if code == MPI_SUCCESS && is_relative {
-            RELATIVE.store(true, Relaxed);
+        let mut code = call(location, &mut absolute);
+        if code == MPI_SUCCESS {
+            let number = addresses::number(absolute);
+            *address = number.unwrap_or(MPI_UNDEFINED);
+            if number.is_none() {
+                let text = format!(
+                    "MPI_ADDRESS: {absolute:#x} is too far from other variables to fit an INTEGER; use MPI_GET_ADDRESS \
+                     and an INTEGER(KIND=MPI_ADDRESS_KIND)"
+                );
+                code = fail(MPI_ERR_ARG, &text);
+            }
         }
         set(ierror, code);
     }
 }
 
-/// Stores an address or extent if it fits an INTEGER.
+/// Stores an extent if it fits an INTEGER.
 unsafe fn put_narrow(place: *mut Fint, value: i64, name: &str, instead: &str) -> c_int {
     match Fint::try_from(value) {
         Ok(value) => {
@@ -136,7 +135,7 @@ entry! {
 
 unsafe fn widened(displacements: *mut Fint, count: usize) -> Vec<i64> {
     // SAFETY: the program's array has so many elements.
-    (0..count).map(|i| unsafe { *displacements.add(i) }.into()).collect()
+    (0..count).map(|i| addresses::displacement(unsafe { *displacements.add(i) })).collect()
 }
 
 entry! {

@@ -1,4 +1,4 @@
-//! Completing and starting requests: indices count from one, and operations with buffers in scratch memory
+//! Completing, asking about and starting requests: indices count from one, and operations with buffers in scratch memory
 //! ([`crate::pending`]) are looked after.
 
 use crate::entry::*;
@@ -8,11 +8,10 @@ entry! {
     (request: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
         let before: Request = get(request);
         let mut after = before;
+        let held = pending::hold(&[before]);
         let code = call(&mut after, unless_ignored(status));
         put(request, after);
-        if pending::any() {
-            pending::finished(before, after);
-        }
+        held.settle(&[after], |_| true);
         set(ierror, code);
     }
 }
@@ -22,12 +21,11 @@ entry! {
     (request: *mut Fint, flag: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
         let before: Request = get(request);
         let (mut after, mut done) = (before, 0);
+        let held = pending::hold(&[before]);
         let code = call(&mut after, &mut done, unless_ignored(status));
         put(request, after);
         put_truth(flag, done);
-        if done != 0 && pending::any() {
-            pending::finished(before, after);
-        }
+        held.settle(&[after], |_| done != 0);
         set(ierror, code);
     }
 }
@@ -36,9 +34,10 @@ entry! {
     [mpi_waitall_ pmpi_waitall_ mpi_waitall_f08_ pmpi_waitall_f08_] MPI_Waitall PMPI_Waitall
     (count: *mut Fint, requests: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
-        let before = Before::of(&mut list);
+        let held = pending::hold(list.as_mut_slice());
         let code = call(*count, list.as_mut_ptr(), unless_ignored(statuses));
-        settle(requests, &mut list, &before);
+        list.put(requests);
+        held.settle(list.as_mut_slice(), |_| true);
         set(ierror, code);
     }
 }
@@ -47,13 +46,14 @@ entry! {
     [mpi_testall_ pmpi_testall_ mpi_testall_f08_ pmpi_testall_f08_] MPI_Testall PMPI_Testall
     (count: *mut Fint, requests: *mut Fint, flag: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
-        let before = Before::of(&mut list);
+        let held = pending::hold(list.as_mut_slice());
         let mut done = 0;
         let code = call(*count, list.as_mut_ptr(), &mut done, unless_ignored(statuses));
         put_truth(flag, done);
         if done != 0 {
-            settle(requests, &mut list, &before);
+            list.put(requests);
         }
+        held.settle(list.as_mut_slice(), |_| done != 0);
         set(ierror, code);
     }
 }
@@ -62,11 +62,12 @@ entry! {
     [mpi_waitany_ pmpi_waitany_ mpi_waitany_f08_ pmpi_waitany_f08_] MPI_Waitany PMPI_Waitany
     (count: *mut Fint, requests: *mut Fint, index: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
-        let before = Before::of(&mut list);
+        let held = pending::hold(list.as_mut_slice());
         let mut which = MPI_UNDEFINED;
         let code = call(*count, list.as_mut_ptr(), &mut which, unless_ignored(status));
         put_index(index, which);
-        settle_one(requests, &mut list, &before, which);
+        put_at(requests, &mut list, which);
+        held.settle(list.as_mut_slice(), |i| c_int::try_from(i) == Ok(which));
         set(ierror, code);
     }
 }
@@ -82,12 +83,13 @@ entry! {
         ierror: *mut Fint
     ) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
-        let before = Before::of(&mut list);
+        let held = pending::hold(list.as_mut_slice());
         let (mut which, mut done) = (MPI_UNDEFINED, 0);
         let code = call(*count, list.as_mut_ptr(), &mut which, &mut done, unless_ignored(status));
         put_index(index, which);
         put_truth(flag, done);
-        settle_one(requests, &mut list, &before, if done != 0 { which } else { MPI_UNDEFINED });
+        put_at(requests, &mut list, which);
+        held.settle(list.as_mut_slice(), |i| done != 0 && c_int::try_from(i) == Ok(which));
         set(ierror, code);
     }
 }
@@ -103,10 +105,15 @@ entry! {
         ierror: *mut Fint
     ) |call| {
         let mut list = Few::<Request>::get(requests, positive(*incount));
-        let before = Before::of(&mut list);
+        let held = pending::hold(list.as_mut_slice());
         let mut done = MPI_UNDEFINED;
         let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
-        settle_some(requests, &mut list, &before, indices, done);
+        let finished = (0..positive(done)).map(|i| *indices.add(i)).collect::<Vec<c_int>>();
+        for which in &finished {
+            put_at(requests, &mut list, *which);
+        }
+        held.settle(list.as_mut_slice(), |i| c_int::try_from(i).is_ok_and(|i| finished.contains(&i)));
+        from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);
     }
@@ -123,10 +130,15 @@ entry! {
         ierror: *mut Fint
     ) |call| {
         let mut list = Few::<Request>::get(requests, positive(*incount));
-        let before = Before::of(&mut list);
+        let held = pending::hold(list.as_mut_slice());
         let mut done = MPI_UNDEFINED;
         let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
-        settle_some(requests, &mut list, &before, indices, done);
+        let finished = (0..positive(done)).map(|i| *indices.add(i)).collect::<Vec<c_int>>();
+        for which in &finished {
+            put_at(requests, &mut list, *which);
+        }
+        held.settle(list.as_mut_slice(), |i| c_int::try_from(i).is_ok_and(|i| finished.contains(&i)));
+        from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);
     }
@@ -136,9 +148,7 @@ entry! {
     [mpi_start_ pmpi_start_ mpi_start_f08_ pmpi_start_f08_] MPI_Start PMPI_Start
     (request: *mut Fint, ierror: *mut Fint) |call| {
         let mut handle: Request = get(request);
-        if pending::any() {
-            pending::starting(handle);
-        }
+        pending::starting(&[handle]);
         let code = call(&mut handle);
         put(request, handle);
         set(ierror, code);
@@ -149,11 +159,7 @@ entry! {
     [mpi_startall_ pmpi_startall_ mpi_startall_f08_ pmpi_startall_f08_] MPI_Startall PMPI_Startall
     (count: *mut Fint, requests: *mut Fint, ierror: *mut Fint) |call| {
         let mut list = Few::<Request>::get(requests, positive(*count));
-        if pending::any() {
-            for request in list.as_mut_slice() {
-                pending::starting(*request);
-            }
-        }
+        pending::starting(list.as_mut_slice());
         let code = call(*count, list.as_mut_ptr());
         list.put(requests);
         set(ierror, code);
@@ -165,55 +171,109 @@ entry! {
     MPI_Request_free PMPI_Request_free
     (request: *mut Fint, ierror: *mut Fint) |call| {
         let mut handle: Request = get(request);
-        if pending::any() {
-            pending::freed(handle);
-        }
+        let held = pending::hold(&[handle]);
         let code = call(&mut handle);
         put(request, handle);
+        if code == MPI_SUCCESS {
+            pending::freed(held);
+        } else {
+            held.settle(&[get(request)], |_| false);
+        }
         set(ierror, code);
     }
 }
 
-/// The requests before a call that completes some of them, where somebody will ask: afterwards their integers stand for
-/// nothing.
-struct Before(Vec<Request>);
-
-impl Before {
-    fn of(list: &mut Few<Request>) -> Before {
-        Before(if pending::any() { list.as_mut_slice().to_vec() } else { Vec::new() })
+entry! {
+    [
+        mpi_request_get_status_ pmpi_request_get_status_
+        mpi_request_get_status_f08_ pmpi_request_get_status_f08_
+    ]
+    MPI_Request_get_status PMPI_Request_get_status
+    (request: *mut Fint, flag: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+        let mut done = 0;
+        let code = call(get(request), &mut done, unless_ignored(status));
+        put_truth(flag, done);
+        if done != 0 {
+            pending::seen(get(request));
+        }
+        set(ierror, code);
     }
 }
 
-/// All requests of a list are complete.
-unsafe fn settle(requests: *mut Fint, list: &mut Few<Request>, before: &Before) {
-    for i in 0..list.as_mut_slice().len() {
+entry! {
+    [
+        mpi_request_get_status_all_ pmpi_request_get_status_all_
+        mpi_request_get_status_all_f08_ pmpi_request_get_status_all_f08_
+    ]
+    MPI_Request_get_status_all PMPI_Request_get_status_all
+    (count: *mut Fint, requests: *mut Fint, flag: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
+        let mut list = Few::<Request>::get(requests, positive(*count));
+        let mut done = 0;
+        let code = call(*count, list.as_mut_ptr(), &mut done, unless_ignored(statuses));
+        put_truth(flag, done);
+        if done != 0 {
+            list.as_mut_slice().iter().for_each(|request| pending::seen(*request));
+        }
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [
+        mpi_request_get_status_any_ pmpi_request_get_status_any_
+        mpi_request_get_status_any_f08_ pmpi_request_get_status_any_f08_
+    ]
+    MPI_Request_get_status_any PMPI_Request_get_status_any
+    (
+        count: *mut Fint,
+        requests: *mut Fint,
+        index: *mut Fint,
+        flag: *mut Fint,
+        status: *mut Status,
+        ierror: *mut Fint
+    ) |call| {
+        let mut list = Few::<Request>::get(requests, positive(*count));
+        let (mut which, mut done) = (MPI_UNDEFINED, 0);
+        let code = call(*count, list.as_mut_ptr(), &mut which, &mut done, unless_ignored(status));
+        put_index(index, which);
+        put_truth(flag, done);
+        if done != 0 {
+            list.at(which).into_iter().for_each(pending::seen);
+        }
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [
+        mpi_request_get_status_some_ pmpi_request_get_status_some_
+        mpi_request_get_status_some_f08_ pmpi_request_get_status_some_f08_
+    ]
+    MPI_Request_get_status_some PMPI_Request_get_status_some
+    (
+        incount: *mut Fint,
+        requests: *mut Fint,
+        outcount: *mut Fint,
+        indices: *mut Fint,
+        statuses: *mut Status,
+        ierror: *mut Fint
+    ) |call| {
+        let mut list = Few::<Request>::get(requests, positive(*incount));
+        let mut done = MPI_UNDEFINED;
+        let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
+        for i in 0..positive(done) {
+            list.at(*indices.add(i)).into_iter().for_each(pending::seen);
+        }
+        from_one(indices, done);
+        put_count(outcount, done);
+        set(ierror, code);
+    }
+}
+
+/// Stores what C has made of one request of a list: most are as they were.
+unsafe fn put_at(requests: *mut Fint, list: &mut Few<Request>, which: c_int) {
+    if let Some(request) = list.at(which) {
         // SAFETY: the array has as many elements as the list.
-        unsafe { settle_at(requests, list, before, i) };
+        unsafe { put(requests.add(positive(which)), request) };
     }
-}
-
-unsafe fn settle_one(requests: *mut Fint, list: &mut Few<Request>, before: &Before, which: c_int) {
-    if let Some(i) = usize::try_from(which).ok().filter(|i| *i < list.as_mut_slice().len()) {
-        // SAFETY: as above.
-        unsafe { settle_at(requests, list, before, i) };
-    }
-}
-
-/// The indices are C's when this begins and Fortran's when it ends.
-unsafe fn settle_some(requests: *mut Fint, list: &mut Few<Request>, before: &Before, indices: *mut Fint, done: c_int) {
-    for i in 0..usize::try_from(done).unwrap_or(0) {
-        // SAFETY: C has written so many indices.
-        unsafe { settle_one(requests, list, before, *indices.add(i)) };
-    }
-    // SAFETY: as above.
-    unsafe { from_one(indices, done) };
-}
-
-unsafe fn settle_at(requests: *mut Fint, list: &mut Few<Request>, before: &Before, i: usize) {
-    let after = list.as_mut_slice()[i];
-    if let Some(before) = before.0.get(i) {
-        pending::finished(*before, after);
-    }
-    // SAFETY: the array has as many elements as the list.
-    unsafe { put(requests.add(i), after) };
 }

@@ -77,7 +77,9 @@ unsafe fn dimensions<'a>(descriptor: *mut Descriptor) -> &'a [Dimension] {
 unsafe fn is_contiguous(descriptor: *mut Descriptor) -> bool {
     // SAFETY: as the caller says.
     let dims = unsafe { dimensions(descriptor) };
-    if dims.is_empty() {
+    // Of an array that is not there the rest is not filled in.
+    // SAFETY: as above.
+    if dims.is_empty() || unsafe { (*descriptor).base_addr.is_null() } {
         return true;
     }
     // SAFETY: as above.
@@ -115,7 +117,7 @@ impl Section {
         Section { descriptor, made: None }
     }
 
-    /// Address, count and datatype for C. `None`: the section does not fit the datatype.
+    /// Address, count and datatype for C. `None`: what is asked for is not within the section.
     ///
     /// # Safety
     /// The descriptor may be read and is that of valid memory.
@@ -126,8 +128,10 @@ impl Section {
             if is_contiguous(self.descriptor) {
                 return Some((start_of(self.descriptor, datatype), count, datatype));
             }
-            let elements = elements(datatype, count.into(), (*self.descriptor).elem_len)?;
-            let section = self.build(elements?)?;
+            let section = match elements(datatype, count.into(), (*self.descriptor).elem_len) {
+                Some(elements) => self.build(elements)?,
+                None => self.by_bytes(count.into(), datatype)?,
+            };
             self.made = Some(section);
             Some(((*self.descriptor).base_addr, N::from(true), section))
         }
@@ -171,6 +175,84 @@ impl Section {
     }
 }
 
+/// Where the datatype itself has gaps, or its values do not fit the elements.
+impl Section {
+    /// The datatype of the bytes that `count` values cover, where they lie in the section.
+    unsafe fn by_bytes(&self, count: i64, datatype: Datatype) -> Option<Datatype> {
+        let places = places(count, datatype)?;
+        // SAFETY: as the caller says.
+        let (dims, length) = unsafe { (dimensions(self.descriptor), (*self.descriptor).elem_len as i64) };
+        let whole = length * dims.iter().map(|d| d.extent as i64).product::<i64>();
+        let (mut starts, mut lengths) = (Vec::<i64>::new(), Vec::<i64>::new());
+        for place in places {
+            if place >= whole {
+                return None;
+            }
+            let at = element_at(dims, place / length) + place % length;
+            match (starts.last(), lengths.last_mut()) {
+                (Some(start), Some(run)) if start + *run == at => *run += 1,
+                _ => {
+                    starts.push(at);
+                    lengths.push(1);
+                }
+            }
+        }
+        let (count, lengths, starts) = (starts.len() as i64, lengths.as_mut_ptr(), starts.as_mut_ptr());
+        committed(made(|newtype| {
+            // SAFETY: the arrays have `count` elements.
+            unsafe { c::PMPI_Type_create_hindexed_c(count, lengths, starts, MPI_BYTE, newtype) }
+        }))
+    }
+}
+
+/// Where element `number` of an array begins, in its order.
+fn element_at(dims: &[Dimension], mut number: i64) -> i64 {
+    let mut at = 0;
+    for dim in dims {
+        at += number % dim.extent as i64 * dim.stride as i64;
+        number /= dim.extent as i64;
+    }
+    at
+}
+
+/// The place in a buffer of every byte of `count` values of a datatype, in the order of a message: what packing brings
+/// together when every byte of the buffer says where it is.
+fn places(count: i64, datatype: Datatype) -> Option<Vec<i64>> {
+    let Shape { size, extent, .. } = Shape::of(datatype)?;
+    let (mut first, mut span) = (0, 0);
+    // SAFETY: the places are valid for the call.
+    if unsafe { c::PMPI_Type_get_true_extent(datatype, &mut first, &mut span) } != MPI_SUCCESS {
+        return None;
+    }
+    let rest = extent.checked_mul((count - 1).max(0))?;
+    let end = first.checked_add(span)?.checked_add(rest.max(0))?;
+    let bytes = size.checked_mul(count)?;
+    // Nothing of the datatype may lie before the section.
+    let most = i64::from(Fint::MAX);
+    if count < 0 || first + rest.min(0) < 0 || !(0..most).contains(&end) || bytes > most {
+        return None;
+    }
+    let bytes = positive(bytes);
+    let mut places = vec![0_i64; bytes];
+    let mut packed = vec![0_u8; bytes];
+    for part in (0..32).step_by(8).take_while(|part| end >> part != 0) {
+        let mut buffer: Vec<u8> = (0..end).map(|place| (place >> part) as u8).collect();
+        let mut position = 0;
+        // SAFETY: the values lie within the buffer, and there is room for their bytes.
+        let code = unsafe {
+            let (from, to) = (buffer.as_mut_ptr().cast(), packed.as_mut_ptr().cast());
+            c::PMPI_Pack_c(from, count, datatype, to, bytes as i64, &mut position, MPI_COMM_SELF)
+        };
+        if code != MPI_SUCCESS || position != bytes as i64 {
+            return None;
+        }
+        for (place, byte) in places.iter_mut().zip(&packed) {
+            *place |= i64::from(*byte) << part;
+        }
+    }
+    Some(places)
+}
+
 impl Drop for Section {
     fn drop(&mut self) {
         if let Some(made) = self.made.take() {
@@ -186,26 +268,39 @@ struct Elements {
     is_made: bool,
 }
 
-/// How much of the array `count` values of the datatype cover. The outer `None`: the datatype is bad, which the call itself
-/// shall say; the inner one: it has gaps, or does not fit the elements.
-fn elements(datatype: Datatype, count: i64, length: usize) -> Option<Option<Elements>> {
-    let (mut size, mut lb, mut extent) = (0, 0, 0);
-    // SAFETY: the places are valid for the calls.
-    let codes =
-        unsafe { [c::PMPI_Type_size_c(datatype, &mut size), c::PMPI_Type_get_extent(datatype, &mut lb, &mut extent)] };
-    let length = length as i64;
-    if codes != [MPI_SUCCESS; 2] || lb != 0 || size != extent || size <= 0 || count < 0 || count * size % length != 0 {
-        return Some(None);
+/// How much of the array `count` values of the datatype cover. `None`: it has gaps, or does not fit the elements.
+fn elements(datatype: Datatype, count: i64, length: usize) -> Option<Elements> {
+    let Shape { size, lb, extent } = Shape::of(datatype)?;
+    let (length, bytes) = (length as i64, count.checked_mul(size)?);
+    if lb != 0 || size != extent || size <= 0 || length <= 0 || count < 0 || bytes % length != 0 {
+        return None;
     }
-    let count = count * size / length;
+    let count = bytes / length;
     let each = match (length % size, size % length) {
-        _ if length == size => return Some(Some(Elements { count, each: datatype, is_made: false })),
+        _ if length == size => return Some(Elements { count, each: datatype, is_made: false }),
         (0, _) => contiguous(length / size, datatype),
         // A value lies in several elements: its bytes are all that can be said of one.
         (_, 0) => contiguous(length, MPI_BYTE),
         _ => None,
     };
-    Some(each.map(|each| Elements { count, each, is_made: true }))
+    each.map(|each| Elements { count, each, is_made: true })
+}
+
+struct Shape {
+    size: i64,
+    lb: i64,
+    extent: i64,
+}
+
+impl Shape {
+    fn of(datatype: Datatype) -> Option<Shape> {
+        let (mut size, mut lb, mut extent) = (0, 0, 0);
+        // SAFETY: the places are valid for the calls.
+        let codes = unsafe {
+            [c::PMPI_Type_size_c(datatype, &mut size), c::PMPI_Type_get_extent(datatype, &mut lb, &mut extent)]
+        };
+        (codes == [MPI_SUCCESS; 2]).then_some(Shape { size, lb, extent })
+    }
 }
 
 fn contiguous(count: i64, oldtype: Datatype) -> Option<Datatype> {
@@ -229,11 +324,14 @@ fn structure(places: &mut [i64], types: &mut [Datatype]) -> Option<Datatype> {
         // SAFETY: the arrays have `count` elements.
         unsafe { c::PMPI_Type_create_struct_c(count, lengths, places.as_mut_ptr(), types.as_mut_ptr(), newtype) }
     });
-    newtype.and_then(|mut newtype| {
-        // SAFETY: a datatype just made.
-        let code = unsafe { c::PMPI_Type_commit(&mut newtype) };
-        (code == MPI_SUCCESS).then_some(newtype)
-    })
+    committed(newtype)
+}
+
+fn committed(made: Option<Datatype>) -> Option<Datatype> {
+    let mut newtype = made?;
+    // SAFETY: a datatype just made.
+    let code = unsafe { c::PMPI_Type_commit(&mut newtype) };
+    (code == MPI_SUCCESS).then_some(newtype)
 }
 
 fn made(make: impl FnOnce(*mut Datatype) -> c_int) -> Option<Datatype> {
@@ -258,7 +356,9 @@ struct Copied {
     length: usize,
     dims: Vec<Dimension>,
     bytes: Vec<u8>,
-    is_written: bool,
+    /// What the program's array had, where MPI may write: only what differs is stored, because the rest is the program's all
+    /// the time.
+    before: Option<Vec<u8>>,
 }
 
 impl Scratch {
@@ -293,7 +393,8 @@ impl Scratch {
             let (length, dims) = ((*descriptor).elem_len, dimensions(descriptor).to_vec());
             let count: isize = dims.iter().map(|d| d.extent).product();
             let bytes = vec![0; length * positive(count)];
-            let mut scratch = Scratch { start, section: Some(Copied { length, dims, bytes, is_written }) };
+            let before = is_written.then(Vec::new);
+            let mut scratch = Scratch { start, section: Some(Copied { length, dims, bytes, before }) };
             scratch.load();
             scratch
         }
@@ -321,24 +422,33 @@ impl Scratch {
             section.walk(|from, to| unsafe {
                 copy.add(to).copy_from_nonoverlapping(start.cast::<u8>().offset(from), length);
             });
+            section.before = section.before.is_some().then(|| section.bytes.clone());
         }
     }
 
-    /// From the copy to the program's array, where MPI may have written.
+    /// From the copy to the program's array, where MPI has written.
     pub fn store(&mut self) {
         let start = self.start;
-        if let Some(section) = self.section.as_ref().filter(|s| s.is_written) {
-            let copy = section.bytes.as_ptr();
-            // SAFETY: as above.
-            section.walk(|to, from| unsafe {
-                start.cast::<u8>().offset(to).copy_from_nonoverlapping(copy.add(from), section.length);
-            });
-        }
+        let Some(section) = &mut self.section else { return };
+        let Some(before) = section.before.take() else { return };
+        let bytes = &section.bytes;
+        section.walk(|to, from| {
+            let written = from..from + section.length;
+            if bytes[written.clone()] != before[written.clone()] {
+                // SAFETY: the array is valid as long as the operation lasts.
+                unsafe {
+                    start.cast::<u8>().offset(to).copy_from_nonoverlapping(bytes[written].as_ptr(), section.length);
+                }
+            }
+        });
+        section.before = Some(section.bytes.clone());
     }
 
     /// What was written is of no use any more.
     pub fn discard(&mut self) {
-        self.section = None;
+        if let Some(section) = &mut self.section {
+            section.before = None;
+        }
     }
 }
 

@@ -56,21 +56,25 @@ impl Install {
     /// found the compiler to need: they stand in a file beside the modules.
     pub fn compile_flags(&self, language: Language, compiler: &[OsString]) -> Vec<OsString> {
         let mut flags = Vec::new();
-        if language == Language::Fortran {
-            let modules = self.modules(compiler);
+        if let Some(modules) = self.modules_for(compiler).filter(|_| language == Language::Fortran) {
             let list = fs::read_to_string(modules.join("flags")).unwrap_or_default();
             flags.extend(list.split_whitespace().map(OsString::from));
-            if modules.exists() {
-                flags.push(joined("-I", modules.as_os_str()));
-            }
+            flags.push(joined("-I", modules.as_os_str()));
         }
         flags.push(joined("-I", self.include.as_os_str()));
         flags
     }
 
-    /// Where the modules for a compiler are. Each family has its own format.
+    /// Where the modules for a compiler belong. Each family has its own format, and so may have each version.
     pub fn modules(&self, compiler: &[OsString]) -> PathBuf {
-        self.include.join("oxmpi").join(family(compiler))
+        self.include.join("oxmpi").join(family_and_name(compiler).1)
+    }
+
+    /// Where there are modules that the compiler can be expected to read: its own, else those of its family, because
+    /// `gfortran` and `gfortran-14` are one program as a rule.
+    pub fn modules_for(&self, compiler: &[OsString]) -> Option<PathBuf> {
+        let family = self.include.join("oxmpi").join(family_and_name(compiler).0);
+        [self.modules(compiler), family].into_iter().find(|folder| folder.exists())
     }
 
     /// The library by path and name, and its folder in the program, so that it runs without LD_LIBRARY_PATH.
@@ -96,13 +100,16 @@ fn joined(flag: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// `gfortran` for `/usr/bin/x86_64-linux-gnu-gfortran-12`.
-fn family(compiler: &[OsString]) -> String {
+/// `gfortran` and `gfortran-12` for `/usr/bin/x86_64-linux-gnu-gfortran-12`.
+fn family_and_name(compiler: &[OsString]) -> (String, String) {
     const FAMILIES: &[&str] = &["gfortran", "flang", "ifx", "ifort", "nvfortran", "nagfor", "crayftn"];
-    let last = compiler.iter().map(|word| Path::new(word).file_name().unwrap_or_default().to_string_lossy());
-    let names: Vec<_> = last.collect();
-    let known = FAMILIES.iter().find(|family| names.iter().any(|name| name.contains(**family)));
-    known.map_or_else(|| names.first().map_or_else(String::new, |name| name.to_string()), |family| family.to_string())
+    let names = compiler.iter().map(|word| Path::new(word).file_name().unwrap_or_default().to_string_lossy());
+    let names: Vec<_> = names.collect();
+    let known = FAMILIES.iter().find_map(|family| {
+        names.iter().find_map(|name| Some((family.to_string(), name[name.find(family)?..].to_owned())))
+    });
+    let first = names.first().map_or_else(String::new, |name| name.to_string());
+    known.unwrap_or_else(|| (first.clone(), first))
 }
 
 #[cfg(test)]
@@ -110,11 +117,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compilers_of_a_family_share_their_modules() {
-        let name = |words: &[&str]| family(&words.iter().map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(name(&["gfortran"]), "gfortran");
-        assert_eq!(name(&["/usr/bin/x86_64-linux-gnu-gfortran-12", "-O2"]), "gfortran");
-        assert_eq!(name(&["ccache", "flang-new-19"]), "flang");
-        assert_eq!(name(&["/opt/f77"]), "f77");
+    fn compilers_have_a_family_and_a_name() {
+        let check = |words: &[&str], family: &str, name: &str| {
+            let words: Vec<_> = words.iter().map(OsString::from).collect();
+            assert_eq!(family_and_name(&words), (family.to_owned(), name.to_owned()), "{words:?}");
+        };
+        check(&["gfortran"], "gfortran", "gfortran");
+        check(&["/usr/bin/x86_64-linux-gnu-gfortran-12", "-O2"], "gfortran", "gfortran-12");
+        check(&["ccache", "flang-new-19"], "flang", "flang-new-19");
+        check(&["/opt/f77"], "f77", "f77");
     }
 }

@@ -44,7 +44,7 @@ pub struct Line {
     pub rest: Vec<OsString>,
     compiles_only: bool,
     asks_compiler: bool,
-    has_input: bool,
+    pub has_input: bool,
 }
 
 impl Line {

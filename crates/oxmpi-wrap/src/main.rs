@@ -13,6 +13,7 @@
 
 mod compiler;
 mod install;
+mod integers;
 mod language;
 mod line;
 mod show;
@@ -72,11 +73,16 @@ fn run(name: &str, args: Vec<OsString>) -> Result<(), Failure> {
     if line.links() {
         command.args(install.link_flags(language));
     }
-    if language == Language::Fortran && !install.modules(&compiler).exists() {
-        let program = program.to_string_lossy();
-        eprintln!(
-            "{name}: the modules mpi and mpi_f08 are not there for {program} yet: run `oxmpi fortran --fc {program}`"
-        );
+    if language == Language::Fortran && line.has_input {
+        if install.modules_for(&compiler).is_none() {
+            let program = program.to_string_lossy();
+            eprintln!(
+                "{name}: the modules mpi and mpi_f08 are not there for {program} yet: run `oxmpi fortran --fc {program}`"
+            );
+        }
+        if let Some(option) = integers::option(&[own_args, &line.rest].concat()) {
+            eprintln!("{name}: {}", integers::explain(&option));
+        }
     }
     let error = command.exec();
     Err(compiler::cannot_run(language, program, &error))

@@ -375,65 +375,6 @@ set(ierror, code);
 }
 }
 
-// MPI_Request_get_status
-entry! {
-[mpi_request_get_status_ pmpi_request_get_status_ mpi_request_get_status_f08_ pmpi_request_get_status_f08_] MPI_Request_get_status PMPI_Request_get_status
-(request: *mut Fint, flag: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
-let request_c: Request = get(request);
-let mut flag_c = 0;
-
-let code = call(request_c, &mut flag_c, unless_ignored(status));
-put_truth(flag, flag_c);
-
-set(ierror, code);
-}
-}
-
-// MPI_Request_get_status_all
-entry! {
-[mpi_request_get_status_all_ pmpi_request_get_status_all_ mpi_request_get_status_all_f08_ pmpi_request_get_status_all_f08_] MPI_Request_get_status_all PMPI_Request_get_status_all
-(count: *mut Fint, array_of_requests: *mut Fint, flag: *mut Fint, array_of_statuses: *mut Status, ierror: *mut Fint) |call| {
-let mut array_of_requests_c = Few::<Request>::get(array_of_requests, positive(*count));
-let mut flag_c = 0;
-
-let code = call(*count, array_of_requests_c.as_mut_ptr(), &mut flag_c, unless_ignored(array_of_statuses));
-put_truth(flag, flag_c);
-
-set(ierror, code);
-}
-}
-
-// MPI_Request_get_status_any
-entry! {
-[mpi_request_get_status_any_ pmpi_request_get_status_any_ mpi_request_get_status_any_f08_ pmpi_request_get_status_any_f08_] MPI_Request_get_status_any PMPI_Request_get_status_any
-(count: *mut Fint, array_of_requests: *mut Fint, indx: *mut Fint, flag: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
-let mut array_of_requests_c = Few::<Request>::get(array_of_requests, positive(*count));
-let mut indx_c = MPI_UNDEFINED;
-let mut flag_c = 0;
-
-let code = call(*count, array_of_requests_c.as_mut_ptr(), &mut indx_c, &mut flag_c, unless_ignored(status));
-put_index(indx, indx_c);
-put_truth(flag, flag_c);
-
-set(ierror, code);
-}
-}
-
-// MPI_Request_get_status_some
-entry! {
-[mpi_request_get_status_some_ pmpi_request_get_status_some_ mpi_request_get_status_some_f08_ pmpi_request_get_status_some_f08_] MPI_Request_get_status_some PMPI_Request_get_status_some
-(incount: *mut Fint, array_of_requests: *mut Fint, outcount: *mut Fint, array_of_indices: *mut Fint, array_of_statuses: *mut Status, ierror: *mut Fint) |call| {
-let mut array_of_requests_c = Few::<Request>::get(array_of_requests, positive(*incount));
-let mut outcount_c = MPI_UNDEFINED;
-
-let code = call(*incount, array_of_requests_c.as_mut_ptr(), &mut outcount_c, array_of_indices, unless_ignored(array_of_statuses));
-put_count(outcount, outcount_c);
-from_one(array_of_indices, outcount_c);
-
-set(ierror, code);
-}
-}
-
 // MPI_Rsend
 entry! {
 [mpi_rsend_ pmpi_rsend_] MPI_Rsend PMPI_Rsend
@@ -650,7 +591,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -665,7 +606,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_c", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -680,7 +621,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_init"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_init", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -697,7 +638,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_init_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_init_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -711,7 +652,7 @@ set(ierror, code);
 entry! {
 [mpi_buffer_attach_f08ts_ pmpi_buffer_attach_f08ts_] MPI_Buffer_attach PMPI_Buffer_attach
 (buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
-let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Buffer_attach"); };
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Buffer_attach", MPI_COMM_SELF); };
 
 let code = call(buffer_t, *size);
 
@@ -723,7 +664,7 @@ set(ierror, code);
 entry! {
 [mpi_buffer_attach_c_f08ts_ pmpi_buffer_attach_c_f08ts_] MPI_Buffer_attach_c PMPI_Buffer_attach_c
 (buffer: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
-let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Buffer_attach_c"); };
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Buffer_attach_c", MPI_COMM_SELF); };
 
 let code = call(buffer_t, *size);
 
@@ -758,7 +699,7 @@ entry! {
 [mpi_comm_attach_buffer_f08ts_ pmpi_comm_attach_buffer_f08ts_] MPI_Comm_attach_buffer PMPI_Comm_attach_buffer
 (comm: *mut Fint, buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
-let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Comm_attach_buffer"); };
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Comm_attach_buffer", comm_c); };
 
 let code = call(comm_c, buffer_t, *size);
 
@@ -771,7 +712,7 @@ entry! {
 [mpi_comm_attach_buffer_c_f08ts_ pmpi_comm_attach_buffer_c_f08ts_] MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c
 (comm: *mut Fint, buffer: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
-let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Comm_attach_buffer_c"); };
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Comm_attach_buffer_c", comm_c); };
 
 let code = call(comm_c, buffer_t, *size);
 
@@ -822,7 +763,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibsend"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibsend", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -839,7 +780,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibsend_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibsend_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -855,7 +796,7 @@ entry! {
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Imrecv"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Imrecv", MPI_COMM_SELF); };
 let mut message_c: Message = get(message);
 let mut request_c = Request(0);
 
@@ -873,7 +814,7 @@ entry! {
 (buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, message: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Imrecv_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Imrecv_c", MPI_COMM_SELF); };
 let mut message_c: Message = get(message);
 let mut request_c = Request(0);
 
@@ -892,7 +833,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irecv"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irecv", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
@@ -909,7 +850,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irecv_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irecv_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
@@ -926,7 +867,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irsend"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irsend", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -943,7 +884,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irsend_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irsend_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -960,7 +901,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isend"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isend", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -977,7 +918,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isend_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isend_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -995,9 +936,9 @@ let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Section::new(sendbuf);
-let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Isendrecv"); };
+let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Isendrecv", comm_c); };
 let mut recvbuf_s = Section::new(recvbuf);
-let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Isendrecv"); };
+let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Isendrecv", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, &mut request_c);
@@ -1015,9 +956,9 @@ let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Section::new(sendbuf);
-let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Isendrecv_c"); };
+let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Isendrecv_c", comm_c); };
 let mut recvbuf_s = Section::new(recvbuf);
-let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Isendrecv_c"); };
+let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Isendrecv_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, &mut request_c);
@@ -1034,7 +975,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isendrecv_replace"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isendrecv_replace", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, &mut request_c);
@@ -1051,7 +992,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isendrecv_replace_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isendrecv_replace_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, &mut request_c);
@@ -1068,7 +1009,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Issend"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Issend", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -1085,7 +1026,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Issend_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Issend_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -1101,7 +1042,7 @@ entry! {
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Mrecv"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Mrecv", MPI_COMM_SELF); };
 let mut message_c: Message = get(message);
 
 let code = call(buf_t, count_t, datatype_t, &mut message_c, unless_ignored(status));
@@ -1117,7 +1058,7 @@ entry! {
 (buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, message: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Mrecv_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Mrecv_c", MPI_COMM_SELF); };
 let mut message_c: Message = get(message);
 
 let code = call(buf_t, count_t, datatype_t, &mut message_c, unless_ignored(status));
@@ -1134,7 +1075,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, unless_ignored(status));
 
@@ -1149,7 +1090,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_c", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, unless_ignored(status));
 
@@ -1164,7 +1105,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_init"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_init", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
@@ -1181,7 +1122,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_init_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_init_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
@@ -1198,7 +1139,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -1213,7 +1154,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_c", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -1228,7 +1169,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_init"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_init", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -1245,7 +1186,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_init_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_init_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -1262,7 +1203,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -1277,7 +1218,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_c", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -1292,7 +1233,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_init"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_init", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -1309,7 +1250,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_init_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_init_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -1327,9 +1268,9 @@ let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Section::new(sendbuf);
-let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Sendrecv"); };
+let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Sendrecv", comm_c); };
 let mut recvbuf_s = Section::new(recvbuf);
-let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Sendrecv"); };
+let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Sendrecv", comm_c); };
 
 let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, unless_ignored(status));
 
@@ -1345,9 +1286,9 @@ let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Section::new(sendbuf);
-let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Sendrecv_c"); };
+let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Sendrecv_c", comm_c); };
 let mut recvbuf_s = Section::new(recvbuf);
-let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Sendrecv_c"); };
+let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Sendrecv_c", comm_c); };
 
 let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, unless_ignored(status));
 
@@ -1362,7 +1303,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Sendrecv_replace"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Sendrecv_replace", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, unless_ignored(status));
 
@@ -1377,7 +1318,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Sendrecv_replace_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Sendrecv_replace_c", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, unless_ignored(status));
 
@@ -1390,7 +1331,7 @@ entry! {
 [mpi_session_attach_buffer_f08ts_ pmpi_session_attach_buffer_f08ts_] MPI_Session_attach_buffer PMPI_Session_attach_buffer
 (session: *mut Fint, buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
-let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Session_attach_buffer"); };
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Session_attach_buffer", MPI_COMM_SELF); };
 
 let code = call(session_c, buffer_t, *size);
 
@@ -1403,7 +1344,7 @@ entry! {
 [mpi_session_attach_buffer_c_f08ts_ pmpi_session_attach_buffer_c_f08ts_] MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c
 (session: *mut Fint, buffer: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
-let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Session_attach_buffer_c"); };
+let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Session_attach_buffer_c", MPI_COMM_SELF); };
 
 let code = call(session_c, buffer_t, *size);
 
@@ -1442,7 +1383,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -1457,7 +1398,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_c", comm_c); };
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
 
@@ -1472,7 +1413,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_init"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_init", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
@@ -1489,7 +1430,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_init_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_init_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);

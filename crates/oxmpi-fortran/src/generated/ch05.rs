@@ -91,7 +91,7 @@ entry! {
 (buf: *mut Descriptor, partitions: *mut Fint, count: *mut i64, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
-let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Precv_init"); };
+let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Precv_init", comm_c); };
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
@@ -108,7 +108,7 @@ entry! {
 (buf: *mut Descriptor, partitions: *mut Fint, count: *mut i64, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
-let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Psend_init"); };
+let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Psend_init", comm_c); };
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 

@@ -390,7 +390,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut inbuf_s = Section::new(inbuf);
-let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack"); };
+let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack", comm_c); };
 let mut outbuf_s = Scratch::output(outbuf);
 
 let code = call(inbuf_t, incount_t, datatype_t, outbuf_s.address(MPI_DATATYPE_NULL), *outsize, position, comm_c);
@@ -407,7 +407,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut inbuf_s = Section::new(inbuf);
-let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_c"); };
+let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_c", comm_c); };
 let mut outbuf_s = Scratch::output(outbuf);
 
 let code = call(inbuf_t, incount_t, datatype_t, outbuf_s.address(MPI_DATATYPE_NULL), *outsize, position, comm_c);
@@ -424,7 +424,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text(described(datarep));
 let mut inbuf_s = Section::new(inbuf);
-let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_external"); };
+let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_external", MPI_COMM_SELF); };
 let mut outbuf_s = Scratch::output(outbuf);
 
 let code = call(datarep_c.as_mut_ptr().cast(), inbuf_t, incount_t, datatype_t, outbuf_s.address(MPI_DATATYPE_NULL), *outsize, position);
@@ -441,7 +441,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text(described(datarep));
 let mut inbuf_s = Section::new(inbuf);
-let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_external_c"); };
+let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_external_c", MPI_COMM_SELF); };
 let mut outbuf_s = Scratch::output(outbuf);
 
 let code = call(datarep_c.as_mut_ptr().cast(), inbuf_t, incount_t, datatype_t, outbuf_s.address(MPI_DATATYPE_NULL), *outsize, position);
@@ -663,7 +663,7 @@ let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut inbuf_s = Scratch::input(inbuf);
 let mut outbuf_s = Section::new(outbuf);
-let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack"); };
+let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack", comm_c); };
 
 let code = call(inbuf_s.address(datatype_c), *insize, position, outbuf_t, outcount_t, datatype_t, comm_c);
 
@@ -680,7 +680,7 @@ let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut inbuf_s = Scratch::input(inbuf);
 let mut outbuf_s = Section::new(outbuf);
-let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_c"); };
+let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_c", comm_c); };
 
 let code = call(inbuf_s.address(datatype_c), *insize, position, outbuf_t, outcount_t, datatype_t, comm_c);
 
@@ -697,7 +697,7 @@ let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text(described(datarep));
 let mut inbuf_s = Scratch::input(inbuf);
 let mut outbuf_s = Section::new(outbuf);
-let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_external"); };
+let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_external", MPI_COMM_SELF); };
 
 let code = call(datarep_c.as_mut_ptr().cast(), inbuf_s.address(datatype_c), *insize, position, outbuf_t, outcount_t, datatype_t);
 
@@ -714,7 +714,7 @@ let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text(described(datarep));
 let mut inbuf_s = Scratch::input(inbuf);
 let mut outbuf_s = Section::new(outbuf);
-let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_external_c"); };
+let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_external_c", MPI_COMM_SELF); };
 
 let code = call(datarep_c.as_mut_ptr().cast(), inbuf_s.address(datatype_c), *insize, position, outbuf_t, outcount_t, datatype_t);
 

@@ -1311,7 +1311,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
-let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast"); };
+let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast", comm_c); };
 
 let code = call(buffer_t, count_t, datatype_t, *root, comm_c);
 
@@ -1326,7 +1326,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
-let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast_c"); };
+let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast_c", comm_c); };
 
 let code = call(buffer_t, count_t, datatype_t, *root, comm_c);
 
@@ -1341,7 +1341,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
-let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast_init"); };
+let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast_init", comm_c); };
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
@@ -1359,7 +1359,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
-let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast_init_c"); };
+let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast_init_c", comm_c); };
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
@@ -1833,7 +1833,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
-let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibcast"); };
+let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibcast", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buffer_t, count_t, datatype_t, *root, comm_c, &mut request_c);
@@ -1850,7 +1850,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
-let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibcast_c"); };
+let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibcast_c", comm_c); };
 let mut request_c = Request(0);
 
 let code = call(buffer_t, count_t, datatype_t, *root, comm_c, &mut request_c);

@@ -7,10 +7,10 @@ use crate::entry::*;
 entry! {
 [mpi_accumulate_ pmpi_accumulate_] MPI_Accumulate PMPI_Accumulate
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
@@ -22,8 +22,8 @@ set(ierror, code);
 entry! {
 [mpi_compare_and_swap_ pmpi_compare_and_swap_] MPI_Compare_and_swap PMPI_Compare_and_swap
 (origin_addr: *mut c_void, compare_addr: *mut c_void, result_addr: *mut c_void, datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, win: *mut Fint, ierror: *mut Fint) |call| {
-let datatype_c: Datatype = get(datatype);
 let win_c: Win = get(win);
+let datatype_c: Datatype = get(datatype);
 
 let code = call(buffer_at(origin_addr, datatype_c), buffer_at(compare_addr, datatype_c), buffer_at(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, win_c);
 
@@ -35,9 +35,9 @@ set(ierror, code);
 entry! {
 [mpi_fetch_and_op_ pmpi_fetch_and_op_] MPI_Fetch_and_op PMPI_Fetch_and_op
 (origin_addr: *mut c_void, result_addr: *mut c_void, datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let datatype_c: Datatype = get(datatype);
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(buffer_at(origin_addr, datatype_c), buffer_at(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, op_c, win_c);
 
@@ -49,9 +49,9 @@ set(ierror, code);
 entry! {
 [mpi_get_ pmpi_get_] MPI_Get PMPI_Get
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
-let win_c: Win = get(win);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
 
@@ -63,11 +63,11 @@ set(ierror, code);
 entry! {
 [mpi_get_accumulate_ pmpi_get_accumulate_] MPI_Get_accumulate PMPI_Get_accumulate
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut c_void, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let result_datatype_c: Datatype = get(result_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, buffer_at(result_addr, result_datatype_c), *result_count, result_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
@@ -79,9 +79,9 @@ set(ierror, code);
 entry! {
 [mpi_put_ pmpi_put_] MPI_Put PMPI_Put
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
-let win_c: Win = get(win);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
 
@@ -93,10 +93,10 @@ set(ierror, code);
 entry! {
 [mpi_raccumulate_ pmpi_raccumulate_] MPI_Raccumulate PMPI_Raccumulate
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
@@ -110,9 +110,9 @@ set(ierror, code);
 entry! {
 [mpi_rget_ pmpi_rget_] MPI_Rget PMPI_Rget
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
@@ -126,11 +126,11 @@ set(ierror, code);
 entry! {
 [mpi_rget_accumulate_ pmpi_rget_accumulate_] MPI_Rget_accumulate PMPI_Rget_accumulate
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut c_void, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let result_datatype_c: Datatype = get(result_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, buffer_at(result_addr, result_datatype_c), *result_count, result_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
@@ -144,9 +144,9 @@ set(ierror, code);
 entry! {
 [mpi_rput_ pmpi_rput_] MPI_Rput PMPI_Rput
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
@@ -381,8 +381,8 @@ set(ierror, code);
 entry! {
 [mpi_win_post_ pmpi_win_post_ mpi_win_post_f08_ pmpi_win_post_f08_] MPI_Win_post PMPI_Win_post
 (group: *mut Fint, assert: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
-let group_c: Group = get(group);
 let win_c: Win = get(win);
+let group_c: Group = get(group);
 
 let code = call(group_c, *assert, win_c);
 
@@ -419,8 +419,8 @@ set(ierror, code);
 entry! {
 [mpi_win_start_ pmpi_win_start_ mpi_win_start_f08_ pmpi_win_start_f08_] MPI_Win_start PMPI_Win_start
 (group: *mut Fint, assert: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
-let group_c: Group = get(group);
 let win_c: Win = get(win);
+let group_c: Group = get(group);
 
 let code = call(group_c, *assert, win_c);
 
@@ -494,12 +494,12 @@ set(ierror, code);
 entry! {
 [mpi_accumulate_f08ts_ pmpi_accumulate_f08ts_] MPI_Accumulate PMPI_Accumulate
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Accumulate"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Accumulate", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
@@ -511,12 +511,12 @@ set(ierror, code);
 entry! {
 [mpi_accumulate_c_f08ts_ pmpi_accumulate_c_f08ts_] MPI_Accumulate_c PMPI_Accumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Accumulate_c"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Accumulate_c", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
@@ -528,8 +528,8 @@ set(ierror, code);
 entry! {
 [mpi_compare_and_swap_f08ts_ pmpi_compare_and_swap_f08ts_] MPI_Compare_and_swap PMPI_Compare_and_swap
 (origin_addr: *mut Descriptor, compare_addr: *mut Descriptor, result_addr: *mut Descriptor, datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, win: *mut Fint, ierror: *mut Fint) |call| {
-let datatype_c: Datatype = get(datatype);
 let win_c: Win = get(win);
+let datatype_c: Datatype = get(datatype);
 
 let code = call(start_of(origin_addr, datatype_c), start_of(compare_addr, datatype_c), start_of(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, win_c);
 
@@ -541,9 +541,9 @@ set(ierror, code);
 entry! {
 [mpi_fetch_and_op_f08ts_ pmpi_fetch_and_op_f08ts_] MPI_Fetch_and_op PMPI_Fetch_and_op
 (origin_addr: *mut Descriptor, result_addr: *mut Descriptor, datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let datatype_c: Datatype = get(datatype);
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(start_of(origin_addr, datatype_c), start_of(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, op_c, win_c);
 
@@ -555,11 +555,11 @@ set(ierror, code);
 entry! {
 [mpi_get_f08ts_ pmpi_get_f08ts_] MPI_Get PMPI_Get
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get", win_c); };
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
 
@@ -571,11 +571,11 @@ set(ierror, code);
 entry! {
 [mpi_get_c_f08ts_ pmpi_get_c_f08ts_] MPI_Get_c PMPI_Get_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get_c"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get_c", win_c); };
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
 
@@ -587,15 +587,15 @@ set(ierror, code);
 entry! {
 [mpi_get_accumulate_f08ts_ pmpi_get_accumulate_f08ts_] MPI_Get_accumulate PMPI_Get_accumulate
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut Descriptor, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let result_datatype_c: Datatype = get(result_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate", win_c); };
 let mut result_addr_s = Section::new(result_addr);
-let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate"); };
+let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
@@ -607,15 +607,15 @@ set(ierror, code);
 entry! {
 [mpi_get_accumulate_c_f08ts_ pmpi_get_accumulate_c_f08ts_] MPI_Get_accumulate_c PMPI_Get_accumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, result_addr: *mut Descriptor, result_count: *mut i64, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let result_datatype_c: Datatype = get(result_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate_c"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate_c", win_c); };
 let mut result_addr_s = Section::new(result_addr);
-let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate_c"); };
+let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate_c", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
@@ -627,11 +627,11 @@ set(ierror, code);
 entry! {
 [mpi_put_f08ts_ pmpi_put_f08ts_] MPI_Put PMPI_Put
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Put"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Put", win_c); };
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
 
@@ -643,11 +643,11 @@ set(ierror, code);
 entry! {
 [mpi_put_c_f08ts_ pmpi_put_c_f08ts_] MPI_Put_c PMPI_Put_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Put_c"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Put_c", win_c); };
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
 
@@ -659,12 +659,12 @@ set(ierror, code);
 entry! {
 [mpi_raccumulate_f08ts_ pmpi_raccumulate_f08ts_] MPI_Raccumulate PMPI_Raccumulate
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Raccumulate"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Raccumulate", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
@@ -678,12 +678,12 @@ set(ierror, code);
 entry! {
 [mpi_raccumulate_c_f08ts_ pmpi_raccumulate_c_f08ts_] MPI_Raccumulate_c PMPI_Raccumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Raccumulate_c"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Raccumulate_c", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
@@ -697,11 +697,11 @@ set(ierror, code);
 entry! {
 [mpi_rget_f08ts_ pmpi_rget_f08ts_] MPI_Rget PMPI_Rget
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget", win_c); };
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
@@ -715,11 +715,11 @@ set(ierror, code);
 entry! {
 [mpi_rget_c_f08ts_ pmpi_rget_c_f08ts_] MPI_Rget_c PMPI_Rget_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget_c"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget_c", win_c); };
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
@@ -733,15 +733,15 @@ set(ierror, code);
 entry! {
 [mpi_rget_accumulate_f08ts_ pmpi_rget_accumulate_f08ts_] MPI_Rget_accumulate PMPI_Rget_accumulate
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut Descriptor, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let result_datatype_c: Datatype = get(result_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate", win_c); };
 let mut result_addr_s = Section::new(result_addr);
-let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate"); };
+let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
@@ -755,15 +755,15 @@ set(ierror, code);
 entry! {
 [mpi_rget_accumulate_c_f08ts_ pmpi_rget_accumulate_c_f08ts_] MPI_Rget_accumulate_c PMPI_Rget_accumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, result_addr: *mut Descriptor, result_count: *mut i64, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let result_datatype_c: Datatype = get(result_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate_c"); };
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate_c", win_c); };
 let mut result_addr_s = Section::new(result_addr);
-let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate_c"); };
+let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Rget_accumulate_c", win_c); };
 let op_c: Op = get(op);
-let win_c: Win = get(win);
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
@@ -777,11 +777,11 @@ set(ierror, code);
 entry! {
 [mpi_rput_f08ts_ pmpi_rput_f08ts_] MPI_Rput PMPI_Rput
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rput"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rput", win_c); };
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
@@ -795,11 +795,11 @@ set(ierror, code);
 entry! {
 [mpi_rput_c_f08ts_ pmpi_rput_c_f08ts_] MPI_Rput_c PMPI_Rput_c
 (origin_addr: *mut Descriptor, origin_count: *mut i64, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut i64, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
-let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rput_c"); };
-let win_c: Win = get(win);
+let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rput_c", win_c); };
 let mut request_c = Request(0);
 
 let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
@@ -844,7 +844,7 @@ entry! {
 [mpi_win_attach_f08ts_ pmpi_win_attach_f08ts_] MPI_Win_attach PMPI_Win_attach
 (win: *mut Fint, base: *mut Descriptor, size: *mut i64, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
-let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_attach"); };
+let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_attach", win_c); };
 
 let code = call(win_c, base_t, *size);
 
@@ -857,7 +857,7 @@ entry! {
 [mpi_win_create_f08ts_ pmpi_win_create_f08ts_] MPI_Win_create PMPI_Win_create
 (base: *mut Descriptor, size: *mut i64, disp_unit: *mut Fint, info: *mut Fint, comm: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
-let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_create"); };
+let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_create", comm_c); };
 let info_c: Info = get(info);
 let mut win_c = Win(0);
 
@@ -873,7 +873,7 @@ entry! {
 [mpi_win_create_c_f08ts_ pmpi_win_create_c_f08ts_] MPI_Win_create_c PMPI_Win_create_c
 (base: *mut Descriptor, size: *mut i64, disp_unit: *mut i64, info: *mut Fint, comm: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
-let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_create_c"); };
+let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_create_c", comm_c); };
 let info_c: Info = get(info);
 let mut win_c = Win(0);
 

@@ -742,7 +742,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -759,7 +759,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -776,7 +776,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_all", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -793,7 +793,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_all_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -810,7 +810,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -827,7 +827,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -844,7 +844,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at_all", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -861,7 +861,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_at_all_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -878,7 +878,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_shared"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_shared", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -895,7 +895,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_shared_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iread_shared_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -912,7 +912,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -929,7 +929,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -946,7 +946,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_all", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -963,7 +963,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_all_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -980,7 +980,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -997,7 +997,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -1014,7 +1014,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at_all", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -1031,7 +1031,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_at_all_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, &mut request_c);
@@ -1048,7 +1048,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_shared"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_shared", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -1065,7 +1065,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_shared_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_iwrite_shared_c", fh_c); };
 let mut request_c = Request(0);
 
 let code = call(fh_c, buf_t, count_t, datatype_t, &mut request_c);
@@ -1082,7 +1082,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1097,7 +1097,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1112,7 +1112,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1127,7 +1127,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1142,7 +1142,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all_begin"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all_begin", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1157,7 +1157,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all_begin_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all_begin_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1184,7 +1184,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1199,7 +1199,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_c", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1214,7 +1214,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1229,7 +1229,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all_c", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1244,7 +1244,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all_begin"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all_begin", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t);
 
@@ -1259,7 +1259,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all_begin_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all_begin_c", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t);
 
@@ -1286,7 +1286,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1301,7 +1301,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1316,7 +1316,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered_begin"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered_begin", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1331,7 +1331,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered_begin_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered_begin_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1358,7 +1358,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_shared"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_shared", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1373,7 +1373,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_shared_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_shared_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1388,7 +1388,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1403,7 +1403,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1418,7 +1418,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1433,7 +1433,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1448,7 +1448,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all_begin"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all_begin", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1463,7 +1463,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all_begin_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all_begin_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1490,7 +1490,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1505,7 +1505,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_c", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1520,7 +1520,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1535,7 +1535,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all_c", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1550,7 +1550,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all_begin"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all_begin", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t);
 
@@ -1565,7 +1565,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all_begin_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all_begin_c", fh_c); };
 
 let code = call(fh_c, *offset, buf_t, count_t, datatype_t);
 
@@ -1592,7 +1592,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1607,7 +1607,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1622,7 +1622,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered_begin"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered_begin", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1637,7 +1637,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered_begin_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered_begin_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t);
 
@@ -1664,7 +1664,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_shared"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_shared", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 
@@ -1679,7 +1679,7 @@ entry! {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
-let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_shared_c"); };
+let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_shared_c", fh_c); };
 
 let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
 

@@ -19,6 +19,7 @@ program sections
   call one_sided()
   call packed()
   call others()
+  call gaps_in_gaps()
   call refused()
   call MPI_Finalize()
 
@@ -183,24 +184,79 @@ contains
     call MPI_Sendrecv(t(5:4), 0, MPI_REAL, right, 9, t(1:0:2), 0, MPI_REAL, left, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
   end subroutine others
 
-  ! What cannot be: memory with gaps for MPI to keep, more elements than there are, datatypes that have gaps themselves.
+  ! Datatypes that have gaps themselves, in the gaps of an array: they pick elements of the section.
+  subroutine gaps_in_gaps()
+    type(MPI_Datatype) :: every_second, last_first, six_bytes
+    type(MPI_Request) :: r(2)
+    type(MPI_Status) :: s
+    type(MPI_Win) :: w
+    real, save, asynchronous :: window(6)
+    real :: wanted(12, 10)
+    integer :: n, x(4), y(5)
+    b = -1
+    call MPI_Type_vector(3, 1, 2, MPI_REAL, every_second)
+    call MPI_Type_commit(every_second)
+    call MPI_Sendrecv(a(1:12:2, 1), 1, every_second, right, 11, b(2:12:2, 2), 1, every_second, left, 11, &
+      MPI_COMM_WORLD, s)
+    wanted = -1
+    wanted(2:12:4, 2) = [(element(left, i, 1), i = 1, 12, 4)]
+    call check(all(b == wanted), 'vector in a section')
+    call MPI_Get_count(s, every_second, n)
+    call check(n == 1, 'count of a vector in a section')
+    ! Two of them follow each other at their extent, across the columns of the section, from the last to the first.
+    b = -1
+    call MPI_Type_indexed(2, [1, 1], [4, 0], MPI_REAL, last_first)
+    call MPI_Type_commit(last_first)
+    call MPI_Irecv(b(1:12:4, 1:8:2), 2, last_first, left, 12, MPI_COMM_WORLD, r(1))
+    call MPI_Isend(a(1:12:4, 1:8:2), 2, last_first, right, 12, MPI_COMM_WORLD, r(2))
+    call MPI_Waitall(2, r, MPI_STATUSES_IGNORE)
+    wanted = -1
+    wanted(1, 1) = element(left, 1, 1)
+    wanted(5, 3) = element(left, 5, 3)
+    wanted(9, 3) = element(left, 9, 3)
+    wanted(1, 7) = element(left, 1, 7)
+    call check(all(b == wanted), 'indexed in a section')
+    ! Values that end within an element.
+    x = [(int(z'01010101') * i, i = 1, 4)]
+    y = 0
+    call MPI_Type_contiguous(6, MPI_BYTE, six_bytes)
+    call MPI_Type_commit(six_bytes)
+    call MPI_Sendrecv(x(1:4:2), 1, six_bytes, right, 13, y(2:5:3), 1, six_bytes, left, 13, MPI_COMM_WORLD, s)
+    call check(all(y == [0, x(1), 0, 0, int(z'0303')]), 'part of an element')
+    window = 0
+    call MPI_Win_create(window, 24_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, w)
+    call MPI_Win_fence(0, w)
+    call MPI_Put(a(1:12:2, 5), 1, every_second, right, 1_MPI_ADDRESS_KIND, 3, MPI_REAL, w)
+    call MPI_Win_fence(0, w)
+    call check(all(window(2:4) == [(element(left, i, 5), i = 1, 12, 4)]) .and. window(5) == 0, 'put of a vector in a section')
+    call MPI_Win_free(w)
+    call MPI_Type_free(every_second)
+    call MPI_Type_free(last_first)
+    call MPI_Type_free(six_bytes)
+    b = -1
+  end subroutine gaps_in_gaps
+
+  ! What cannot be: memory with gaps for MPI to keep, and more than there is. The error is the communicator's.
   subroutine refused()
     type(MPI_Win) :: w
+    type(MPI_Comm) :: own
     type(MPI_Datatype) :: t
     integer :: code, class
-    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
-    call MPI_Win_create(a(1:12:2, 1), 24_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_SELF, w, code)
+    call MPI_Comm_dup(MPI_COMM_SELF, own)
+    call MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN)
+    call MPI_Win_create(a(1:12:2, 1), 24_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, own, w, code)
     call MPI_Error_class(code, class)
     call check(class == MPI_ERR_BUFFER, 'window with gaps')
-    call MPI_Send(a(1:12:2, 1), 7, MPI_REAL, rank, 0, MPI_COMM_WORLD, code)
+    call MPI_Send(a(1:12:2, 1), 7, MPI_REAL, 0, 0, own, code)
     call MPI_Error_class(code, class)
     call check(class == MPI_ERR_BUFFER, 'too many elements')
-    call MPI_Type_vector(2, 1, 2, MPI_REAL, t)
+    call MPI_Type_vector(4, 1, 2, MPI_REAL, t)
     call MPI_Type_commit(t)
-    call MPI_Send(a(1:12:2, 1), 1, t, rank, 0, MPI_COMM_WORLD, code)
+    call MPI_Send(a(1:12:2, 1), 1, t, 0, 0, own, code)
     call MPI_Error_class(code, class)
-    call check(class == MPI_ERR_BUFFER, 'gaps of a datatype in gaps of an array')
+    call check(class == MPI_ERR_BUFFER, 'a datatype that is longer than the section')
     call MPI_Type_free(t)
+    call MPI_Comm_free(own)
   end subroutine refused
 
   subroutine assumed(x, y)

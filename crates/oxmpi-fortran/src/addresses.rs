@@ -1,0 +1,71 @@
+//! Addresses of 64 bits as INTEGERs of 32, for `MPI_ADDRESS` and the datatypes of its time, whose displacements are INTEGERs.
+//!
+//! An address near `MPI_BOTTOM` (the program's own data) is its distance from there. The others, which are on the stack as a
+//! rule, are their distance from the first of them plus [`FAR`]: so the numbers of the two kinds differ, and so does the
+//! difference of two numbers of different kinds, and [`displacement`] can undo it. What is in neither reach has no number.
+
+use crate::entry::*;
+use crate::places::bottom;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+
+/// What is nearer to `MPI_BOTTOM` than this is near.
+const NEAR: i64 = 0x4000_0000;
+
+/// The number of the first far address; those around it fill the numbers from [`NEAR`] on.
+const FAR: i64 = 0x6000_0000;
+
+/// Numbers were given out that are relative to `MPI_BOTTOM`.
+static RELATIVE: AtomicBool = AtomicBool::new(false);
+
+/// The first far address; zero as long as there is none.
+static ANCHOR: AtomicI64 = AtomicI64::new(0);
+
+/// What near addresses are relative to. A program that is linked to low addresses has absolute ones.
+fn base() -> i64 {
+    if i32::try_from(bottom()).is_ok() { 0 } else { bottom() as i64 }
+}
+
+/// The number of an address, if it has one.
+pub fn number(address: i64) -> Option<Fint> {
+    let near = address.wrapping_sub(base());
+    if near.unsigned_abs() < NEAR as u64 {
+        RELATIVE.store(base() != 0, Relaxed);
+        return Fint::try_from(near).ok();
+    }
+    let anchor = match ANCHOR.compare_exchange(0, address, Relaxed, Relaxed) {
+        Ok(_) => address,
+        Err(anchor) => anchor,
+    };
+    let far = address.wrapping_sub(anchor);
+    if far.unsigned_abs() < (FAR - NEAR) as u64 { Fint::try_from(FAR + far).ok() } else { None }
+}
+
+/// The displacement that a program means by a number, or by the difference of two.
+pub fn displacement(number: Fint) -> i64 {
+    let (number, anchor) = (i64::from(number), ANCHOR.load(Relaxed));
+    if anchor == 0 || number.abs() < NEAR {
+        number
+    } else if number > 0 {
+        number - FAR + (anchor - base())
+    } else {
+        number + FAR - (anchor - base())
+    }
+}
+
+/// What C has to add to the displacements of a datatype that is used with `MPI_BOTTOM`: nothing if they are absolute
+/// addresses. None of those that are not could be one: where it would be, a program has no memory.
+pub fn origin(datatype: Datatype) -> usize {
+    let anchor = ANCHOR.load(Relaxed);
+    if !RELATIVE.load(Relaxed) && anchor == 0 || datatype == MPI_DATATYPE_NULL {
+        return 0;
+    }
+    let (mut lb, mut extent) = (0, 0);
+    // SAFETY: the places are valid for the call.
+    let code = unsafe { c::PMPI_Type_get_true_extent(datatype, &mut lb, &mut extent) };
+    let is_within = |middle: i64| lb.wrapping_sub(middle).unsigned_abs() < 2 * NEAR as u64;
+    match code {
+        MPI_SUCCESS if anchor != 0 && is_within(FAR) && lb >= NEAR => (anchor - FAR) as usize,
+        MPI_SUCCESS if is_within(0) || anchor != 0 && is_within(anchor - base()) => base() as usize,
+        _ => 0,
+    }
+}
