@@ -115,9 +115,12 @@ static double batch(long n)
     return largest(spent / (double)n);
 }
 
-/* How many calls take about `target` seconds, with the barriers between them. Also the warm-up. */
+/* How many calls take about `target` seconds, with the barriers between them. Also the warm-up: what the
+ * first calls set up must not make a batch too short. */
 static long batch_length(double target)
 {
+    batch(2);
+    batch(2);
     for (long n = 2;;) {
         double start = seconds();
         batch(n);

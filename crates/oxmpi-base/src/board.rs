@@ -12,19 +12,25 @@
 //! round in which it has seen everybody's line: who has come to a round has finished the one before. Otherwise it looks at
 //! the counts of finished rounds.
 //!
+//! The word for the call is the sum of the call and of a hash of all calls before it, so that ranks whose earlier calls
+//! differed find out where they meet next. A rank that waits for long says in which call it does, beside its count of
+//! finished rounds: two that wait for each other find out, too.
+//!
 //! Nothing here blocks or interprets what is written.
 
 use crate::arena::Mapping;
-use crate::ring::prefetch_for_writing;
+use crate::prefetch;
 use crate::segment::{CACHE_LINE, PAGE};
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use std::ptr::NonNull;
 
 /// Rounds that a rank may be ahead of the slowest. A power of two.
 const SLOTS: usize = 128;
 
-/// Bytes that are prefetched at the most.
+/// Bytes that are prefetched at the most, and the most of a round for which another place is taken than that of the round
+/// before: a longer one would only fill the caches.
 const PREFETCH_MOST: usize = 8 << 10;
+const ALTERNATE_MOST: usize = 64 << 10;
 
 /// Bytes that fit into a line.
 pub const LINE_BYTES: usize = CACHE_LINE - 16;
@@ -40,6 +46,9 @@ struct Header {
 #[repr(C, align(64))]
 struct Finished {
     round: AtomicU64,
+    /// The round in which this rank waits or last waited for long, and its word for the call.
+    waits_in: AtomicU64,
+    waits_with: AtomicU64,
 }
 
 #[repr(C, align(64))]
@@ -78,10 +87,10 @@ impl Memory {
     }
 
     #[inline]
-    fn finished(&self, rank: usize) -> &AtomicU64 {
+    fn finished(&self, rank: usize) -> &Finished {
         assert!(rank < self.ranks);
-        // SAFETY: in bounds, mapped and atomic.
-        unsafe { &self.finished.add(rank).as_ref().round }
+        // SAFETY: in bounds, mapped and all atomics.
+        unsafe { self.finished.add(rank).as_ref() }
     }
 
     #[inline]
@@ -107,10 +116,36 @@ pub struct Seat {
     round: u64,
     /// Everybody has finished this round, as far as we know.
     settled: u64,
-    /// The part of our room that a round uses, by slot: from where to where.
-    places: Box<[(usize, usize)]>,
+    /// What we know of the rounds, by slot.
+    past: Box<[Past]>,
     /// Bytes of our room that the last round that used any did.
     usual: usize,
+    /// Where as many would go next, if their lines have been asked for.
+    ready: Option<usize>,
+}
+
+/// What a rank remembers of a round.
+#[derive(Clone, Copy, Default)]
+struct Past {
+    /// The part of our room that it uses: from where to where.
+    place: (usize, usize),
+    call: u64,
+    /// A hash of the calls before it.
+    history: u64,
+}
+
+impl Past {
+    /// What stands in a line or says that a rank waits: the call as whoever has the same history reads it.
+    #[inline]
+    fn word(&self) -> u64 {
+        self.call.wrapping_add(self.history)
+    }
+
+    /// The history of the round after this one.
+    #[inline]
+    fn next_history(&self) -> u64 {
+        (self.history.rotate_left(23) ^ self.call).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }
 
 // SAFETY: the memory is shared between processes by design; a seat is used by one thread at a time.
@@ -142,7 +177,8 @@ impl Seat {
     }
 
     fn over(memory: Memory, rank: usize) -> Seat {
-        Seat { memory, rank, round: 0, settled: 0, places: vec![(0, 0); memory.slots].into(), usual: 0 }
+        let past = vec![Past::default(); memory.slots].into();
+        Seat { memory, rank, round: 0, settled: 0, past, usual: 0, ready: None }
     }
 
     #[inline]
@@ -169,12 +205,24 @@ impl Seat {
         self.round
     }
 
-    /// Goes on to the next round. The last one must be [finished](Seat::finish).
+    /// Goes on to the next round, in which we make this call. The last one must be [finished](Seat::finish).
     #[inline]
-    pub fn advance(&mut self) -> u64 {
+    pub fn advance(&mut self, call: u64) -> u64 {
+        let history = self.past(self.round).next_history();
         self.round += 1;
-        self.places[self.round as usize & (self.memory.slots - 1)] = (0, 0);
+        *self.past_mut() = Past { place: (0, 0), call, history };
         self.round
+    }
+
+    #[inline]
+    fn past(&self, round: u64) -> &Past {
+        &self.past[round as usize & (self.memory.slots - 1)]
+    }
+
+    /// Of the round that we are in.
+    #[inline]
+    fn past_mut(&mut self) -> &mut Past {
+        &mut self.past[self.round as usize & (self.memory.slots - 1)]
     }
 
     /// The round whose slot this one uses: our line may be written once that one is settled.
@@ -208,34 +256,34 @@ impl Seat {
     /// A part of our room that the rounds before one do not use.
     #[inline]
     fn find(&self, bytes: usize, before: u64) -> Option<usize> {
-        let mask = self.memory.slots - 1;
         let live = self.settled + 1..before;
         let fits = |at: usize| {
             at + bytes <= self.memory.room
                 && live.clone().all(|round| {
-                    let (start, end) = self.places[round as usize & mask];
+                    let (start, end) = self.past(round).place;
                     at + bytes <= start || end <= at
                 })
         };
-        // The start first: what was used just now is in the caches.
-        let behind = |round: u64| self.places[round as usize & mask].1;
-        if fits(0) { Some(0) } else { live.clone().rev().map(behind).find(|&at| fits(at)) }
+        // What is on its way to our cache first, then the start: what was used just now is in the caches.
+        let behind = live.clone().rev().map(|round| self.past(round).place.1);
+        self.ready.into_iter().chain([0]).chain(behind).find(|&at| fits(at))
     }
 
     /// Takes the lines of our room that a next round with as many bytes as the last will use into this core's cache for
     /// writing, off the path of the last: others have read them, and taking a line back costs as much as handing one
-    /// over.
+    /// over. They are not those of the last round, which others may be reading.
     #[inline]
-    pub fn prefetch(&self) {
-        if self.usual == 0 {
+    pub fn prefetch(&mut self) {
+        if self.ready.is_some() || !(1..=ALTERNATE_MOST).contains(&self.usual) {
             return;
         }
         let bytes = self.usual.min(PREFETCH_MOST);
-        if let Some(at) = self.find(self.usual, self.round + 1) {
+        self.ready = self.find(self.usual, self.round + 1);
+        if let Some(at) = self.ready {
             let place = self.room(self.rank, at);
             for line in (0..bytes).step_by(CACHE_LINE) {
                 // SAFETY: inside our room; only its address is used.
-                prefetch_for_writing(unsafe { place.add(line).as_ref() });
+                prefetch::for_writing(unsafe { place.add(line).as_ref() });
             }
         }
     }
@@ -244,8 +292,11 @@ impl Seat {
     #[inline]
     pub fn keep(&mut self, at: usize, bytes: usize) {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
+        if bytes != self.usual || self.ready == Some(at) {
+            self.ready = None;
+        }
         self.usual = bytes;
-        self.places[self.round as usize & (self.memory.slots - 1)] = (at, at + bytes);
+        self.past_mut().place = (at, at + bytes);
     }
 
     /// A place in a rank's room, aligned to cache lines as its offset is.
@@ -258,9 +309,9 @@ impl Seat {
 
     /// Shows our line. All that we wrote before can be read by whoever sees it.
     #[inline]
-    pub fn publish(&self, call: u64) {
+    pub fn publish(&self) {
         let (round, word) = self.memory.words(self.rank, self.round);
-        word.store(call, Ordering::Relaxed);
+        word.store(self.past(self.round).word(), Ordering::Relaxed);
         // Release: what was written to the line and the room comes first; so does what was read in rounds before.
         round.store(self.round, Ordering::Release);
     }
@@ -279,10 +330,53 @@ impl Seat {
         ranks.fold(true, |all, rank| all & self.has_arrived(rank))
     }
 
-    /// The call of a rank that has arrived.
+    /// Whether a rank that has arrived makes the same call as we do, and made the same ones before.
     #[inline]
-    pub fn call_of(&self, rank: usize) -> u64 {
-        self.memory.words(rank, self.round).1.load(Ordering::Relaxed)
+    pub fn agrees(&self, rank: usize) -> bool {
+        self.memory.words(rank, self.round).1.load(Ordering::Relaxed) == self.past(self.round).word()
+    }
+
+    /// We have been waiting for a while: others may see in which call.
+    pub fn say_waiting(&self) {
+        let own = self.memory.finished(self.rank);
+        // A reader sees either the old round, or the new one and then its word.
+        own.waits_in.store(0, Ordering::Relaxed);
+        fence(Ordering::Release);
+        own.waits_with.store(self.past(self.round).word(), Ordering::Relaxed);
+        own.waits_in.store(self.round, Ordering::Release);
+    }
+
+    /// Whether a rank that has not arrived waits in this round, too, but in another call.
+    pub fn waits_elsewhere(&self, rank: usize) -> bool {
+        self.waiting_word(rank).is_some_and(|word| word != self.past(self.round).word())
+    }
+
+    fn waiting_word(&self, rank: usize) -> Option<u64> {
+        let theirs = self.memory.finished(rank);
+        // Acquire: pairs with `say_waiting`.
+        let before = theirs.waits_in.load(Ordering::Acquire);
+        let word = theirs.waits_with.load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        // The word is of that round if it still is, since it is written between two changes of the round.
+        let after = theirs.waits_in.load(Ordering::Relaxed);
+        (before == self.round && after == before).then_some(word)
+    }
+
+    /// The first call in which a rank differs from us, and ours: of this round or, as far as its lines tell, an earlier
+    /// one. `None` if only its history tells that there was one.
+    pub fn first_difference(&self, rank: usize) -> Option<(u64, u64)> {
+        let oldest = self.round.saturating_sub(self.memory.slots as u64 - 1).max(1);
+        (oldest..=self.round).find_map(|round| {
+            let (at, word) = self.memory.words(rank, round);
+            let word = match () {
+                // Acquire: pairs with `publish`.
+                () if at.load(Ordering::Acquire) == round => word.load(Ordering::Relaxed),
+                () if round == self.round => self.waiting_word(rank)?,
+                () => return None,
+            };
+            let ours = self.past(round);
+            (word != ours.word()).then(|| (word.wrapping_sub(ours.history), ours.call))
+        })
     }
 
     /// Everybody has been seen to arrive in this round, and so has finished the one before.
@@ -295,8 +389,8 @@ impl Seat {
     #[inline]
     pub fn finish(&self) -> bool {
         // Release: our reads come first.
-        self.memory.finished(self.rank).store(self.round, Ordering::Release);
-        prefetch_for_writing(self.memory.words(self.rank, self.round + 1).0);
+        self.memory.finished(self.rank).round.store(self.round, Ordering::Release);
+        prefetch::for_writing(self.memory.words(self.rank, self.round + 1).0);
         self.memory.header().awaited.load(Ordering::Relaxed) != 0
     }
 
@@ -313,7 +407,7 @@ impl Seat {
         let mut least = u64::MAX;
         for rank in (0..self.memory.ranks).filter(|&rank| rank != self.rank) {
             // Acquire: pairs with `finish`; what was read comes before we overwrite it.
-            least = least.min(self.memory.finished(rank).load(Ordering::Acquire));
+            least = least.min(self.memory.finished(rank).round.load(Ordering::Acquire));
             if least < round {
                 return false;
             }
@@ -353,12 +447,12 @@ impl Seat {
     /// Leaves for good: the memory is not touched any more, but for [`Seat::is_deserted`].
     pub fn leave(&self) {
         // Release: all that we read and wrote comes first.
-        self.memory.finished(self.rank).store(u64::MAX, Ordering::Release);
+        self.memory.finished(self.rank).round.store(u64::MAX, Ordering::Release);
     }
 
     /// Whether everybody has left, so that the memory can be used for something else.
     pub fn is_deserted(&self) -> bool {
-        (0..self.memory.ranks).all(|rank| self.memory.finished(rank).load(Ordering::Acquire) == u64::MAX)
+        (0..self.memory.ranks).all(|rank| self.memory.finished(rank).round.load(Ordering::Acquire) == u64::MAX)
     }
 }
 
@@ -376,10 +470,12 @@ mod tests {
 
     impl Owned {
         fn new(ranks: usize, slots: usize, room: usize) -> (Owned, Memory) {
+            let zero = || AtomicU64::new(0);
+            let finished = || Finished { round: zero(), waits_in: zero(), waits_with: zero() };
             let line = || Line { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; LINE_BYTES] };
             let mut owned = Owned {
                 header: Box::new(Header { broken: AtomicU32::new(0), awaited: AtomicU32::new(0) }),
-                finished: (0..ranks).map(|_| Finished { round: AtomicU64::new(0) }).collect(),
+                finished: (0..ranks).map(|_| finished()).collect(),
                 lines: (0..ranks * slots).map(|_| line()).collect(),
                 rooms: vec![0; ranks * room_stride(room)],
             };
@@ -404,26 +500,26 @@ mod tests {
         fn parts_of_a_room_do_not_meet() {
             let (_owned, memory) = Owned::new(2, 4, 1024);
             let (mut a, b) = (Seat::over(memory, 0), Seat::over(memory, 1));
-            a.advance();
+            a.advance(7);
             assert_eq!(a.place(500), Some(0));
             a.finish();
-            a.advance();
+            a.advance(7);
             assert_eq!(a.place(400), Some(512));
             a.finish();
-            a.advance();
+            a.advance(7);
             assert_eq!(a.place(64), Some(960));
             a.finish();
-            a.advance();
+            a.advance(7);
             assert_eq!(a.place(64), None, "the other rank has finished nothing");
             assert!(!a.is_settled(a.oldest()));
-            b.memory.finished(1).store(1, Ordering::Release);
+            b.memory.finished(1).round.store(1, Ordering::Release);
             assert!(a.is_settled(1));
             assert_eq!(a.place(65), Some(0));
             a.finish();
-            a.advance();
+            a.advance(7);
             assert!(a.is_settled(a.replaced()), "round 1 is settled");
             a.finish();
-            a.advance();
+            a.advance(7);
             assert!(!a.is_settled(a.replaced()), "round 2 is not");
         }
 
@@ -451,23 +547,44 @@ mod tests {
                 let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
                 let writer = loom::thread::spawn(move || {
                     for _ in 0..3 {
-                        let round = tx.advance();
+                        tx.advance(10);
                         while !tx.is_settled(tx.replaced()) {
                             loom::thread::yield_now();
                         }
-                        tx.publish(round * 10);
+                        tx.publish();
                         tx.finish();
                     }
                 });
                 for _ in 0..3 {
-                    let round = rx.advance();
+                    rx.advance(10);
                     while !rx.has_arrived(0) {
                         loom::thread::yield_now();
                     }
-                    assert_eq!(rx.call_of(0), round * 10);
+                    assert!(rx.agrees(0));
                     rx.finish();
                 }
                 writer.join().unwrap();
+            });
+        }
+
+        /// Ranks in the same calls never seem to wait in different ones, whatever is written meanwhile.
+        #[test]
+        fn loom_waiting_words_are_of_their_round() {
+            loom::model(|| {
+                let (_owned, memory) = Owned::new(2, 4, 64);
+                let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
+                let writer = loom::thread::spawn(move || {
+                    for call in [5, 6] {
+                        tx.advance(call);
+                        tx.say_waiting();
+                    }
+                });
+                rx.advance(5);
+                assert!(!rx.waits_elsewhere(0));
+                writer.join().unwrap();
+                rx.advance(8);
+                assert!(rx.waits_elsewhere(0));
+                assert_eq!(rx.first_difference(0), Some((6, 8)));
             });
         }
 
@@ -476,14 +593,14 @@ mod tests {
         fn loom_exchanges_settle_themselves() {
             fn take_part(seat: &mut Seat) {
                 for _ in 0..3 {
-                    let round = seat.advance();
+                    let round = seat.advance(10);
                     assert!(seat.settled + 2 >= round);
-                    seat.publish(round * 10 + seat.rank as u64);
+                    seat.publish();
                     let other = 1 - seat.rank;
                     while !seat.has_arrived(other) {
                         loom::thread::yield_now();
                     }
-                    assert_eq!(seat.call_of(other), round * 10 + other as u64);
+                    assert!(seat.agrees(other));
                     seat.exchanged();
                     seat.finish();
                 }

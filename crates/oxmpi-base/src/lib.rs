@@ -10,6 +10,7 @@ pub mod cma;
 pub mod cpus;
 pub mod lifeline;
 pub mod lock;
+pub mod prefetch;
 pub mod ring;
 pub mod segment;
 pub mod slots;

@@ -15,6 +15,7 @@
 //!
 //! The ring never interprets a packet, and it never blocks: a producer without room is told so.
 
+use crate::prefetch;
 use crate::segment::{CACHE_LINE, Segment};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
@@ -102,19 +103,6 @@ const fn pack_word(stamp: u32, cells: usize, user: u16) -> u64 {
 
 /// Cells that are prefetched at the most: beyond, the prefetches would only queue up.
 const PREFETCH_MOST: usize = 300;
-
-/// Asks for a cache line with the right to write to it. The compiler's own prefetch only asks for that right where the
-/// target is known to have the instruction; processors without it take it for no operation.
-#[inline(always)]
-pub fn prefetch_for_writing<T>(place: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint; it has no effect that a program could see.
-    unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) std::ptr::from_ref(place), options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
-}
 
 /// The sending end. At most one may exist for a ring.
 pub struct Producer {
@@ -207,7 +195,7 @@ impl Producer {
     pub fn prefetch(&self, cells: usize) {
         let most = (cells + 1).min(PREFETCH_MOST).min(self.memory.count - self.position);
         for cell in self.position..self.position + most {
-            prefetch_for_writing(self.memory.word(cell));
+            prefetch::for_writing(self.memory.word(cell));
         }
     }
 

@@ -370,15 +370,16 @@ const HAND_OVERS: usize = 8;
 
 impl Wait for Waiter<'_> {
     #[inline]
+    fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
+        !wait::is_crowded(self.guard.engine.shm().job()) && (0..LOOKS).any(|_| ready())
+    }
+
+    #[inline]
     fn until(&mut self, mut ready: impl FnMut() -> bool) {
-        let job = self.guard.engine.shm().job();
-        if !wait::is_crowded(job) {
-            for _ in 0..LOOKS {
-                if ready() {
-                    return;
-                }
-            }
-        } else if !self.guard.is_shared() {
+        if self.shortly(&mut ready) {
+            return;
+        }
+        if wait::is_crowded(self.guard.engine.shm().job()) && !self.guard.is_shared() {
             for _ in 0..HAND_OVERS {
                 wait::hand_over();
                 if ready() {

@@ -13,7 +13,7 @@
 
 use crate::accumulate::quick_combine;
 use crate::{Far, Flavor, Window};
-use oxmpi_base::ring::prefetch_for_writing;
+use oxmpi_base::prefetch;
 use oxmpi_base::wait;
 use oxmpi_transport::Shm;
 use std::cell::UnsafeCell;
@@ -160,7 +160,7 @@ impl Window {
             match self.control.favour(self.rank, origin) {
                 Some(favour) => {
                     // Looked at as if it were to be written, so that its line comes once.
-                    prefetch_for_writing(&favour.state);
+                    prefetch::for_writing(&favour.state);
                     if favour.state.load(Relaxed) == ASKED {
                         served |= self.oblige(favour);
                     }

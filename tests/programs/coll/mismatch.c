@@ -13,6 +13,12 @@
 // args: allgather-sizes
 // args: alltoall-sizes
 // args: scan-exscan
+// args: bcast-two-roots
+// args: bcast-no-root
+// args: reduce-two-roots
+// args: gather-two-roots
+// args: gather-scatter
+// args: one-of-many
 // args: nonblocking-order
 // Processes that do not call the same collective in the same way: the job ends with an error, it neither hangs nor goes on.
 #include "../check.h"
@@ -39,7 +45,16 @@ int main(int argc, char **argv) {
     else if (is(argc, argv, "alltoall-sizes")) MPI_Alltoall(a, odd ? 4 : 5, MPI_INT, b, odd ? 4 : 5, MPI_INT, w);
     else if (is(argc, argv, "scan-exscan"))
         odd ? MPI_Scan(a, b, 4, MPI_INT, MPI_SUM, w) : MPI_Exscan(a, b, 4, MPI_INT, MPI_SUM, w);
-    else if (is(argc, argv, "nonblocking-order")) {
+    else if (is(argc, argv, "bcast-two-roots")) MPI_Bcast(a, 4, MPI_INT, odd ? rank : 0, w);
+    else if (is(argc, argv, "bcast-no-root")) MPI_Bcast(a, 4, MPI_INT, odd ? 0 : size - 1, w);
+    else if (is(argc, argv, "reduce-two-roots")) MPI_Reduce(a, b, 4, MPI_INT, MPI_SUM, odd ? rank : 0, w);
+    else if (is(argc, argv, "gather-two-roots")) MPI_Gather(a, 4, MPI_INT, b, 4, MPI_INT, odd ? rank : 0, w);
+    else if (is(argc, argv, "gather-scatter"))
+        odd ? MPI_Scatter(a, 4, MPI_INT, b, 4, MPI_INT, 0, w) : MPI_Gather(a, 4, MPI_INT, b, 4, MPI_INT, 0, w);
+    else if (is(argc, argv, "one-of-many")) {
+        // Nobody waits in the wrong call; the next one tells.
+        for (int i = 0; i < 50; i++) MPI_Bcast(a, 4, MPI_INT, odd && i == 20 ? rank : 0, w);
+    } else if (is(argc, argv, "nonblocking-order")) {
         if (odd) {
             MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, w, &r[0]);
             MPI_Ibarrier(w, &r[1]);

@@ -38,6 +38,29 @@ impl Call {
         Fun::from_u16(self.0 as u16 & 0x3ff)
     }
 
+    /// Whether it is one of those that go over a board, not what another history makes of a word.
+    fn makes_sense(self) -> bool {
+        use Fun::{
+            Allgather, Allreduce, Alltoall, Barrier, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan, Scatter,
+        };
+        matches!(
+            self.fun(),
+            Some(
+                Allgather
+                    | Allreduce
+                    | Alltoall
+                    | Barrier
+                    | Bcast
+                    | Exscan
+                    | Gather
+                    | Reduce
+                    | ReduceScatterBlock
+                    | Scan
+                    | Scatter
+            )
+        )
+    }
+
     fn op(self) -> u64 {
         self.0 >> 10 & 0x3f
     }
@@ -68,9 +91,17 @@ impl Call {
     }
 }
 
-/// Two ranks made calls that do not belong together.
+/// Two ranks made calls that do not belong together: theirs and ours, if both are known.
 #[cold]
-pub(super) fn mismatch(rank: usize, theirs: Call, me: usize, ours: Call) -> Error {
+pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(Call, Call)>) -> Error {
+    const RULE: &str = "all must make the same calls in the same order";
+    let Some((theirs, ours)) = calls.filter(|(theirs, _)| theirs.makes_sense()) else {
+        let text = format!(
+            "rank {rank} of the communicator and this one, rank {me}, made different collective calls \
+                            before this one: {RULE}"
+        );
+        return Error::new(MPI_ERR_OTHER, text);
+    };
     let class = match () {
         () if theirs.fun() != ours.fun() => MPI_ERR_OTHER,
         () if theirs.root() != ours.root() => MPI_ERR_ROOT,
@@ -78,8 +109,7 @@ pub(super) fn mismatch(rank: usize, theirs: Call, me: usize, ours: Call) -> Erro
         () => MPI_ERR_COUNT,
     };
     let text = format!(
-        "rank {rank} of the communicator called {} while this one, rank {me}, called {}: all must make the same calls in \
-         the same order",
+        "rank {rank} of the communicator called {} while this one, rank {me}, called {}: {RULE}",
         theirs.describe(),
         ours.describe()
     );
@@ -102,15 +132,15 @@ mod tests {
     #[test]
     fn both_calls_are_named() {
         let (a, b) = (Call::rooted(Fun::Bcast, None, 1, 800), Call::of(Fun::Allreduce, Some(MPI_SUM), 8));
-        let error = mismatch(3, a, 0, b);
+        let error = mismatch(3, 0, Some((a, b)));
         assert_eq!(error.class(), MPI_ERR_OTHER);
         assert!(error.text().starts_with(
             "rank 3 of the communicator called MPI_Bcast(800 bytes, root 1) while this one, rank 0, called \
              MPI_Allreduce(8 bytes, MPI_SUM)"
         ));
-        assert_eq!(mismatch(1, a, 0, Call::rooted(Fun::Bcast, None, 2, 800)).class(), MPI_ERR_ROOT);
-        assert_eq!(mismatch(1, a, 0, Call::rooted(Fun::Bcast, None, 1, 801)).class(), MPI_ERR_COUNT);
-        assert_eq!(mismatch(1, b, 0, Call::of(Fun::Allreduce, Some(MPI_MAX), 8)).class(), MPI_ERR_OP);
+        assert_eq!(mismatch(1, 0, Some((a, Call::rooted(Fun::Bcast, None, 2, 800)))).class(), MPI_ERR_ROOT);
+        assert_eq!(mismatch(1, 0, Some((a, Call::rooted(Fun::Bcast, None, 1, 801)))).class(), MPI_ERR_COUNT);
+        assert_eq!(mismatch(1, 0, Some((b, Call::of(Fun::Allreduce, Some(MPI_MAX), 8)))).class(), MPI_ERR_OP);
         assert_eq!(Call::of(Fun::Allgather, None, usize::MAX).describe(), "MPI_Allgather(17179869183 bytes or more)");
         assert_eq!(Call::BARRIER.describe(), "MPI_Barrier()");
     }

@@ -13,6 +13,9 @@ use oxmpi_datatype::Buf;
 /// writes and another reads changes caches twice.
 const DIRECT: usize = 8 << 10;
 
+/// That for a block that all ranks read, of three or more: they wait for each other at the kernel's door.
+const DIRECT_FOR_ALL: usize = 64 << 10;
+
 /// Pieces of a broadcast: small enough that reading one overlaps writing the next.
 const BROADCAST: usize = 64 << 10;
 
@@ -25,13 +28,13 @@ impl Node {
         }
         for (at, bytes) in pieces(buf.len(), BROADCAST.min(self.chunk())) {
             if self.rank() == root {
-                let round = self.open(wait)?;
+                let round = self.open(wait, call)?;
                 self.write(wait, round, buf, at, bytes)?;
-                self.seat.publish(call.0);
+                self.seat.publish();
                 self.wake_all(wait);
             } else {
-                let round = self.listen()?;
-                self.meet(wait, root, call)?;
+                let round = self.listen(call)?;
+                self.meet(wait, root)?;
                 // SAFETY: the root has written so many bytes; the Buf is that of a pending operation.
                 unsafe { unpack(buf, at, self.found(root, round, bytes), bytes) };
             }
@@ -54,9 +57,9 @@ impl Node {
         let Some(recv) = recv else {
             let Some(send) = send else { return Ok(()) };
             for (at, bytes) in pieces(block, self.chunk()) {
-                let round = self.open(wait)?;
+                let round = self.open(wait, call)?;
                 self.write(wait, round, send, at, bytes)?;
-                self.seat.publish(call.0);
+                self.seat.publish();
                 self.wake(wait, root);
                 self.close(wait);
             }
@@ -66,9 +69,9 @@ impl Node {
             own::copy_part(send, 0, recv, root * block, block);
         }
         for (at, bytes) in pieces(block, self.chunk()) {
-            let round = self.listen()?;
+            let round = self.listen(call)?;
             for rank in self.others() {
-                self.meet(wait, rank, call)?;
+                self.meet(wait, rank)?;
                 // SAFETY: that rank has written so many bytes; the Buf is that of a pending operation.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
@@ -92,18 +95,18 @@ impl Node {
         for (at, bytes) in pieces(block, stride) {
             match (send, recv) {
                 (Some(send), _) => {
-                    let round = self.open(wait)?;
+                    let round = self.open(wait, call)?;
                     let to = self.spread(wait, round, bytes)?;
                     for rank in self.others() {
                         // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
                         unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
                     }
-                    self.seat.publish(call.0);
+                    self.seat.publish();
                     self.wake_all(wait);
                 }
                 (None, Some(recv)) => {
-                    let round = self.listen()?;
-                    self.meet(wait, root, call)?;
+                    let round = self.listen(call)?;
+                    self.meet(wait, root)?;
                     let from = self.found(root, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
                     // SAFETY: the root has written our piece there; the Buf is that of a pending operation.
                     unsafe { unpack(recv, at, from, bytes) };
@@ -121,17 +124,17 @@ impl Node {
     /// `MPI_Allgather`: `send` is our block, `None` when it is in its place in `recv`.
     pub fn allgather(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Allgather, None, block);
-        if self.goes_directly(block) {
+        if self.direct && block >= if self.ranks() == 2 { DIRECT } else { DIRECT_FOR_ALL } {
             return self.allgather_directly(wait, call, block, send, recv);
         }
         let own = self.rank() * block;
         let (from, start) = send.map_or((recv, own), |send| (send, 0));
         for (at, bytes) in pieces(block, self.chunk()) {
-            let round = self.open(wait)?;
+            let round = self.open(wait, call)?;
             self.write(wait, round, from, start + at, bytes)?;
-            self.seat.publish(call.0);
+            self.seat.publish();
             for rank in self.others() {
-                self.meet(wait, rank, call)?;
+                self.meet(wait, rank)?;
                 // SAFETY: that rank has written so many bytes; the Buf is that of a pending operation.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
@@ -152,15 +155,15 @@ impl Node {
         }
         let from = send.unwrap_or(recv);
         for (at, bytes) in pieces(block, self.stride(block)) {
-            let round = self.open(wait)?;
+            let round = self.open(wait, call)?;
             let to = self.spread(wait, round, bytes)?;
             for rank in self.others() {
                 // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
                 unsafe { pack(from, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
             }
-            self.seat.publish(call.0);
+            self.seat.publish();
             for rank in self.others() {
-                self.meet(wait, rank, call)?;
+                self.meet(wait, rank)?;
                 let from = self.found(rank, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
                 // SAFETY: that rank has written our piece there; the Buf is that of a pending operation.
                 unsafe { unpack(recv, rank * block + at, from, bytes) };

@@ -60,7 +60,7 @@ impl Node {
         let mut words = [WORD + self.rank() as u64, 0];
         let places = words.as_mut_ptr();
         self.show(wait, Call::BARRIER, [places as u64, 0])?;
-        self.meet_all(wait, Call::BARRIER)?;
+        self.meet_all(wait)?;
         let next = (self.rank() + 1) % self.ranks();
         let (theirs, process) = (self.addresses(next).0, self.members[next] as usize);
         let mut found = 0u64;
@@ -71,7 +71,7 @@ impl Node {
         let wrote = unsafe { wait.write(process, (&raw const wanted).cast(), theirs + 8, 8) };
         self.close(wait);
         self.show(wait, Call::BARRIER, [0, 0])?;
-        self.meet_all(wait, Call::BARRIER)?;
+        self.meet_all(wait)?;
         self.close(wait);
         // SAFETY: our own; the rank before us may have written there.
         let heard = unsafe { places.add(1).read_volatile() };
@@ -84,7 +84,7 @@ impl Node {
         let run = if sends { Run::of(buf) } else { Run::room_for(buf) };
         let other = 1 - self.rank();
         self.show(wait, call, [run.base as u64, 0])?;
-        self.meet_all(wait, call)?;
+        self.meet_all(wait)?;
         let (theirs, process) = (self.addresses(other).0, self.members[other] as usize);
         let half = (buf.len() / 2).next_multiple_of(4096).min(buf.len());
         // SAFETY: both buffers have that many bytes and are those of pending operations.
@@ -125,7 +125,7 @@ impl Node {
         };
         self.show(wait, call, [from.base as u64, 0])?;
         for rank in self.others() {
-            self.meet(wait, rank, call)?;
+            self.meet(wait, rank)?;
             let theirs = self.addresses(rank).0;
             // SAFETY: that rank's block, and the place for it in ours.
             unsafe { wait.read(self.members[rank] as usize, to.at(rank * block), theirs, block)? };
@@ -153,7 +153,7 @@ impl Node {
         let to = Run::room_for(recv);
         self.show(wait, call, [from.base as u64, 0])?;
         for rank in self.others() {
-            self.meet(wait, rank, call)?;
+            self.meet(wait, rank)?;
             let theirs = self.addresses(rank).0;
             // SAFETY: that rank's block for us, and the place for it in ours.
             unsafe { wait.read(self.members[rank] as usize, to.at(rank * block), theirs + own, block)? };
@@ -167,8 +167,8 @@ impl Node {
         self.part(wait, call)
     }
 
-    /// Each rank reads its part from all, combines it and writes the result to those that want it: the root or
-    /// everybody.
+    /// Each rank reads its part from all, combines it and writes the result to those that want it: the root or, of two,
+    /// both.
     ///
     /// # Safety
     /// `own` can be read and `out` written for the elements of the reduction; `out` is `None` where no result is wanted.
@@ -181,37 +181,15 @@ impl Node {
         out: Option<*mut u8>,
     ) -> Result<()> {
         self.show(wait, call, [own as u64, out.map_or(0, |out| out as u64)])?;
-        self.meet_all(wait, call)?;
-        let Reduction { kernel, element, .. } = *reduction;
+        self.meet_all(wait)?;
+        let element = reduction.element;
         let (start, count) = reduction.part(self.rank(), self.ranks());
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize(2 * PART, 0);
-        let (so_far, next) = scratch.split_at_mut(PART);
-        let (so_far, next) = (so_far.as_mut_ptr(), next.as_mut_ptr());
+        let mut scratch = self.take_scratch();
         for (at, count) in pieces(count, PART / element) {
             let (at, bytes) = ((start + at) * element, count * element);
-            let last = self.ranks() - 1;
-            let result = out.map_or(so_far, |out| out.wrapping_add(at));
-            let mut left = so_far.cast_const();
-            for rank in 0..=last {
-                let to = if rank == 0 { so_far } else { next };
-                let mut right = to.cast_const();
-                if rank == self.rank() {
-                    right = own.wrapping_add(at);
-                } else {
-                    // SAFETY: that rank's elements; they fit into a part.
-                    unsafe { wait.read(self.members[rank] as usize, to, self.addresses(rank).0 + at, bytes)? };
-                }
-                if rank == 0 {
-                    left = right;
-                } else {
-                    let to = if rank == last { result } else { so_far };
-                    // SAFETY: as the caller says. Our own elements have been used, or are used now, when the result that
-                    // may take their place is written.
-                    unsafe { kernel(left, right, to, count) };
-                    left = so_far;
-                }
-            }
+            let result = out.map_or(scratch.as_mut_ptr(), |out| out.wrapping_add(at));
+            // SAFETY: as the caller says.
+            unsafe { self.combine(wait, reduction, own, (at, count), result, &mut scratch)? };
             for rank in self.others() {
                 let theirs = self.addresses(rank).1;
                 if theirs != 0 {
@@ -225,12 +203,105 @@ impl Node {
         self.part(wait, call)
     }
 
+    /// Three ranks or more: each reads its part from all, combines it and shows the result in its room, from where all
+    /// fetch it. Writing it to everybody would have all ranks wait at the kernel's door.
+    ///
+    /// # Safety
+    /// `own` can be read and `out` written for the elements of the reduction.
+    pub(super) unsafe fn allreduce_directly(
+        &mut self,
+        wait: &mut impl Wait,
+        reduction: &Reduction,
+        call: Call,
+        own: *const u8,
+        out: *mut u8,
+    ) -> Result<()> {
+        let element = reduction.element;
+        // So many that every part fits into a room: parts are cut to whole groups of elements.
+        let most = (self.chunk() / element - Reduction::CUT) * self.ranks();
+        for (at, count) in pieces(reduction.count, most) {
+            let reduction = &Reduction { count, ..*reduction };
+            let (own, out) = (own.wrapping_add(at * element), out.wrapping_add(at * element));
+            self.show(wait, call, [own as u64, 0])?;
+            self.meet_all(wait)?;
+            let (start, count) = reduction.part(self.rank(), self.ranks());
+            let place = self.place(wait, count * element)?;
+            let room = self.seat.room(self.rank(), place).as_ptr();
+            let mut scratch = self.take_scratch();
+            for (at, count) in pieces(count, PART / element) {
+                let result = room.wrapping_add(at * element);
+                let at = (start + at) * element;
+                // SAFETY: as the caller says; our room has a place for our part, which nobody else reads in our memory.
+                unsafe {
+                    self.combine(wait, reduction, own, (at, count), result, &mut scratch)?;
+                    out.wrapping_add(at).copy_from_nonoverlapping(result, count * element);
+                }
+            }
+            self.scratch = scratch;
+            self.close(wait);
+
+            let round = self.open(wait, call)?;
+            self.seat.keep(place, count * element);
+            self.say(round, place);
+            self.seat.publish();
+            for rank in self.others() {
+                self.meet(wait, rank)?;
+                let (start, count) = reduction.part(rank, self.ranks());
+                let from = self.seat.room(rank, self.heard(rank, round)).as_ptr();
+                // SAFETY: that rank has written the results of its part, and has read ours.
+                unsafe { out.wrapping_add(start * element).copy_from_nonoverlapping(from, count * element) };
+            }
+            self.exchanged(wait);
+            self.close(wait);
+        }
+        Ok(())
+    }
+
+    /// Combines what all ranks have at an offset in the memory that they show, ours at `own`; at most [`PART`] bytes. The
+    /// order begins with our own elements: if all began with the same rank they would wait for each other at the
+    /// kernel's door. It is the same in every run, and each element is combined by one rank alone.
+    ///
+    /// # Safety
+    /// The elements can be read and the results written; they may take the place of our own elements.
+    unsafe fn combine(
+        &self,
+        wait: &mut impl Wait,
+        reduction: &Reduction,
+        own: *const u8,
+        (at, count): (usize, usize),
+        result: *mut u8,
+        scratch: &mut [u8],
+    ) -> Result<()> {
+        let (so_far, next) = scratch.split_at_mut(PART);
+        let (so_far, next) = (so_far.as_mut_ptr(), next.as_mut_ptr());
+        let bytes = count * reduction.element;
+        let mut left = own.wrapping_add(at);
+        let mut others = self.others().peekable();
+        while let Some(rank) = others.next() {
+            // SAFETY: that rank's elements; they fit into a part. Our own have been read when the result is written.
+            unsafe {
+                wait.read(self.members[rank] as usize, next, self.addresses(rank).0 + at, bytes)?;
+                let to = if others.peek().is_some() { so_far } else { result };
+                (reduction.kernel)(left, next, to, count);
+            }
+            left = so_far;
+        }
+        Ok(())
+    }
+
+    /// Memory for what is combined, two parts; it goes back to where it was.
+    fn take_scratch(&mut self) -> Vec<u8> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize(2 * PART, 0);
+        scratch
+    }
+
     /// Begins a round and shows two addresses.
     fn show(&mut self, wait: &mut impl Wait, call: Call, addresses: [u64; 2]) -> Result<()> {
-        let round = self.open(wait)?;
+        let round = self.open(wait, call)?;
         // SAFETY: our line of this round, aligned to 16 bytes.
         unsafe { self.seat.body(self.rank(), round).cast::<[u64; 2]>().write(addresses) };
-        self.seat.publish(call.0);
+        self.seat.publish();
         Ok(())
     }
 
@@ -243,9 +314,9 @@ impl Node {
 
     /// A round in which everybody says that it has read what it needed.
     fn part(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
-        self.open(wait)?;
-        self.seat.publish(call.0);
-        self.meet_all(wait, call)?;
+        self.open(wait, call)?;
+        self.seat.publish();
+        self.meet_all(wait)?;
         self.close(wait);
         Ok(())
     }

@@ -28,6 +28,9 @@ use oxmpi_datatype::{Buf, Cursor};
 
 /// What an operation needs of its caller.
 pub trait Wait {
+    /// Looks for something that is probably about to come, unless others need this CPU for it; whether it came.
+    fn shortly(&mut self, ready: impl FnMut() -> bool) -> bool;
+
     /// Waits until `ready` says yes. It may be asked any number of times.
     fn until(&mut self, ready: impl FnMut() -> bool);
 
@@ -108,10 +111,9 @@ impl Node {
     }
 
     pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
-        let call = Call::BARRIER;
-        self.open(wait)?;
-        self.seat.publish(call.0);
-        self.meet_all(wait, call)?;
+        self.open(wait, Call::BARRIER)?;
+        self.seat.publish();
+        self.meet_all(wait)?;
         self.close(wait);
         Ok(())
     }
@@ -130,8 +132,8 @@ impl Node {
 
     /// Begins a round in which we write our line.
     #[inline]
-    fn open(&mut self, wait: &mut impl Wait) -> Result<u64> {
-        let round = self.listen()?;
+    fn open(&mut self, wait: &mut impl Wait, call: Call) -> Result<u64> {
+        let round = self.listen(call)?;
         let replaced = self.seat.replaced();
         if !self.seat.is_settled(replaced) {
             self.settle(wait, replaced)?;
@@ -141,9 +143,9 @@ impl Node {
 
     /// Begins a round in which we only read.
     #[inline]
-    fn listen(&mut self) -> Result<u64> {
+    fn listen(&mut self, call: Call) -> Result<u64> {
         self.check()?;
-        Ok(self.seat.advance())
+        Ok(self.seat.advance(call.0))
     }
 
     /// A part of our room for this round.
@@ -169,44 +171,69 @@ impl Node {
 
     /// Waits for a rank's line, and compares its call with ours.
     #[inline]
-    fn meet(&mut self, wait: &mut impl Wait, rank: usize, call: Call) -> Result<()> {
-        let seat = &self.seat;
-        if !seat.has_arrived(rank) {
-            wait.until(|| seat.has_arrived(rank) || seat.is_broken());
+    fn meet(&mut self, wait: &mut impl Wait, rank: usize) -> Result<()> {
+        if !self.seat.has_arrived(rank) {
+            self.await_rank(wait, rank);
         }
-        if !seat.has_arrived(rank) || seat.call_of(rank) != call.0 {
-            return Err(self.mismatch(wait, rank, call));
+        if !self.seat.has_arrived(rank) || !self.seat.agrees(rank) {
+            return Err(self.mismatch(wait, rank));
         }
         Ok(())
+    }
+
+    #[inline]
+    fn await_rank(&self, wait: &mut impl Wait, rank: usize) {
+        let seat = &self.seat;
+        if !wait.shortly(|| seat.has_arrived(rank)) {
+            seat.say_waiting();
+            wait.until(|| seat.has_arrived(rank) || seat.waits_elsewhere(rank) || seat.is_broken());
+        }
     }
 
     /// Waits for everybody's line. Nobody is woken before all are there, since all wait for all: who comes last finds the
     /// others there and wakes them.
     #[inline]
-    fn meet_all(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
-        self.meet_others(wait, call)?;
+    fn meet_all(&mut self, wait: &mut impl Wait) -> Result<()> {
+        self.meet_others(wait)?;
         self.exchanged(wait);
         Ok(())
     }
 
     /// Waits for the lines of all others, and compares their calls with ours.
+    ///
+    /// One line is looked at until it comes, not all of them all the time: a line that many look at is slow to write. When
+    /// it has come all are looked at, since the others have probably come meanwhile.
     #[inline]
-    fn meet_others(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
+    fn meet_others(&mut self, wait: &mut impl Wait) -> Result<()> {
         let seat = &self.seat;
-        // Who made another call may be the only one to come: the others may not write a line for it.
-        let differs = |rank: &usize| seat.has_arrived(*rank) && seat.call_of(*rank) != call.0;
-        if !seat.have_arrived(self.others()) {
-            wait.until(|| {
-                seat.have_arrived(self.others()) || self.others().any(|rank| differs(&rank)) || seat.is_broken()
-            });
-            if let Some(rank) = self.others().find(differs) {
-                return Err(self.mismatch(wait, rank, call));
+        let mut awaited = self.others();
+        while !seat.have_arrived(self.others()) {
+            let Some(rank) = awaited.find(|&rank| !seat.has_arrived(rank)) else { break };
+            if !wait.shortly(|| seat.has_arrived(rank)) {
+                self.await_others(wait);
+                break;
             }
         }
         for rank in self.others() {
-            self.meet(wait, rank, call)?;
+            self.meet(wait, rank)?;
         }
         Ok(())
+    }
+
+    /// Until all others have arrived, or one is seen to be in another call: it may be the only one to come, since the others
+    /// may not write a line for it.
+    #[cold]
+    fn await_others(&self, wait: &mut impl Wait) {
+        let seat = &self.seat;
+        seat.say_waiting();
+        wait.until(|| {
+            seat.have_arrived(self.others()) || self.others().any(|rank| self.differs(rank)) || seat.is_broken()
+        });
+    }
+
+    /// Whether a rank is seen to be in another call.
+    fn differs(&self, rank: usize) -> bool {
+        if self.seat.has_arrived(rank) { !self.seat.agrees(rank) } else { self.seat.waits_elsewhere(rank) }
     }
 
     #[inline]
@@ -237,13 +264,15 @@ impl Node {
         }
     }
 
+    /// A rank has not come, or in another call.
     #[cold]
-    fn mismatch(&self, wait: &mut impl Wait, rank: usize, call: Call) -> oxmpi_abi::Error {
-        if !self.seat.has_arrived(rank) {
+    fn mismatch(&self, wait: &mut impl Wait, rank: usize) -> oxmpi_abi::Error {
+        let Some(rank) = [rank].into_iter().chain(self.others()).find(|&rank| self.differs(rank)) else {
             return call::out_of_step();
-        }
+        };
         self.give_up(wait);
-        call::mismatch(rank, Call(self.seat.call_of(rank)), self.rank(), call)
+        let calls = self.seat.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
+        call::mismatch(rank, self.rank(), calls)
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
 use oxmpi_base::board::LINE_BYTES;
+use oxmpi_base::prefetch;
 use oxmpi_datatype::Buf;
 use std::mem::MaybeUninit;
 
@@ -25,23 +26,23 @@ pub struct Reduction {
 }
 
 impl Reduction {
+    /// Elements to whose multiples the parts of ranks are cut.
+    pub(super) const CUT: usize = 16;
+
     fn bytes(&self) -> usize {
         self.element * self.count
     }
 
     /// The part of the elements that a rank computes for all: the first one, and how many.
     pub(super) fn part(&self, rank: usize, ranks: usize) -> (usize, usize) {
-        let each = self.count.div_ceil(ranks).next_multiple_of(CUT);
+        let each = self.count.div_ceil(ranks).next_multiple_of(Reduction::CUT);
         let (start, end) = ((rank * each).min(self.count), ((rank + 1) * each).min(self.count));
         (start, end - start)
     }
 }
 
-/// Bytes that are combined at a time: all operands of a part stay in the first cache.
-const PART: usize = 4 << 10;
-
-/// Elements to whose multiples the parts of ranks are cut.
-const CUT: usize = 16;
+/// Bytes that are combined at a time: the operands of many ranks stay in the first cache, with those of the next part.
+const PART: usize = 1 << 10;
 
 impl Node {
     /// `MPI_Allreduce`. In place, `own` is `out`.
@@ -58,10 +59,10 @@ impl Node {
         let bytes = reduction.bytes();
         let call = Call::of(Fun::Allreduce, Some(reduction.op), bytes);
         if bytes <= self.shared_work() {
-            let round = self.open(wait)?;
+            let round = self.open(wait, call)?;
             self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
-            self.seat.publish(call.0);
-            self.meet_all(wait, call)?;
+            self.seat.publish();
+            self.meet_all(wait)?;
             // SAFETY: everybody has written all elements; the rest is as the caller says.
             unsafe { self.fold(reduction, reduction.count, |rank| self.found(rank, round, bytes), out, None) };
             self.close(wait);
@@ -69,7 +70,12 @@ impl Node {
         }
         if self.computes_directly(bytes, true) {
             // SAFETY: as the caller says.
-            return unsafe { self.reduce_directly(wait, reduction, call, own, Some(out)) };
+            return unsafe {
+                match self.ranks() {
+                    2 => self.reduce_directly(wait, reduction, call, own, Some(out)),
+                    _ => self.allreduce_directly(wait, reduction, call, own, out),
+                }
+            };
         }
         for (at, count) in pieces(reduction.count, self.chunk() / reduction.element) {
             let (own, out) = (own.wrapping_add(at * reduction.element), out.wrapping_add(at * reduction.element));
@@ -110,16 +116,16 @@ impl Node {
         for (at, count) in pieces(reduction.count, most) {
             let (own, bytes) = (own.wrapping_add(offset(at)), count * reduction.element);
             if let Some(out) = out {
-                let round = self.listen()?;
-                self.meet_others(wait, call)?;
+                let round = self.listen(call)?;
+                self.meet_others(wait)?;
                 self.seat.exchanged();
                 let source = |rank| if rank == root { own } else { self.found(rank, round, bytes) };
                 // SAFETY: the others have written their elements; the rest is as the caller says.
                 unsafe { self.fold(reduction, count, source, out.wrapping_add(offset(at)), None) };
             } else {
-                let round = self.open(wait)?;
+                let round = self.open(wait, call)?;
                 self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
-                self.seat.publish(call.0);
+                self.seat.publish();
                 self.wake(wait, root);
             }
             self.close(wait);
@@ -142,7 +148,7 @@ impl Node {
         let (me, ranks) = (self.rank(), self.ranks());
         for (at, count) in pieces(reduction.count, (self.chunk() / ranks / reduction.element).max(1)) {
             let (bytes, offset) = (count * reduction.element, at * reduction.element);
-            let round = self.open(wait)?;
+            let round = self.open(wait, call)?;
             let place = self.place(wait, bytes * ranks)?;
             self.say(round, place);
             for rank in self.others() {
@@ -151,8 +157,8 @@ impl Node {
                 // SAFETY: our room has a place for everybody's piece; the rest is as the caller says.
                 unsafe { from.copy_to_nonoverlapping(to, bytes) };
             }
-            self.seat.publish(call.0);
-            self.meet_all(wait, call)?;
+            self.seat.publish();
+            self.meet_all(wait)?;
             let mine = own.wrapping_add(me * reduction.bytes() + offset);
             let source = |rank: usize| match rank {
                 _ if rank == me => mine,
@@ -183,14 +189,14 @@ impl Node {
         let ranks = self.rank() + usize::from(!exclusive);
         for (at, count) in pieces(reduction.count, self.chunk() / reduction.element) {
             let (bytes, offset) = (count * reduction.element, at * reduction.element);
-            let round = self.open(wait)?;
+            let round = self.open(wait, call)?;
             self.write(wait, round, &Buf::dense(own.wrapping_add(offset).cast_mut(), bytes), 0, bytes)?;
-            self.seat.publish(call.0);
+            self.seat.publish();
             for rank in self.rank() + 1..self.ranks() {
                 self.wake(wait, rank);
             }
             for rank in 0..self.rank() {
-                self.meet(wait, rank, call)?;
+                self.meet(wait, rank)?;
             }
             let out = out.wrapping_add(offset);
             // SAFETY: the ranks before us have written their elements, and so have we.
@@ -198,7 +204,7 @@ impl Node {
                 match ranks {
                     0 => {}
                     1 => out.copy_from_nonoverlapping(self.found(0, round, bytes), bytes),
-                    _ => fold(reduction, count, ranks, |rank| self.found(rank, round, bytes), out, None),
+                    _ => fold(reduction, count, (ranks, 0), |rank| self.found(rank, round, bytes), out, None),
                 }
             }
             self.close(wait);
@@ -207,13 +213,13 @@ impl Node {
     }
 
     /// Whether parts are worth being copied by the kernel. Two ranks have one copy in and one out each; more have as many
-    /// as there are others, so that a copy has to be longer; and where all want the result, all copy to all at the same
-    /// time, and wait for each other at the kernel's door.
+    /// copies in as there are others, each of a part. Where all want the result, everybody's copy of it is the longer
+    /// work, and a copy in gains less.
     fn computes_directly(&self, bytes: usize, all: bool) -> bool {
         let ranks = self.ranks();
         self.goes_directly(match ranks {
             2 => bytes,
-            _ if all => 2 * bytes / (ranks * ranks),
+            _ if all => bytes / ranks / 16,
             _ => bytes / ranks,
         })
     }
@@ -245,7 +251,7 @@ impl Node {
         };
         let (start, bytes) = part(me);
 
-        let round = self.open(wait)?;
+        let round = self.open(wait, call)?;
         let place = self.place(wait, count * element)?;
         let room = self.seat.room(me, place).as_ptr();
         self.say(round, place);
@@ -256,8 +262,8 @@ impl Node {
             let behind = start + bytes;
             own.wrapping_add(behind).copy_to_nonoverlapping(room.wrapping_add(behind), count * element - behind);
         }
-        self.seat.publish(call.0);
-        self.meet_all(wait, call)?;
+        self.seat.publish();
+        self.meet_all(wait)?;
         let source = |rank: usize| match rank {
             _ if rank == me => own.wrapping_add(start),
             _ => self.seat.room(rank, self.heard(rank, round) + start).as_ptr().cast_const(),
@@ -269,14 +275,14 @@ impl Node {
         }
         self.close(wait);
 
-        let round = self.open(wait)?;
+        let round = self.open(wait, call)?;
         self.seat.keep(place, count * element);
         self.say(round, place);
-        self.seat.publish(call.0);
+        self.seat.publish();
         match (out, root) {
             (Some(out), _) => {
                 for rank in self.others() {
-                    self.meet(wait, rank, call)?;
+                    self.meet(wait, rank)?;
                     let (start, bytes) = part(rank);
                     let from = self.seat.room(rank, self.heard(rank, round) + start).as_ptr();
                     // SAFETY: that rank has written the results of its part.
@@ -302,7 +308,7 @@ impl Node {
         also: Option<*mut u8>,
     ) {
         // SAFETY: as the caller says.
-        unsafe { fold(reduction, count, self.ranks(), source, out, also) };
+        unsafe { fold(reduction, count, (self.ranks(), self.rank()), source, out, also) };
     }
 }
 
@@ -313,52 +319,45 @@ const REDUCE: usize = 64 << 10;
 const SHARED_WORK: usize = 16 << 10;
 
 /// Combines the elements of `ranks` ranks, at least two, in their order. The results go to `out`, and also elsewhere.
-/// `out` may be the source of any rank.
+/// `out` may be the source of any rank. What others have written is in their caches: it is asked for a part ahead,
+/// beginning with rank `first`, so that not everybody asks the same one at the same time.
 ///
 /// # Safety
 /// The sources of all ranks can be read and the results written for `count` elements.
 unsafe fn fold(
     reduction: &Reduction,
     count: usize,
-    ranks: usize,
+    (ranks, first): (usize, usize),
     source: impl Fn(usize) -> *const u8,
     out: *mut u8,
     also: Option<*mut u8>,
 ) {
     let Reduction { kernel, element, .. } = *reduction;
+    let ask = |at: usize, count: usize| {
+        for rank in (first..ranks).chain(0..first) {
+            prefetch::for_reading(source(rank).wrapping_add(at), count * element);
+        }
+    };
     let mut scratch = MaybeUninit::<[u128; PART / 16]>::uninit();
-    for (at, count) in pieces(count, PART / element) {
-        let at = at * element;
+    let most = PART / element;
+    ask(0, count.min(most));
+    for (done, part) in pieces(count, most) {
+        let (at, behind) = (done * element, done + part);
+        ask(behind * element, (count - behind).min(most));
         let to = out.wrapping_add(at);
         let mut left = source(0).wrapping_add(at);
-        // What others have written is in their caches: all of it is asked for before any of it is needed.
-        for rank in 0..ranks {
-            prefetch(source(rank).wrapping_add(at), count * element);
-        }
         // SAFETY: as the caller says; a part fits into the scratch memory. `out` is written last, when all sources of
         // these elements but one have been read.
         unsafe {
             for rank in 1..ranks - 1 {
                 let so_far = scratch.as_mut_ptr().cast::<u8>();
-                kernel(left, source(rank).wrapping_add(at), so_far, count);
+                kernel(left, source(rank).wrapping_add(at), so_far, part);
                 left = so_far;
             }
-            kernel(left, source(ranks - 1).wrapping_add(at), to, count);
+            kernel(left, source(ranks - 1).wrapping_add(at), to, part);
             if let Some(also) = also {
-                also.wrapping_add(at).copy_from_nonoverlapping(to, count * element);
+                also.wrapping_add(at).copy_from_nonoverlapping(to, part * element);
             }
         }
     }
-}
-
-/// Asks for memory that is about to be read.
-#[inline]
-fn prefetch(from: *const u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for at in (0..bytes).step_by(64) {
-        // SAFETY: a hint; it has no effect that a program could see.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(from.wrapping_add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (from, bytes);
 }

@@ -1,7 +1,7 @@
 //! Ranks as threads, each with its own mapping of the board: random sequences of operations with checked results.
 
 use super::*;
-use oxmpi_abi::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_SUM};
+use oxmpi_abi::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_ERR_ROOT, MPI_SUM};
 use oxmpi_base::arena::Arena;
 use oxmpi_base::segment::Segment;
 use std::sync::Arc;
@@ -9,6 +9,10 @@ use std::sync::Arc;
 struct Yield;
 
 impl Wait for Yield {
+    fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
+        ready()
+    }
+
     fn until(&mut self, mut ready: impl FnMut() -> bool) {
         while !ready() {
             std::thread::yield_now();
@@ -47,20 +51,16 @@ fn everybody(ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'sta
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-unsafe fn add(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
+/// Commutative only if the factor is one; otherwise a wrong order shows.
+unsafe fn add<const FACTOR: u64>(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
     for index in 0..count {
         // SAFETY: as the caller says.
         unsafe {
             let left = left.cast::<u64>().add(index).read_unaligned();
             let right = right.cast::<u64>().add(index).read_unaligned();
-            // Not commutative, so that a wrong order shows.
-            out.cast::<u64>().add(index).write_unaligned(left.wrapping_mul(31).wrapping_add(right));
+            out.cast::<u64>().add(index).write_unaligned(left.wrapping_mul(FACTOR).wrapping_add(right));
         }
     }
-}
-
-fn reduced(ranks: std::ops::Range<usize>, value: impl Fn(usize) -> u64) -> u64 {
-    ranks.map(value).reduce(|left, right| left.wrapping_mul(31).wrapping_add(right)).unwrap()
 }
 
 fn dense(words: &mut [u64]) -> Buf {
@@ -76,16 +76,22 @@ fn value(step: u64, rank: usize, index: usize) -> u64 {
     (step << 32) + ((rank as u64) << 20) + index as u64
 }
 
-fn one_operation(node: &mut Node, step: u64) {
+/// A random operation. What is combined by single copies may be combined in any order.
+fn one_operation(node: &mut Node, step: u64, direct: bool) {
     let (me, ranks) = (node.rank(), node.ranks());
     let random = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     // Within a line, within a piece, several pieces.
-    let count = [1, 6, 7, 40, 200, 700, 0, 9000][random as usize & 7];
+    let long = if direct && random >> 24 & 3 == 0 { 90_000 } else { 9000 };
+    let count = [1, 6, 7, 40, 200, 700, 0, long][random as usize & 7];
     let root = (random >> 8) as usize % ranks;
     let in_place = random >> 16 & 1 == 1;
     let wait = &mut Yield;
     let mine: Vec<u64> = (0..count).map(|index| value(step, me, index)).collect();
-    let reduction = Reduction { op: MPI_SUM, kernel: add, element: 8, count };
+    let (kernel, factor): (Kernel, u64) = if direct { (add::<1>, 1) } else { (add::<31>, 31) };
+    let reduced = |ranks: std::ops::Range<usize>, value: &dyn Fn(usize) -> u64| {
+        ranks.map(value).reduce(|left, right| left.wrapping_mul(factor).wrapping_add(right)).unwrap()
+    };
+    let reduction = Reduction { op: MPI_SUM, kernel, element: 8, count };
     let block = count * 8;
     let mut out = vec![0; count];
     let mut all = vec![0; count * ranks];
@@ -102,7 +108,7 @@ fn one_operation(node: &mut Node, step: u64) {
             let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
             // SAFETY: both have `count` words.
             unsafe { node.allreduce(wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() };
-            let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
+            let expected = |index| reduced(0..ranks, &|rank| value(step, rank, index));
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         5 | 6 => {
@@ -111,7 +117,7 @@ fn one_operation(node: &mut Node, step: u64) {
             let to = (me == root).then_some(out.as_mut_ptr().cast());
             // SAFETY: both have `count` words.
             unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
-            let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
+            let expected = |index| reduced(0..ranks, &|rank| value(step, rank, index));
             assert!(me != root || out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         7 | 8 => {
@@ -153,7 +159,7 @@ fn one_operation(node: &mut Node, step: u64) {
             // SAFETY: a block for every rank, and one.
             unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() };
             let result = if in_place { &send[..count] } else { &out[..] };
-            let expected = |index| reduced(0..ranks, |rank| value(step, rank, me * count + index));
+            let expected = |index| reduced(0..ranks, &|rank| value(step, rank, me * count + index));
             assert!(result.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         exclusive => {
@@ -161,7 +167,7 @@ fn one_operation(node: &mut Node, step: u64) {
             // SAFETY: both have `count` words.
             unsafe { node.scan(wait, &reduction, exclusive, bytes(&own), out.as_mut_ptr().cast()).unwrap() };
             let last = me + usize::from(!exclusive);
-            let expected = |index| if last == 0 { 0 } else { reduced(0..last, |rank| value(step, rank, index)) };
+            let expected = |index| if last == 0 { 0 } else { reduced(0..last, &|rank| value(step, rank, index)) };
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
     }
@@ -177,7 +183,7 @@ fn operations_in_any_order() {
                 assert!(node.probe(&mut Yield).unwrap());
                 node.set_direct(true);
             }
-            (0..1500).for_each(|step| one_operation(&mut node, step));
+            (0..1500).for_each(|step| one_operation(&mut node, step, direct));
         });
     }
 }
@@ -205,7 +211,56 @@ fn different_calls_are_found() {
                 assert!(error.text().contains("MPI_Bcast(16 bytes, root 0)"), "{}", error.text());
                 assert!(error.text().contains("MPI_Bcast(24 bytes, root 0)"), "{}", error.text());
             }
-            (rank, result) => assert!(rank != 2 && result.is_ok()),
+            (2, Ok(())) => panic!("a wrong length is taken"),
+            // It may come after all is over.
+            (_, result) => assert!(result.is_ok() || node.barrier(&mut Yield).is_err()),
         }
+    });
+}
+
+/// Both ranks wait for the other's data: one of them, at least, says which calls they were in.
+fn both_wait(
+    call: impl Fn(&mut Node, usize) -> Result<()> + Send + Sync + 'static,
+    class: i32,
+    words: [&'static str; 2],
+) {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let telling = Arc::clone(&told);
+    everybody(2, 4096, move |mut node| {
+        let other = 1 - node.rank();
+        let error = call(&mut node, other).unwrap_err();
+        telling.lock().unwrap().push(error);
+    });
+    let told = told.lock().unwrap();
+    let named = |error: &&oxmpi_abi::Error| words.iter().all(|word| error.text().contains(word));
+    let error = told.iter().find(named).unwrap_or_else(|| panic!("nobody names both calls: {told:?}"));
+    assert_eq!(error.class(), class);
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_find_out() {
+    let bcast = |node: &mut Node, root| node.bcast(&mut Yield, root, &dense(&mut [0; 2]));
+    both_wait(bcast, MPI_ERR_ROOT, ["MPI_Bcast(16 bytes, root 0)", "MPI_Bcast(16 bytes, root 1)"]);
+    let mixed = |node: &mut Node, _| match node.rank() {
+        0 => node.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), Some(&dense(&mut [0; 2]))),
+        _ => node.scatter(&mut Yield, 0, 8, None, Some(&dense(&mut [0]))),
+    };
+    both_wait(mixed, MPI_ERR_OTHER, ["MPI_Gather(8 bytes, root 0)", "MPI_Scatter(8 bytes, root 0)"]);
+}
+
+#[test]
+fn what_nobody_could_see_is_found_by_the_next_call() {
+    // Everybody sends and nobody receives.
+    let call = |node: &mut Node, other| {
+        node.bcast(&mut Yield, 1 - other, &dense(&mut [0; 2]))?;
+        node.barrier(&mut Yield)
+    };
+    both_wait(call, MPI_ERR_ROOT, ["MPI_Bcast(16 bytes, root 0)", "MPI_Bcast(16 bytes, root 1)"]);
+    // The third rank has no line in the first call: its history tells.
+    everybody(3, 4096, |mut node| {
+        let root = usize::from(node.rank() > 0);
+        let result = node.bcast(&mut Yield, root, &dense(&mut [0; 2]));
+        let result = result.and_then(|()| node.barrier(&mut Yield));
+        assert!(result.is_err());
     });
 }
