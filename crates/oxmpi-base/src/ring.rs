@@ -199,6 +199,19 @@ impl Producer {
         }
     }
 
+    /// The same for the packet after the next, where both have that many cells. Not while the consumer may still have to
+    /// read some of them: it would have to take them back.
+    pub fn prefetch_second(&mut self, cells: usize) {
+        if !self.has_room(2 * cells + 1) {
+            return;
+        }
+        let first = self.position + cells;
+        let first = if first + cells > self.memory.count { 0 } else { first };
+        for cell in first..first + cells.min(PREFETCH_MOST) {
+            prefetch::for_writing(self.memory.word(cell));
+        }
+    }
+
     fn mark_raw(&mut self, from: usize, cells: usize) {
         if self.raw.is_empty() {
             self.raw = vec![0; self.memory.count.div_ceil(64)];

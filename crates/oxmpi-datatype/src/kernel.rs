@@ -3,15 +3,23 @@
 //!
 //! Nothing here checks anything: the callers have computed every address from a layout.
 
-/// How many blocks ahead in a list a load is announced. Strided loads need no announcement: the processor computes their
-/// addresses ahead of time itself.
+/// How many blocks ahead in a list a load is announced.
 const AHEAD: usize = 8;
+
+/// How many blocks ahead a strided load is announced, when the blocks are at least so far apart. Nearer ones the processor
+/// foresees itself; it does not where a block or two fill a page.
+const LOADS_AHEAD: isize = 32;
+const FAR_LOADS: usize = 2048;
 
 /// How many blocks ahead a strided store is announced, when the blocks are at least so far apart. Stores retire in order,
 /// each after its line has come and its page was found; announced, many come at once: messages of a matrix's column
 /// became twice as fast. Many more would push each other out of the cache where the stride is a power of two.
 const STORES_AHEAD: isize = 8;
-const FAR: usize = 256;
+const FAR_STORES: usize = 256;
+
+/// Blocks shorter than this are moved here, longer ones by the library's `memcpy`: for a few cache lines its choices
+/// take longer than the lines, and it cannot announce the next block's.
+const LONG: usize = 4096;
 
 /// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream. `once`: nothing else in their
 /// cache lines is about to be moved, so that the lines are not there yet.
@@ -27,7 +35,8 @@ pub(crate) unsafe fn strided<const PACK: bool>(
     count: usize,
     once: bool,
 ) {
-    let announce = !PACK && once && mem_stride.unsigned_abs() >= FAR;
+    let far = if PACK { FAR_LOADS } else { FAR_STORES };
+    let announce = once && mem_stride.unsigned_abs() >= far;
     macro_rules! by_len {
         ($($n:literal)*) => {
             match len {
@@ -36,11 +45,15 @@ pub(crate) unsafe fn strided<const PACK: bool>(
                 _ => {
                     for i in 0..count {
                         let m = mem.wrapping_offset(mem_stride.wrapping_mul(i as isize));
-                        if announce {
-                            prefetch_store(m.wrapping_offset(mem_stride));
-                        }
+                        let p = packed.wrapping_add(packed_stride * i);
                         // SAFETY: as the caller promised.
-                        unsafe { any::<PACK>(m, packed.wrapping_add(packed_stride * i), len) };
+                        unsafe {
+                            if !PACK && announce && (64..LONG).contains(&len) {
+                                lines::<PACK, true>(m, p, len, m.wrapping_offset(mem_stride));
+                            } else {
+                                any::<PACK>(m, p, len);
+                            }
+                        }
                     }
                 }
             }
@@ -71,7 +84,9 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
     let mut left = count;
     while left >= 4 {
         for i in 0..4 {
-            if announce {
+            if announce && PACK {
+                prefetch(mem.wrapping_offset((i + LOADS_AHEAD).wrapping_mul(mem_stride)));
+            } else if announce {
                 prefetch_store(mem.wrapping_offset((i + STORES_AHEAD).wrapping_mul(mem_stride)));
             }
             // SAFETY: as the caller promised.
@@ -165,9 +180,32 @@ pub(crate) unsafe fn any<const PACK: bool>(mem: *mut u8, packed: *mut u8, len: u
             8..=16 => ends::<8, PACK>(mem, packed, len),
             17..=32 => ends::<16, PACK>(mem, packed, len),
             33..=64 => ends::<32, PACK>(mem, packed, len),
+            65..LONG => lines::<PACK, false>(mem, packed, len, mem),
             _ if PACK => packed.copy_from_nonoverlapping(mem, len),
             _ => mem.copy_from_nonoverlapping(packed, len),
         }
+    }
+}
+
+/// A block of at least 64 bytes, 64 at a time; the last ones may be some that were moved already. `ANNOUNCE`: the lines at
+/// `next` will be stored to soon.
+///
+/// # Safety
+/// As [`strided`]; `next` may be any address.
+unsafe fn lines<const PACK: bool, const ANNOUNCE: bool>(mem: *mut u8, packed: *mut u8, len: usize, next: *mut u8) {
+    let mut at = 0;
+    while at + 64 <= len {
+        if ANNOUNCE {
+            prefetch_store(next.wrapping_add(at));
+        }
+        // SAFETY: as the caller promised; inside the block.
+        unsafe { one::<64, PACK>(mem.wrapping_add(at), packed.wrapping_add(at)) };
+        at += 64;
+    }
+    if at < len {
+        let last = len - 64;
+        // SAFETY: as above; the block has at least 64 bytes.
+        unsafe { one::<64, PACK>(mem.wrapping_add(last), packed.wrapping_add(last)) };
     }
 }
 
@@ -230,4 +268,34 @@ fn prefetch_store(at: *const u8) {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = at;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way of moving a block, by its length: what arrives, and that nothing beside it is touched.
+    #[test]
+    fn strided_blocks_of_every_length() {
+        for len in (1..=200).chain([255, 1000, 2047, 2048, 4095, 4096, 4097]) {
+            for (gap, count) in [(1, 9), (300, 9), (3000, 40)] {
+                let stride = len + gap;
+                let mem: Vec<u8> = (0..stride * count).map(|i| ((i * 31) >> 3) as u8 | 1).collect();
+                let mut packed = vec![0; len * count + 1];
+                let mut back = vec![0; stride * count];
+                // SAFETY: `count` blocks fit into both sides; nothing is written to `mem`.
+                unsafe {
+                    let step = stride as isize;
+                    strided::<true>(mem.as_ptr().cast_mut(), step, packed.as_mut_ptr(), len, len, count, true);
+                    strided::<false>(back.as_mut_ptr(), step, packed.as_mut_ptr(), len, len, count, true);
+                }
+                assert_eq!(packed[len * count], 0, "packed too much of {len}");
+                for (i, (row, returned)) in mem.chunks(stride).zip(back.chunks(stride)).enumerate() {
+                    assert_eq!(packed[i * len..][..len], row[..len], "packed block {i} of {len}");
+                    assert_eq!(returned[..len], row[..len], "unpacked block {i} of {len}");
+                    assert!(returned[len..].iter().all(|b| *b == 0), "block {i} of {len} spilled");
+                }
+            }
+        }
+    }
 }

@@ -245,6 +245,12 @@ impl Shm {
         self.producer(peer).prefetch(cells);
     }
 
+    /// Prepares for a second packet of that many bytes, before the first one is [sent](Shm::send_bulk).
+    pub fn expect_second(&mut self, peer: usize, bytes: usize) {
+        let cells = ring::cells_for(BULK_OFFSET + bytes);
+        self.producer(peer).prefetch_second(cells);
+    }
+
     /// Sends the next `bytes` bytes of the buffer (at most [`Shm::max_part`]) behind a word for the layer above; `false`
     /// while the ring is full.
     pub fn send_bulk(

@@ -32,16 +32,26 @@ const ALONE_STEP: usize = 256 << 10;
 const PIECE_MIN: usize = 512;
 /// What is read at once to be unpacked: it should still be in the cache then.
 const UNPACK_STEP: usize = 64 << 10;
-/// Parts of a stream: short ones let the receiver begin soon, longer ones cost less once both sides are at work.
-const STREAM_PART: usize = 4 << 10;
-const LONG_STREAM: u64 = 1 << 20;
-const LONG_STREAM_PART: usize = 16 << 10;
+/// From this length on a block is packed so fast that taking the ring's cells back from the receiver takes longer: they are
+/// asked for ahead of time. Where blocks are shorter, their own cache lines are waited for, and asking for more delays them.
+const LONG_BLOCK: usize = 128;
 
 /// Chunks small enough that both sides find work, large enough that their system calls do not matter: halves, and
 /// quarters where a quarter is still long.
 fn chunk(length: u64) -> u64 {
     let parts = if length < 512 << 10 { 2 } else { 4 };
     (length / parts).next_multiple_of(4096).clamp(4096, 256 << 10)
+}
+
+/// Parts of a stream: short ones let the receiver begin soon, longer ones cost less once both sides are at work.
+fn stream_part(length: u64, long_blocks: bool) -> usize {
+    const LONG: u64 = 64 << 10;
+    const LONGER: u64 = 1 << 20;
+    match length {
+        LONG..LONGER if long_blocks => 8 << 10,
+        ..LONGER => 4 << 10,
+        _ => 16 << 10,
+    }
 }
 
 impl Engine {
@@ -246,10 +256,14 @@ impl Engine {
                 continue;
             };
             let send::Phase::Stream { receive, length } = send.phase else { unreachable!("a stream is in that phase") };
-            let part = if length > LONG_STREAM { LONG_STREAM_PART } else { STREAM_PART }.min(self.shm.max_part());
+            let long_blocks = send.buf.average_block() >= LONG_BLOCK;
+            let part = stream_part(length, long_blocks).min(self.shm.max_part());
             while (send.cursor.position() as u64) < length {
                 let bytes = part.min(length as usize - send.cursor.position());
                 let peer = send.route.peer;
+                if long_blocks {
+                    self.shm.expect_second(peer, part);
+                }
                 if !self.shm.send_bulk(peer, DATA, receive, &send.buf, &mut send.cursor, bytes) {
                     break;
                 }
