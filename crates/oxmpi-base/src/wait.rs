@@ -126,6 +126,11 @@ pub fn is_crowded(job: &JobHeader) -> bool {
     job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32
 }
 
+/// Whether there is a CPU for one more rank than are awake.
+pub fn has_idle_cpu(job: &JobHeader) -> bool {
+    job.awake.load(Ordering::Relaxed) < job.cpus.load(Ordering::Relaxed) as i32
+}
+
 /// Lets another rank have this CPU.
 pub fn hand_over() {
     // SAFETY: no arguments.
@@ -161,6 +166,12 @@ impl Patience {
     #[inline]
     pub fn new(job: &JobHeader) -> Patience {
         Patience { looks: if is_crowded(job) { LOOKS_A_ROUND - LOOKS_CROWDED } else { 0 }, yields: 0 }
+    }
+
+    /// Something moved, so that more may come soon: looks in vain are counted anew.
+    #[inline]
+    pub fn renew(&mut self) {
+        self.looks %= LOOKS_A_ROUND;
     }
 
     /// One look was in vain.

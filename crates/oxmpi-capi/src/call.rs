@@ -127,6 +127,7 @@ impl Cx {
             }
             if self.progress(guard) {
                 guard.rouse();
+                patience.renew();
                 continue;
             }
             let mut step = Step::Again;

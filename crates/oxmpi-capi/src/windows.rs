@@ -164,9 +164,9 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
         bail!(MPI_ERR_NO_MEM, "another process cannot map the window's memory");
     }
     let part = |number: usize| {
-        let Told { size, unit, address, .. } = all[number];
+        let Told { size, unit, address, area, .. } = all[number];
         let offset = plan.offset(number, &offsets);
-        Part { process: members.get(number), size, unit, address, offset }
+        Part { process: members.get(number), size, unit, address, offset, shared: area.bytes > 0 }
     };
     let agreed = all.iter().all(|one| one.granularity == all[0].granularity);
     let granularity = match all[0].granularity as usize {
@@ -306,12 +306,12 @@ pub fn hand_over(guard: &mut Guard) {
 /// Waits until something is so in a window: in a tight loop for a moment, then as everybody waits.
 pub fn wait(cx: &Cx, guard: &mut Guard, win: Handle, mut ready: impl FnMut(&mut Window) -> bool) {
     let looks = quick_looks(guard);
-    if let Ok(found) = guard.win_mut(win) {
+    if let Ok((window, shm)) = guard.win_and_shm(win) {
         for _ in 0..looks {
-            if ready(&mut found.window) {
+            if ready(window) {
                 return;
             }
-            found.window.serve();
+            window.serve(Some(shm));
             std::hint::spin_loop();
         }
     }

@@ -73,7 +73,7 @@ impl Process {
     /// Does what other ranks ask for on this one's memory; true when something was done.
     pub(crate) fn serve_windows(&mut self) -> bool {
         let serve = |served, handle: &handle::Win| match self.windows.get(handle.0) {
-            Some(found) => found.window.serve() | served,
+            Some(found) => found.window.serve(Some(self.engine.shm())) | served,
             None => served,
         };
         self.far_windows.iter().fold(false, serve)

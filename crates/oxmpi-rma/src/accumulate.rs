@@ -5,12 +5,14 @@
 //! on elements of any size is atomic, in memory that is mapped here as in memory that is not, and long runs are computed
 //! by the same loops as reductions. Reading alone needs no stripe where the processor reads an element at once.
 
-use crate::control::{STRIPES, Stripe};
+use crate::control::STRIPES;
 use crate::favour::What;
+use crate::share::{PART_UNIT, SHORTEST};
 use crate::transfer::{get_far, put_far, transfer_pieces};
 use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
+use oxmpi_base::stripe::Stripe;
 use oxmpi_datatype::{Buf, Cursor, Datatype, Group, Named};
 use oxmpi_ops::{Kernel, Op};
 use oxmpi_transport::{Piece, Shm};
@@ -214,10 +216,10 @@ impl Window {
         &self,
         shm: &Shm,
         with: &Combine,
-        mut at: Far,
-        mut source: *const u8,
-        mut old: *mut u8,
-        mut count: usize,
+        at: Far,
+        source: *const u8,
+        old: *mut u8,
+        count: usize,
     ) -> Result<()> {
         let [op, datatype] = with.handles;
         let what = What::Combine { op, datatype, fetch: !old.is_null() };
@@ -227,15 +229,39 @@ impl Window {
         if unsafe { self.ask(shm, at, what, bytes, [(source, given), (std::ptr::null(), 0)], old) } {
             return Ok(());
         }
+        // SAFETY: as the caller says.
+        let own = |from: usize, bytes: usize| unsafe {
+            let old = if old.is_null() { old } else { old.add(from) };
+            self.combine_alone(shm, with, at.behind(from), source.wrapping_add(from), old, bytes / with.extent)
+        };
+        if bytes < SHORTEST || PART_UNIT % with.extent != 0 {
+            return own(0, bytes);
+        }
+        self.share(shm, at, what, bytes, [source.expose_provenance(), old.expose_provenance()], own)
+    }
+
+    /// The same without the target's help.
+    ///
+    /// # Safety
+    /// As for [`Window::combine_far`].
+    unsafe fn combine_alone(
+        &self,
+        shm: &Shm,
+        with: &Combine,
+        mut at: Far,
+        mut source: *const u8,
+        mut old: *mut u8,
+        mut count: usize,
+    ) -> Result<()> {
         let mut few = [const { MaybeUninit::<u64>::uninit() }; 32];
-        let mut many = Vec::new();
+        let mut many = Vec::<u8>::new();
         let mut stage: *mut u8 = few.as_mut_ptr().cast();
         let mut most = size_of_val(&few) / with.extent;
         let direct = with.op == Op::NoOp || (with.op == Op::Replace && old.is_null());
         if count > most {
             most = (STAGE_BYTES / with.extent).min(count);
             if !direct {
-                many.resize(most * with.extent, 0u8);
+                many.reserve_exact(most * with.extent);
                 stage = many.as_mut_ptr();
             }
         }
@@ -252,7 +278,7 @@ impl Window {
             if !old.is_null() {
                 old = old.wrapping_add(bytes);
             }
-            at = Far { address: at.address + bytes, offset: at.offset + bytes, ..at };
+            at = at.behind(bytes);
             count -= part;
         }
         Ok(())
@@ -260,7 +286,7 @@ impl Window {
 
     /// The stripes, a bit for each, of elements in a run.
     #[inline]
-    fn stripes_of(&self, offset: usize, bytes: usize, extent: usize) -> u64 {
+    pub(crate) fn stripes_of(&self, offset: usize, bytes: usize, extent: usize) -> u64 {
         let first = offset >> self.block_shift;
         let last = offset.wrapping_add(bytes - extent) >> self.block_shift;
         if last.wrapping_sub(first) >= STRIPES - 1 {
@@ -271,12 +297,12 @@ impl Window {
 
     /// In the order of their numbers, as everybody takes them who takes several.
     #[inline]
-    fn take_stripes(&self, rank: usize, stripes: u64) {
+    pub(crate) fn take_stripes(&self, rank: usize, stripes: u64) {
         bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).take());
     }
 
     #[inline]
-    fn give_stripes_back(&self, rank: usize, stripes: u64) {
+    pub(crate) fn give_stripes_back(&self, rank: usize, stripes: u64) {
         bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).give_back());
     }
 

@@ -10,6 +10,7 @@
 
 use crate::favour::{Favour, MOST_FRIENDS};
 use oxmpi_base::segment::CACHE_LINE;
+use oxmpi_base::stripe::Stripe;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
@@ -151,15 +152,18 @@ impl Control {
         self.cell(self.layout.completions, target, origin)
     }
 
-    /// Where `origin` asks `target` for a favour; only among few ranks.
+    /// Where others ask `target` for favours, a place for each; none among many ranks.
     #[inline]
-    pub fn favour(&self, target: usize, origin: usize) -> Option<&Favour> {
+    pub fn favours(&self, target: usize) -> &[Favour] {
         let ranks = self.layout.ranks;
-        if ranks > MOST_FRIENDS || target >= ranks || origin >= ranks {
-            return None;
+        if ranks > MOST_FRIENDS || target >= ranks {
+            return &[];
         }
-        // SAFETY: in bounds, and laid out so.
-        Some(unsafe { self.at(self.layout.favours + (target * ranks + origin) * size_of::<Favour>()) })
+        // SAFETY: in bounds, and laid out so; who may touch what of a favour is its errand's business.
+        unsafe {
+            let first = self.base.add(self.layout.favours + target * ranks * size_of::<Favour>());
+            std::slice::from_raw_parts(first.cast::<Favour>().as_ptr(), ranks)
+        }
     }
 
     /// The table of what a rank has attached; only of a dynamic window.
@@ -210,41 +214,6 @@ const RADIX: usize = 16;
 fn steps(size: usize, round: u32) -> impl Iterator<Item = usize> {
     let distance = RADIX.pow(round);
     (1..RADIX).map(move |step| step * distance).take_while(move |&step| step < size)
-}
-
-/// Keeps accumulates on one part of a rank's memory apart. Held for the time of a few copies, so whoever waits spins, and
-/// hands the CPU over when that takes too long for its holder to be running.
-#[repr(C, align(64))]
-pub struct Stripe(AtomicU32);
-
-impl Stripe {
-    #[inline]
-    pub fn take(&self) {
-        if self.0.swap(1, Acquire) != 0 {
-            self.wait();
-        }
-    }
-
-    #[cold]
-    fn wait(&self) {
-        let mut looks = 0u32;
-        loop {
-            if self.0.load(Relaxed) == 0 && self.0.swap(1, Acquire) == 0 {
-                return;
-            }
-            looks += 1;
-            if looks % 256 == 0 {
-                std::thread::yield_now();
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-    }
-
-    #[inline]
-    pub fn give_back(&self) {
-        self.0.store(0, Release);
-    }
 }
 
 impl WindowLock {

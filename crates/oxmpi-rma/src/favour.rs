@@ -1,51 +1,47 @@
-//! Favours: a rank that happens to wait in the library carries out small operations of others on its own memory, which takes
-//! less time than the system calls by which they would reach it. Nobody depends on that: what is not taken up at once is
-//! taken back, and the origin does it itself. Only for memory that is not mapped everywhere.
-//!
-//! ```text
-//!          origin            target           origin
-//!  FREE ----------> ASKED ----------> TAKEN            TAKEN ----------> DONE ----------> FREE
-//!                     |                                        target           origin
-//!                     +--> FREE   the origin takes it back
-//! ```
-//!
-//! The origin writes what it asks for before `ASKED`, the target what comes of it before `DONE`; nobody else looks at it.
+//! Favours: a rank that is in the library carries out small operations of others on its own memory, which takes less time
+//! than the system calls by which they would reach it. It looks for them while it waits, and in passing whenever it accesses
+//! the window itself. Nobody depends on that: what is not taken up at once is taken back, and the origin does it itself.
+//! Only for memory that is not mapped everywhere. `share.rs` has what both sides do together.
 
 use crate::accumulate::quick_combine;
 use crate::{Far, Flavor, Window};
+use oxmpi_base::errand::{Errand, Wanted};
 use oxmpi_base::prefetch;
 use oxmpi_base::wait;
 use oxmpi_transport::Shm;
 use std::cell::UnsafeCell;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, compiler_fence};
+use std::time::Instant;
 
 /// Among more ranks, looking for favours would cost more than they save.
 pub const MOST_FRIENDS: usize = 16;
 
-/// The most bytes that an operation may have.
+/// The most bytes that a favour may take along.
 pub const MOST_BYTES: usize = 512;
 
-const FREE: u32 = 0;
-const ASKED: u32 = 1;
-const TAKEN: u32 = 2;
-const DONE: u32 = 3;
+/// Bytes that lie in the same cache line as the rest.
+const NEAR_BYTES: usize = 16;
 
 /// What one rank asks another for. The first cache line has all of an operation on a few bytes.
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub struct Favour {
-    state: AtomicU32,
-    order: UnsafeCell<Order>,
+    pub(crate) errand: Errand,
+    pub(crate) order: UnsafeCell<Order>,
+    pub(crate) near: UnsafeCell<[u64; NEAR_BYTES / 8]>,
     bytes: UnsafeCell<[u8; MOST_BYTES]>,
 }
+
+// SAFETY: who may touch what besides the errand is what the errand says.
+unsafe impl Sync for Favour {}
 
 /// An operation on a run of bytes of the target's memory.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Order {
-    what: What,
-    length: u32,
-    offset: u64,
+    pub what: What,
+    pub length: u64,
+    pub offset: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -63,15 +59,76 @@ pub enum What {
     CompareAndSwap,
 }
 
-/// How it went with a target lately, so that one which never waits is not asked again and again.
+impl What {
+    /// The bytes that go along, there or back.
+    fn room(self, length: usize) -> usize {
+        if matches!(self, What::CompareAndSwap) { 2 * length } else { length }
+    }
+
+    /// The most of them with which asking takes less time than system calls, of which a put or get needs only one.
+    fn most(self) -> usize {
+        if matches!(self, What::Put | What::Get) { 64 } else { MOST_BYTES }
+    }
+}
+
+impl Favour {
+    /// Where so many bytes lie.
+    fn bytes(&self, room: usize) -> *mut u8 {
+        if room <= NEAR_BYTES { self.near.get().cast() } else { self.bytes.get().cast() }
+    }
+}
+
+/// How it went with a target lately, so that one which never looks is not asked again and again, and one which always does
+/// is asked without a look at what it is doing: that would take a cache line away from it which it writes in every call.
 #[derive(Default)]
 pub struct Manners {
+    /// It answered the last time.
+    is_kind: AtomicU32,
+    /// Looks for an answer that are worth while beyond the usual.
+    patience: AtomicU32,
     failures: AtomicU32,
     skip: AtomicU32,
 }
 
-/// How often the origin looks for the answer before it takes the question back: for about as long as a system call takes.
+/// How often the origin looks for the answer before it takes the question back: for about as long as system calls take, and
+/// somewhat longer where a target has much to do, and does it.
 const LOOKS: u32 = 20;
+const MORE_LOOKS: u32 = 80;
+
+impl Manners {
+    /// Whether to ask now.
+    #[inline]
+    fn is_inviting(&self, shm: &Shm, process: usize) -> bool {
+        if self.is_kind.load(Relaxed) == 0 {
+            if !shm.is_waiting(process) {
+                return false;
+            }
+            let skip = self.skip.load(Relaxed);
+            if skip > 0 {
+                self.skip.store(skip - 1, Relaxed);
+                return false;
+            }
+        }
+        !wait::is_crowded(shm.job())
+    }
+
+    fn answered(&self, looks: u32) {
+        self.is_kind.store(1, Relaxed);
+        self.failures.store(0, Relaxed);
+        let patience = self.patience.load(Relaxed);
+        let wanted = (2 * looks).saturating_sub(LOOKS).min(MORE_LOOKS);
+        self.patience.store(if wanted > patience { wanted } else { patience - patience / 8 }, Relaxed);
+    }
+
+    #[cold]
+    fn ignored(&self) {
+        let failures = (self.failures.load(Relaxed) + 1).min(8);
+        self.failures.store(failures, Relaxed);
+        self.skip.store(1 << failures, Relaxed);
+        self.is_kind.store(0, Relaxed);
+        self.patience.store(0, Relaxed);
+    }
+}
 
 impl Window {
     /// Asks the target to do something with a run of its memory; true when it was done. `given` goes along, and `back`, where
@@ -89,134 +146,174 @@ impl Window {
         given: [(*const u8, usize); 2],
         back: *mut u8,
     ) -> bool {
-        if length > MOST_BYTES || given[0].1 + given[1].1 > MOST_BYTES || !shm.is_waiting(at.process) {
+        let (room, manners) = (what.room(length), &self.manners[at.rank]);
+        if room > what.most() || !manners.is_inviting(shm, at.process) {
             return false;
         }
-        let manners = &self.manners[at.rank];
-        let skip = manners.skip.load(Relaxed);
-        if skip > 0 {
-            manners.skip.store(skip - 1, Relaxed);
-            return false;
-        }
-        let Some(favour) = self.control.favour(at.rank, self.rank) else { return false };
-        if wait::is_crowded(shm.job()) {
-            return false;
-        }
+        let Some(favour) = self.control.favours(at.rank).get(self.rank) else { return false };
+        let bytes = favour.bytes(room);
         // SAFETY: nobody else looks at it before it is asked; the caller vouches for what is given.
         unsafe {
-            *favour.order.get() = Order { what, length: length as u32, offset: at.offset as u64 };
-            let mut to = favour.bytes.get().cast::<u8>();
-            for (from, bytes) in given {
-                to.copy_from_nonoverlapping(from, bytes);
-                to = to.add(bytes);
+            let mut to = bytes;
+            for (from, count) in given {
+                to.copy_from_nonoverlapping(from, count);
+                to = to.add(count);
             }
+            // The line that the target looks at comes last, and all of it at once: the target soon takes it away.
+            compiler_fence(std::sync::atomic::Ordering::Release);
+            *favour.order.get() = Order { what, length: length as u64, offset: at.offset as u64 };
         }
-        favour.state.store(ASKED, Release);
-        for look in 0..LOOKS {
-            if favour.state.load(Acquire) == DONE {
-                break;
-            }
-            // The target may be asking us. Not too often, or the answer's line is taken away while it is written.
-            if look % 2 == 1 {
-                self.serve();
+        favour.errand.ask();
+        if !matches!(what, What::Put | What::Get) {
+            // A look now would take the line away from the target, which writes it again when it is done.
+            (0..self.answering_pauses).for_each(|_| std::hint::spin_loop());
+        }
+        let patience = LOOKS + manners.patience.load(Relaxed);
+        let mut looks = 0;
+        while !favour.errand.is_done() {
+            if looks >= patience {
+                if favour.errand.withdraw() {
+                    manners.ignored();
+                    return false;
+                }
+                // The target is at it, and its program cannot keep it from ending.
+                pause(looks);
+            } else if looks % 2 == 1 {
+                // The target may be asking us. Not too often, or the answer's line is taken away while it is written.
+                self.serve(None);
             }
             std::hint::spin_loop();
-        }
-        if favour.state.load(Acquire) != DONE {
-            if favour.state.compare_exchange(ASKED, FREE, Relaxed, Relaxed).is_ok() {
-                let failures = (manners.failures.load(Relaxed) + 1).min(8);
-                manners.failures.store(failures, Relaxed);
-                manners.skip.store(1 << failures, Relaxed);
-                return false;
-            }
-            // The target is at it, and its program cannot keep it from ending.
-            let mut looks = 0u32;
-            while favour.state.load(Acquire) != DONE {
-                looks += 1;
-                if looks % 256 == 0 {
-                    std::thread::yield_now();
-                } else {
-                    std::hint::spin_loop();
-                }
-            }
+            looks += 1;
         }
         if !back.is_null() {
             // SAFETY: done, so that the bytes are ours again; the caller vouches for the room.
-            unsafe { back.copy_from_nonoverlapping(favour.bytes.get().cast(), length) };
+            unsafe { back.copy_from_nonoverlapping(bytes, length) };
         }
-        favour.state.store(FREE, Relaxed);
-        manners.failures.store(0, Relaxed);
+        manners.answered(looks);
         true
     }
 
-    /// Does what other ranks ask for; true when one did.
+    /// Does what other ranks ask for; true when one did. Parts of long operations only with the means to reach others.
     #[inline]
-    pub fn serve(&self) -> bool {
+    pub fn serve(&self, shm: Option<&Shm>) -> bool {
         if !self.is_far {
             return false;
         }
+        let favours = self.control.favours(self.rank);
+        // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.
+        favours.iter().for_each(|favour| prefetch::for_writing(&favour.errand));
         let mut served = false;
-        for origin in (0..self.size()).filter(|&origin| origin != self.rank) {
-            match self.control.favour(self.rank, origin) {
-                Some(favour) => {
-                    // Looked at as if it were to be written, so that its line comes once.
-                    prefetch::for_writing(&favour.state);
-                    if favour.state.load(Relaxed) == ASKED {
-                        served |= self.oblige(favour);
-                    }
-                }
-                None => return false,
+        for (origin, favour) in favours.iter().enumerate() {
+            match (favour.errand.wanted(), shm) {
+                (Wanted::Nothing, _) | (Wanted::Parts, None) => {}
+                (Wanted::All, _) => served |= self.oblige(favour),
+                (Wanted::Parts, Some(shm)) => served |= self.help(shm, origin, favour),
             }
         }
         served
     }
 
+    /// What a rank does in passing that accesses the window.
+    #[inline]
+    pub(crate) fn attend(&self) {
+        if self.is_far {
+            self.attend_now();
+        }
+    }
+
+    #[inline(never)]
+    fn attend_now(&self) {
+        self.serve(None);
+    }
+
     #[inline(never)]
     fn oblige(&self, favour: &Favour) -> bool {
-        if favour.state.compare_exchange(ASKED, TAKEN, Acquire, Relaxed).is_err() {
+        if !favour.errand.take(Wanted::All) {
             return false;
         }
         // SAFETY: taken, so that nobody else looks at it.
         let Order { what, length, offset } = unsafe { *favour.order.get() };
-        let (length, offset) = ((length as usize).min(MOST_BYTES), offset as usize);
-        let bytes = favour.bytes.get().cast::<u8>();
-        let target = &self.targets[self.rank];
-        let inside = match self.flavor {
-            Flavor::Dynamic => self.control.attached(self.rank).contains(offset as u64, length as u64),
-            _ => offset <= target.size && target.size - offset >= length,
-        };
-        if inside {
-            let at = target.base.wrapping_add(offset);
-            // SAFETY: memory of this rank's window, which the origin may access in its epoch; the favour's bytes are ours.
-            unsafe { self.carry_out(what, at, bytes, length) };
+        let length = length as usize;
+        let room = what.room(length);
+        if room <= MOST_BYTES {
+            if let Some(at) = self.own_memory(offset, length) {
+                // SAFETY: memory of this rank's window, which the origin may access in its epoch; the favour's bytes are ours.
+                unsafe { self.carry_out(what, at, favour.bytes(room), length) };
+            }
         }
-        favour.state.store(DONE, Release);
+        favour.errand.finish();
         true
     }
 
+    /// Where bytes of this rank's window are, if they are part of it.
+    pub(crate) fn own_memory(&self, offset: u64, length: usize) -> Option<*mut u8> {
+        let target = &self.targets[self.rank];
+        let inside = match self.flavor {
+            Flavor::Dynamic => self.control.attached(self.rank).contains(offset, length as u64),
+            _ => offset <= target.size as u64 && target.size as u64 - offset >= length as u64,
+        };
+        inside.then(|| target.base.wrapping_add(offset as usize))
+    }
+
     /// # Safety
-    /// `at` is memory of this rank's window and has `length` bytes, `bytes` has [`MOST_BYTES`].
+    /// `at` is memory of this rank's window and has `length` bytes, `bytes` has the [room](What::room) for them.
     unsafe fn carry_out(&self, what: What, at: *mut u8, bytes: *mut u8, length: usize) {
-        let mut old = [0u8; MOST_BYTES];
         // SAFETY: as the caller says.
         unsafe {
             match what {
-                What::Put => at.copy_from_nonoverlapping(bytes, length),
-                What::Get => bytes.copy_from_nonoverlapping(at, length),
+                What::Put => copy_few(bytes, at, length),
+                What::Get => copy_few(at, bytes, length),
                 What::Combine { op, datatype, fetch } => {
                     let Some(with) = quick_combine(op as usize, datatype as usize) else { return };
-                    let kept = if fetch { old.as_mut_ptr() } else { std::ptr::null_mut() };
-                    self.combine(self.rank, &with, at, bytes, kept, length / with.extent);
-                    if fetch {
-                        bytes.copy_from_nonoverlapping(kept, length);
+                    let count = length / with.extent;
+                    if !fetch {
+                        return self.combine(self.rank, &with, at, bytes, std::ptr::null_mut(), count);
                     }
+                    let mut old = [0u64; MOST_BYTES / 8];
+                    self.combine(self.rank, &with, at, bytes, old.as_mut_ptr().cast(), count);
+                    copy_few(old.as_ptr().cast(), bytes, length);
                 }
                 What::CompareAndSwap => {
-                    let length = length.min(MOST_BYTES / 2);
-                    self.compare_and_swap(self.rank, at, length, bytes, bytes.add(length), old.as_mut_ptr());
-                    bytes.copy_from_nonoverlapping(old.as_ptr(), length);
+                    let mut old = [0u64; MOST_BYTES / 16];
+                    let old = old.as_mut_ptr().cast();
+                    self.compare_and_swap(self.rank, at, length, bytes, bytes.add(length), old);
+                    copy_few(old, bytes, length);
                 }
             }
         }
+    }
+}
+
+/// How long an accumulate takes a target that is asked for it, in pauses of this processor, which differ much.
+pub(crate) fn answering_pauses() -> u32 {
+    const TIME: f64 = 230e-9;
+    const PAUSES: u32 = 32;
+    let measure = || {
+        let start = Instant::now();
+        (0..PAUSES).for_each(|_| std::hint::spin_loop());
+        start.elapsed().as_secs_f64() / f64::from(PAUSES)
+    };
+    let pause = (0..4).map(|_| measure()).fold(TIME, f64::min);
+    (TIME / pause.max(2e-9)) as u32
+}
+
+/// # Safety
+/// Both are memory of that length and do not overlap.
+#[inline]
+unsafe fn copy_few(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: as the caller says. A word is one move, so that nobody sees half of it.
+    unsafe {
+        match length {
+            8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+            4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
+            _ => to.copy_from_nonoverlapping(from, length),
+        }
+    }
+}
+
+/// What is done between looks at something that another rank is doing right now, unless its CPU was taken from it.
+pub(crate) fn pause(looks: u32) {
+    if looks % 256 == 255 {
+        std::thread::yield_now();
     }
 }

@@ -7,13 +7,15 @@
 //!
 //! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `place.rs` finds the
 //! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
-//! `favour.rs` makes small ones faster where the target happens to wait. Waiting is the caller's business.
+//! `favour.rs` makes small ones faster where the target is in the library, `share.rs` long ones. Waiting is the caller's
+//! business.
 
 mod accumulate;
 mod control;
 mod epoch;
 mod favour;
 mod place;
+mod share;
 mod transfer;
 
 pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
@@ -63,6 +65,8 @@ pub struct Window {
     is_far: bool,
     /// How it goes with asking each rank for favours.
     manners: Box<[Manners]>,
+    /// Before one looks whether such a favour was done.
+    answering_pauses: u32,
     /// Accumulates on bytes with the same number after this shift exclude each other.
     block_shift: u32,
     /// The public copy of this rank's memory, where there is one, and how it was when both copies were alike.
@@ -101,6 +105,13 @@ pub struct Far {
     pub offset: usize,
 }
 
+impl Far {
+    /// So many bytes further on.
+    pub(crate) fn behind(self, bytes: usize) -> Far {
+        Far { address: self.address + bytes, offset: self.offset + bytes, ..self }
+    }
+}
+
 #[repr(C)]
 pub struct Facts {
     pub size: i64,
@@ -130,6 +141,8 @@ pub struct Part {
     pub address: usize,
     /// In the mapping: of memory that the library gave, or of a public copy.
     pub offset: usize,
+    /// The program's memory lies in the segment, and others map it.
+    pub shared: bool,
 }
 
 /// A window in the making.
@@ -191,7 +204,8 @@ impl Window {
             exposure: Exposure::Closed,
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
-            is_far: !library_gave && !separate && size > 1,
+            is_far: !library_gave && !separate && !own.shared && size > 1,
+            answering_pauses: favour::answering_pauses(),
             manners: (0..size).map(|_| Manners::default()).collect(),
             block_shift: granularity.next_power_of_two().trailing_zeros(),
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
@@ -242,6 +256,7 @@ impl Window {
         }
         let at = target.base.wrapping_add(start);
         self.touched = true;
+        self.attend();
         Some(at)
     }
 
@@ -263,6 +278,7 @@ impl Window {
             return None;
         }
         self.touched = true;
+        self.attend();
         Some(Far { rank: number, process: target.process, address: target.address + start, offset: start })
     }
 

@@ -1,6 +1,7 @@
 //! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
 
 use crate::favour::What;
+use crate::share::SHORTEST;
 use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
@@ -53,7 +54,12 @@ impl Window {
         if unsafe { self.ask(shm, to, What::Put, bytes, [(from, bytes), nothing], std::ptr::null_mut()) } {
             return Ok(());
         }
-        put_far(shm, from, bytes, to)
+        if bytes < SHORTEST {
+            return put_far(shm, from, bytes, to);
+        }
+        self.share(shm, to, What::Put, bytes, [from.expose_provenance(), 0], |at, count| {
+            put_far(shm, from.wrapping_add(at), count, to.behind(at))
+        })
     }
 
     /// Gets a run of bytes from memory of another process.
@@ -66,7 +72,12 @@ impl Window {
         if unsafe { self.ask(shm, from, What::Get, bytes, [nothing, nothing], to) } {
             return Ok(());
         }
-        get_far(shm, to, bytes, from)
+        if bytes < SHORTEST {
+            return get_far(shm, to, bytes, from);
+        }
+        self.share(shm, from, What::Get, bytes, [0, to.expose_provenance()], |at, count| {
+            get_far(shm, to.wrapping_add(at), count, from.behind(at))
+        })
     }
 }
 

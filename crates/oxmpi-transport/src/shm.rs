@@ -158,6 +158,12 @@ impl Shm {
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) == 0
     }
 
+    /// Whether `peer` sleeps in a call of the library, as it looks now.
+    pub fn is_asleep(&self, peer: usize) -> bool {
+        let block = self.segment.rank(peer);
+        block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) != 0
+    }
+
     /// Whether `peer` receives nothing more.
     pub fn has_left(&self, peer: usize) -> bool {
         self.segment.rank(peer).leaving.load(Acquire) != 0

@@ -35,6 +35,13 @@ int main(int argc, char **argv) {
             MPI_Get(back, n, MPI_BYTE, 0, place(&w, 0, at), n, MPI_BYTE, w.win);
             MPI_Win_flush(0, w.win);
             CHECK_PATTERN(back, n, rank);
+            // Long accumulates, too: what is put comes back, changed by one in every byte.
+            for (int i = 0; i < n; i++) back[i] = 1;
+            MPI_Accumulate(back, n, MPI_INT8_T, 0, place(&w, 0, at), n, MPI_INT8_T, MPI_SUM, w.win);
+            MPI_Get_accumulate(big, n, MPI_INT8_T, back, n, MPI_INT8_T, 0, place(&w, 0, at), n, MPI_INT8_T, MPI_REPLACE, w.win);
+            MPI_Win_flush(0, w.win);
+            for (int i = 0; i < n; i++) back[i]--;
+            CHECK_PATTERN(back, n, rank);
             for (int i = 0; i < 100; i++) {
                 MPI_Accumulate(&one, 1, MPI_LONG, 0, place(&w, 0, 0), 1, MPI_LONG, MPI_SUM, w.win);
                 MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, place(&w, 0, 0), MPI_SUM, w.win);

@@ -1,0 +1,322 @@
+//! An errand is what one rank asks another to do in that rank's own memory: the words in the segment on which the two agree
+//! about it. Nobody depends on anybody: what is not taken up is taken back, and of a long errand both sides do parts.
+//!
+//! ```text
+//!            origin            target           target
+//!  IDLE ---------------> ASKED -------> TAKEN ---------> DONE or BROKEN, which are as good as IDLE
+//!    ^   (or OFFERED)     | ^             |
+//!    +----- origin -------+ +-- target ---+   a part of a long one is done, and the target has other things to look after
+//! ```
+//!
+//! What is asked for lies beside these words. The origin writes it before it asks; from `TAKEN` to `DONE` it is the
+//! target's; in all other states nobody but the origin looks at it.
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+const IDLE: u32 = 0;
+/// A short errand, which the target does as a whole.
+const ASKED: u32 = 1;
+/// A long one, of which both sides do parts.
+const OFFERED: u32 = 2;
+const TAKEN: u32 = 3;
+const DONE: u32 = 4;
+/// The target could not do a part that it had claimed.
+const BROKEN: u32 = 5;
+
+/// Zeroes are an errand that nobody asks for.
+#[repr(C)]
+pub struct Errand {
+    state: AtomicU32,
+    /// Bytes of a long errand that either side has claimed; may run past its length.
+    claimed: AtomicU64,
+}
+
+/// What the target sees of an errand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    Nothing,
+    All,
+    Parts,
+}
+
+/// How a long errand ended for the origin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// All that was claimed is done, and the words are the origin's again.
+    Over,
+    /// The same, but for one part that the target claimed and could not do.
+    Broken,
+    /// The target is at a part.
+    NotYet,
+}
+
+impl Errand {
+    // ---- the origin ----
+
+    /// Asks for a short errand.
+    #[inline]
+    pub fn ask(&self) {
+        // Release: whoever takes it sees what is asked for.
+        self.state.store(ASKED, Ordering::Release);
+    }
+
+    /// Asks for help with a long errand.
+    pub fn offer(&self) {
+        self.claimed.store(0, Ordering::Relaxed);
+        self.state.store(OFFERED, Ordering::Release);
+    }
+
+    /// Whether a short errand is done.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.state.load(Ordering::Acquire) == DONE
+    }
+
+    /// Takes a short errand back; false when the target is at it, or done with it.
+    pub fn withdraw(&self) -> bool {
+        self.state.compare_exchange(ASKED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Ends a long errand of which nothing is left to claim.
+    pub fn end(&self) -> End {
+        // Acquire: the parts that the target has done came before it offered the errand again, or ended it.
+        match self.state.compare_exchange(OFFERED, IDLE, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) | Err(DONE) => End::Over,
+            Err(BROKEN) => End::Broken,
+            Err(_) => End::NotYet,
+        }
+    }
+
+    /// Lets nobody claim any more of a long errand.
+    pub fn stop(&self, length: u64) {
+        self.claimed.fetch_add(length, Ordering::Relaxed);
+    }
+
+    // ---- the target ----
+
+    #[inline]
+    pub fn wanted(&self) -> Wanted {
+        match self.state.load(Ordering::Relaxed) {
+            ASKED => Wanted::All,
+            OFFERED => Wanted::Parts,
+            _ => Wanted::Nothing,
+        }
+    }
+
+    /// Takes what was seen to be wanted; false when the origin was faster.
+    #[inline]
+    pub fn take(&self, wanted: Wanted) -> bool {
+        let from = if wanted == Wanted::Parts { OFFERED } else { ASKED };
+        self.state.compare_exchange(from, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Offers the rest of a long errand again, to come back to it or not.
+    pub fn hand_back(&self) {
+        self.state.store(OFFERED, Ordering::Release);
+    }
+
+    #[inline]
+    pub fn finish(&self) {
+        self.state.store(DONE, Ordering::Release);
+    }
+
+    /// A claimed part could not be done.
+    pub fn break_off(&self) {
+        self.state.store(BROKEN, Ordering::Release);
+    }
+
+    // ---- both, the target only of what it has taken ----
+
+    pub fn has_unclaimed(&self, length: u64) -> bool {
+        self.claimed.load(Ordering::Relaxed) < length
+    }
+
+    /// The next part of a long errand, as offset and length.
+    pub fn claim(&self, part: u64, length: u64) -> Option<(u64, u64)> {
+        if !self.has_unclaimed(length) {
+            return None;
+        }
+        let from = self.claimed.fetch_add(part, Ordering::Relaxed);
+        (from < length).then(|| (from, part.min(length - from)))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn errand() -> Errand {
+        Errand { state: AtomicU32::new(IDLE), claimed: AtomicU64::new(0) }
+    }
+
+    #[test]
+    fn what_is_withdrawn_is_not_taken_and_what_is_taken_is_not_withdrawn() {
+        let errand = errand();
+        errand.ask();
+        assert_eq!(errand.wanted(), Wanted::All);
+        assert!(errand.withdraw() && !errand.take(Wanted::All));
+        errand.ask();
+        assert!(errand.take(Wanted::All) && !errand.withdraw() && !errand.is_done());
+        errand.finish();
+        assert!(errand.is_done() && errand.wanted() == Wanted::Nothing);
+    }
+
+    #[test]
+    fn parts_cover_a_long_errand_once() {
+        let errand = errand();
+        errand.offer();
+        assert!(errand.take(Wanted::Parts));
+        assert_eq!(errand.claim(4, 10), Some((0, 4)));
+        assert_eq!(errand.end(), End::NotYet);
+        errand.hand_back();
+        assert_eq!((errand.claim(4, 10), errand.claim(4, 10), errand.claim(4, 10)), (Some((4, 4)), Some((8, 2)), None));
+        assert_eq!(errand.end(), End::Over);
+        assert!(!errand.take(Wanted::Parts));
+        errand.offer();
+        errand.stop(10);
+        assert!(errand.take(Wanted::Parts) && errand.claim(4, 10).is_none());
+        errand.break_off();
+        assert_eq!(errand.end(), End::Broken);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    struct Asked {
+        errand: Errand,
+        order: UnsafeCell<u64>,
+        /// What was done, by whom it was claimed.
+        parts: [UnsafeCell<u64>; 3],
+    }
+
+    // SAFETY: what loom is here to check.
+    unsafe impl Sync for Asked {}
+
+    fn asked() -> Arc<Asked> {
+        let errand = Errand { state: AtomicU32::new(IDLE), claimed: AtomicU64::new(0) };
+        Arc::new(Asked { errand, order: UnsafeCell::new(0), parts: [0; 3].map(UnsafeCell::new) })
+    }
+
+    fn write(cell: &UnsafeCell<u64>, value: u64) {
+        // SAFETY: loom checks that nobody else is at it.
+        cell.with_mut(|at| unsafe { *at = value });
+    }
+
+    fn read(cell: &UnsafeCell<u64>) -> u64 {
+        // SAFETY: as above.
+        cell.with(|at| unsafe { *at })
+    }
+
+    /// A target looks twice while an origin asks, has no patience, and asks for something else: every question is answered
+    /// or taken back, the answer is to this question, and nobody looks at it too soon.
+    #[test]
+    fn loom_questions_are_answered_or_taken_back() {
+        loom::model(|| {
+            let shared = asked();
+            let target = Arc::clone(&shared);
+            let servant = loom::thread::spawn(move || {
+                for _ in 0..2 {
+                    let wanted = target.errand.wanted();
+                    if wanted != Wanted::Nothing && target.errand.take(wanted) {
+                        let order = read(&target.order);
+                        write(&target.order, order * 10);
+                        target.errand.finish();
+                    }
+                }
+            });
+            for question in 1..=2 {
+                write(&shared.order, question);
+                shared.errand.ask();
+                if !shared.errand.is_done() && shared.errand.withdraw() {
+                    assert_eq!(read(&shared.order), question);
+                    continue;
+                }
+                while !shared.errand.is_done() {
+                    loom::thread::yield_now();
+                }
+                assert_eq!(read(&shared.order), question * 10);
+            }
+            servant.join().unwrap();
+        });
+    }
+
+    /// Both sides do parts, the target one at a time: every part is done once, and the origin sees the end only when all are.
+    #[test]
+    fn loom_parts_are_done_once_before_the_end() {
+        loom::model(|| {
+            let shared = asked();
+            let target = Arc::clone(&shared);
+            let servant = loom::thread::spawn(move || {
+                for _ in 0..2 {
+                    if target.errand.wanted() != Wanted::Parts || !target.errand.take(Wanted::Parts) {
+                        continue;
+                    }
+                    let length = read(&target.order);
+                    if let Some((from, _)) = target.errand.claim(1, length) {
+                        let part = &target.parts[from as usize];
+                        write(part, read(part) + 1);
+                    }
+                    if target.errand.has_unclaimed(length) {
+                        target.errand.hand_back();
+                    } else {
+                        target.errand.finish();
+                    }
+                }
+            });
+            write(&shared.order, 3);
+            shared.errand.offer();
+            while let Some((from, _)) = shared.errand.claim(1, 3) {
+                let part = &shared.parts[from as usize];
+                write(part, read(part) + 1);
+            }
+            while shared.errand.end() == End::NotYet {
+                loom::thread::yield_now();
+            }
+            assert!(shared.parts.iter().all(|part| read(part) == 1));
+            // The words are ours again.
+            write(&shared.order, 7);
+            servant.join().unwrap();
+        });
+    }
+
+    /// A target that fails at its part says so, and leaves it to the origin.
+    #[test]
+    fn loom_a_broken_part_is_left_to_the_origin() {
+        loom::model(|| {
+            let shared = asked();
+            let target = Arc::clone(&shared);
+            let servant = loom::thread::spawn(move || {
+                if target.errand.take(Wanted::Parts) {
+                    match target.errand.claim(1, 2) {
+                        Some((from, _)) => {
+                            write(&target.order, from);
+                            target.errand.break_off();
+                        }
+                        None => target.errand.finish(),
+                    }
+                }
+            });
+            write(&shared.order, 9);
+            shared.errand.offer();
+            let mut done = 0;
+            while shared.errand.claim(1, 2).is_some() {
+                done += 1;
+            }
+            let end = loop {
+                match shared.errand.end() {
+                    End::NotYet => loom::thread::yield_now(),
+                    end => break end,
+                }
+            };
+            match end {
+                End::Broken => assert_eq!((done, read(&shared.order) < 2), (1, true)),
+                _ => assert_eq!((done, read(&shared.order)), (2, 9)),
+            }
+            servant.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,100 @@
+//! A lock in shared memory for the time of a few copies: one of many, each for a part of some rank's memory. Who waits for
+//! it spins, ever more seldom, so that its line stays with those who work, and hands the CPU over when that takes too long
+//! for the holder to be running.
+
+use crate::sync::{AtomicU32, Ordering};
+
+/// Zeroes are a lock that nobody holds.
+#[repr(C, align(64))]
+pub struct Stripe(AtomicU32);
+
+impl Stripe {
+    #[inline]
+    pub fn take(&self) {
+        if !self.try_take() {
+            self.wait();
+        }
+    }
+
+    #[inline]
+    fn try_take(&self) -> bool {
+        self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn wait(&self) {
+        let (mut pauses, mut waited) = (1, 0);
+        loop {
+            if self.0.load(Ordering::Relaxed) == 0 && self.try_take() {
+                return;
+            }
+            waited += pauses;
+            if waited > PATIENCE {
+                hand_over();
+                (pauses, waited) = (1, 0);
+            } else {
+                pause(pauses);
+                pauses = (pauses * 2).min(LONGEST);
+            }
+        }
+    }
+
+    #[inline]
+    pub fn give_back(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// Pauses between two looks, at most: about as long as ten operations of somebody else's take.
+const LONGEST: u32 = 8;
+
+/// Pauses before the CPU is handed over.
+#[cfg(not(loom))]
+const PATIENCE: u32 = 256;
+#[cfg(loom)]
+const PATIENCE: u32 = 0;
+
+fn pause(pauses: u32) {
+    for _ in 0..pauses {
+        std::hint::spin_loop();
+    }
+}
+
+#[cfg(not(loom))]
+fn hand_over() {
+    std::thread::yield_now();
+}
+#[cfg(loom)]
+fn hand_over() {
+    loom::thread::yield_now();
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    struct Guarded(Stripe, UnsafeCell<i32>);
+    // SAFETY: what loom is here to check.
+    unsafe impl Sync for Guarded {}
+
+    #[test]
+    fn loom_a_stripe_excludes() {
+        loom::model(|| {
+            let shared = Arc::new(Guarded(Stripe(AtomicU32::new(0)), UnsafeCell::new(0)));
+            let add = |shared: &Guarded| {
+                shared.0.take();
+                // SAFETY: under the stripe, which loom checks.
+                shared.1.with_mut(|value| unsafe { *value += 1 });
+                shared.0.give_back();
+            };
+            let other = Arc::clone(&shared);
+            let thread = loom::thread::spawn(move || [(); 2].map(|()| add(&other)));
+            add(&shared);
+            thread.join().unwrap();
+            // SAFETY: the other thread is gone.
+            shared.1.with(|value| assert_eq!(unsafe { *value }, 3));
+        });
+    }
+}

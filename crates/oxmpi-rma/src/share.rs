@@ -1,0 +1,187 @@
+//! Long operations on memory that is not mapped here. Where the target waits in the library, both sides do parts of them at
+//! the same time: the origin with the system calls that it would make anyway, the target with its own, and of accumulates
+//! the target's parts cost half as much. A part is done by whoever claims it first, so a target that goes away, or never
+//! comes, leaves its parts to the origin and keeps nobody waiting for longer than one of them takes.
+
+use crate::accumulate::quick_combine;
+use crate::favour::{Favour, Order, What, pause};
+use crate::transfer::transfer_run;
+use crate::{Far, Window};
+use oxmpi_abi::Result;
+use oxmpi_abi::constants::MPI_REPLACE;
+use oxmpi_base::errand::{End, Wanted};
+use oxmpi_base::wait;
+use oxmpi_ops::Op;
+use oxmpi_transport::Shm;
+
+/// Under this, agreeing on parts takes longer than it saves.
+pub(crate) const SHORTEST: usize = 32 << 10;
+
+/// From here on it is worth while to wake a target that sleeps in the library, if there is a CPU for it.
+const WORTH_WAKING: usize = 512 << 10;
+
+/// Parts begin at multiples of this, which is also a multiple of all elements that are accumulated together.
+pub(crate) const PART_UNIT: usize = 4096;
+
+/// How much each side claims at a time. Few and long parts, since each costs system calls and an agreement; not so long that
+/// somebody waits long for the other's last.
+#[derive(Clone, Copy)]
+struct Parts {
+    origin: u64,
+    target: u64,
+}
+
+impl Parts {
+    fn new(what: What, length: u64) -> Parts {
+        let piece = |parts: u64, most: u64| (length / parts).next_multiple_of(PART_UNIT as u64).min(most);
+        match what {
+            What::Combine { op, fetch: false, .. } if op != MPI_REPLACE.0 as u32 => {
+                // The target fetches operands and combines them; the origin fetches what is there, too, and brings it back.
+                let third = piece(3, 64 << 10);
+                Parts { origin: third, target: 2 * third }
+            }
+            What::Combine { .. } => Parts { origin: piece(2, 128 << 10), target: piece(2, 128 << 10) },
+            _ => Parts { origin: piece(2, 256 << 10), target: piece(2, 256 << 10) },
+        }
+    }
+}
+
+impl Window {
+    /// Carries out a long operation together with its target, if that waits, and alone if not: `own` does what lies from an
+    /// offset on, so many bytes. `ends` are the addresses here of what is given and of where something comes back to.
+    pub(crate) fn share(
+        &self,
+        shm: &Shm,
+        at: Far,
+        what: What,
+        bytes: usize,
+        ends: [usize; 2],
+        mut own: impl FnMut(usize, usize) -> Result<()>,
+    ) -> Result<()> {
+        let is_there = shm.is_waiting(at.process) && !wait::is_crowded(shm.job());
+        let may_come = bytes >= WORTH_WAKING && shm.is_asleep(at.process) && wait::has_idle_cpu(shm.job());
+        let Some(favour) = self.control.favours(at.rank).get(self.rank).filter(|_| is_there || may_come) else {
+            return own(0, bytes);
+        };
+        let length = bytes as u64;
+        let part = Parts::new(what, length).origin;
+        // SAFETY: nobody else looks at it before it is offered.
+        unsafe {
+            *favour.near.get() = ends.map(|end| end as u64);
+            *favour.order.get() = Order { what, length, offset: at.offset as u64 };
+        }
+        let errand = &favour.errand;
+        errand.offer();
+        if may_come {
+            shm.wake(at.process);
+        }
+        let mut result = Ok(());
+        while let Some((from, count)) = errand.claim(part, length) {
+            result = own(from as usize, count as usize);
+            if result.is_err() {
+                errand.stop(length);
+                break;
+            }
+        }
+        let mut looks = 0;
+        loop {
+            match errand.end() {
+                End::Over => return result,
+                End::Broken => {
+                    result?;
+                    // SAFETY: the words are ours again; the target has written which part it is.
+                    let [from, count] = unsafe { *favour.near.get() };
+                    return own(from as usize, count as usize);
+                }
+                End::NotYet => {
+                    pause(looks);
+                    std::hint::spin_loop();
+                    looks += 1;
+                }
+            }
+        }
+    }
+
+    /// Does one part of what another rank offers.
+    #[inline(never)]
+    pub(crate) fn help(&self, shm: &Shm, origin: usize, favour: &Favour) -> bool {
+        let errand = &favour.errand;
+        if !errand.take(Wanted::Parts) {
+            return false;
+        }
+        // SAFETY: taken, so that nobody else looks at them.
+        let (Order { what, length, offset }, ends) = unsafe { (*favour.order.get(), *favour.near.get()) };
+        let Some((from, count)) = errand.claim(Parts::new(what, length).target, length) else {
+            errand.finish();
+            return false;
+        };
+        let ends = ends.map(|end| (end + from) as usize);
+        let done = match self.own_memory(offset, length as usize) {
+            // SAFETY: memory of this rank's window, which the origin may access in its epoch.
+            Some(at) => unsafe {
+                self.do_part(shm, origin, what, at.wrapping_add(from as usize), ends, count as usize).is_some()
+            },
+            None => false,
+        };
+        if !done {
+            // SAFETY: still taken.
+            unsafe { *favour.near.get() = [from, count] };
+            errand.break_off();
+        } else if errand.has_unclaimed(length) {
+            errand.hand_back();
+        } else {
+            errand.finish();
+        }
+        true
+    }
+
+    /// One part, as far from `ends` on as from `at`; `None` when it could not be done, and then it can be done again.
+    ///
+    /// # Safety
+    /// `at` is memory of this rank's window and has so many bytes.
+    unsafe fn do_part(
+        &self,
+        shm: &Shm,
+        origin: usize,
+        what: What,
+        at: *mut u8,
+        [given, back]: [usize; 2],
+        bytes: usize,
+    ) -> Option<()> {
+        let process = self.process_of(origin);
+        let read = |to: *mut u8| {
+            transfer_run(|local, remote| shm.copy_from(process, local, remote), to.expose_provenance(), given, bytes)
+        };
+        let write =
+            || transfer_run(|local, remote| shm.copy_to(process, local, remote), at.expose_provenance(), back, bytes);
+        match what {
+            What::Put => read(at).ok(),
+            What::Get => write().ok(),
+            What::CompareAndSwap => None,
+            What::Combine { op, datatype, fetch } => {
+                let with = quick_combine(op as usize, datatype as usize)?;
+                let mut operands = Vec::<u8>::new();
+                let direct = with.op == Op::NoOp || with.op == Op::Replace;
+                if !direct {
+                    operands.reserve_exact(bytes);
+                    read(operands.as_mut_ptr()).ok()?;
+                }
+                let at_window = at.addr().wrapping_sub(self.targets[self.rank].base.addr());
+                let stripes = self.stripes_of(at_window, bytes, with.extent);
+                self.take_stripes(self.rank, stripes);
+                // What was there goes back first, so that nothing has changed yet if that fails.
+                let mut result = if fetch { write() } else { Ok(()) };
+                if result.is_ok() {
+                    match with.op {
+                        Op::NoOp => {}
+                        Op::Replace => result = read(at),
+                        // SAFETY: as the caller says; there are as many operands.
+                        _ => unsafe { (with.kernel)(at, operands.as_ptr(), at, bytes / with.extent) },
+                    }
+                }
+                self.give_stripes_back(self.rank, stripes);
+                result.ok()
+            }
+        }
+    }
+}
