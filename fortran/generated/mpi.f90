@@ -454,7 +454,7 @@ module mpi
   external :: MPI_NULL_DELETE_FN
   external :: MPI_CONVERSION_FN_NULL
   external :: MPI_CONVERSION_FN_NULL_C
-  interface MPI_Bsend
+  interface
     subroutine MPI_Bsend(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -469,8 +469,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Bsend
-  end interface MPI_Bsend
-  interface MPI_Bsend_init
+  end interface
+  interface
     subroutine MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -486,8 +486,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Bsend_init
-  end interface MPI_Bsend_init
-  interface MPI_Buffer_attach
+  end interface
+  interface
     subroutine MPI_Buffer_attach(buffer, size, ierror)
       import
       implicit none
@@ -498,8 +498,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Buffer_attach
-  end interface MPI_Buffer_attach
-  interface MPI_Buffer_detach
+  end interface
+  interface
     subroutine MPI_Buffer_detach(buffer_addr, size, ierror)
       import
       implicit none
@@ -510,31 +510,31 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Buffer_detach
-  end interface MPI_Buffer_detach
-  interface MPI_Buffer_flush
+  end interface
+  interface
     subroutine MPI_Buffer_flush(ierror)
       import
       implicit none
       integer :: ierror
     end subroutine MPI_Buffer_flush
-  end interface MPI_Buffer_flush
-  interface MPI_Buffer_iflush
+  end interface
+  interface
     subroutine MPI_Buffer_iflush(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine MPI_Buffer_iflush
-  end interface MPI_Buffer_iflush
-  interface MPI_Cancel
+  end interface
+  interface
     subroutine MPI_Cancel(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine MPI_Cancel
-  end interface MPI_Cancel
-  interface MPI_Comm_attach_buffer
+  end interface
+  interface
     subroutine MPI_Comm_attach_buffer(comm, buffer, size, ierror)
       import
       implicit none
@@ -546,8 +546,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Comm_attach_buffer
-  end interface MPI_Comm_attach_buffer
-  interface MPI_Comm_detach_buffer
+  end interface
+  interface
     subroutine MPI_Comm_detach_buffer(comm, buffer_addr, size, ierror)
       import
       implicit none
@@ -559,16 +559,16 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Comm_detach_buffer
-  end interface MPI_Comm_detach_buffer
-  interface MPI_Comm_flush_buffer
+  end interface
+  interface
     subroutine MPI_Comm_flush_buffer(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine MPI_Comm_flush_buffer
-  end interface MPI_Comm_flush_buffer
-  interface MPI_Comm_iflush_buffer
+  end interface
+  interface
     subroutine MPI_Comm_iflush_buffer(comm, request, ierror)
       import
       implicit none
@@ -576,8 +576,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Comm_iflush_buffer
-  end interface MPI_Comm_iflush_buffer
-  interface MPI_Get_count
+  end interface
+  interface
     subroutine MPI_Get_count(status, datatype, count, ierror)
       import
       implicit none
@@ -586,8 +586,8 @@ module mpi
       integer :: count
       integer :: ierror
     end subroutine MPI_Get_count
-  end interface MPI_Get_count
-  interface MPI_Ibsend
+  end interface
+  interface
     subroutine MPI_Ibsend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -603,8 +603,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ibsend
-  end interface MPI_Ibsend
-  interface MPI_Improbe
+  end interface
+  interface
     subroutine MPI_Improbe(source, tag, comm, flag, message, status, ierror)
       import
       implicit none
@@ -616,8 +616,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Improbe
-  end interface MPI_Improbe
-  interface MPI_Imrecv
+  end interface
+  interface
     subroutine MPI_Imrecv(buf, count, datatype, message, request, ierror)
       import
       implicit none
@@ -631,8 +631,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Imrecv
-  end interface MPI_Imrecv
-  interface MPI_Iprobe
+  end interface
+  interface
     subroutine MPI_Iprobe(source, tag, comm, flag, status, ierror)
       import
       implicit none
@@ -643,8 +643,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Iprobe
-  end interface MPI_Iprobe
-  interface MPI_Irecv
+  end interface
+  interface
     subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
       import
       implicit none
@@ -660,8 +660,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Irecv
-  end interface MPI_Irecv
-  interface MPI_Irsend
+  end interface
+  interface
     subroutine MPI_Irsend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -677,8 +677,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Irsend
-  end interface MPI_Irsend
-  interface MPI_Isend
+  end interface
+  interface
     subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -694,8 +694,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Isend
-  end interface MPI_Isend
-  interface MPI_Isendrecv
+  end interface
+  interface
     subroutine MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, &
         recvtag, comm, request, ierror)
       import
@@ -720,8 +720,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Isendrecv
-  end interface MPI_Isendrecv
-  interface MPI_Isendrecv_replace
+  end interface
+  interface
     subroutine MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, ierror)
       import
       implicit none
@@ -739,8 +739,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Isendrecv_replace
-  end interface MPI_Isendrecv_replace
-  interface MPI_Issend
+  end interface
+  interface
     subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -756,8 +756,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Issend
-  end interface MPI_Issend
-  interface MPI_Mprobe
+  end interface
+  interface
     subroutine MPI_Mprobe(source, tag, comm, message, status, ierror)
       import
       implicit none
@@ -768,8 +768,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Mprobe
-  end interface MPI_Mprobe
-  interface MPI_Mrecv
+  end interface
+  interface
     subroutine MPI_Mrecv(buf, count, datatype, message, status, ierror)
       import
       implicit none
@@ -783,8 +783,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Mrecv
-  end interface MPI_Mrecv
-  interface MPI_Probe
+  end interface
+  interface
     subroutine MPI_Probe(source, tag, comm, status, ierror)
       import
       implicit none
@@ -794,8 +794,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Probe
-  end interface MPI_Probe
-  interface MPI_Recv
+  end interface
+  interface
     subroutine MPI_Recv(buf, count, datatype, source, tag, comm, status, ierror)
       import
       implicit none
@@ -811,8 +811,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Recv
-  end interface MPI_Recv
-  interface MPI_Recv_init
+  end interface
+  interface
     subroutine MPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
       import
       implicit none
@@ -828,16 +828,16 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Recv_init
-  end interface MPI_Recv_init
-  interface MPI_Request_free
+  end interface
+  interface
     subroutine MPI_Request_free(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine MPI_Request_free
-  end interface MPI_Request_free
-  interface MPI_Request_get_status
+  end interface
+  interface
     subroutine MPI_Request_get_status(request, flag, status, ierror)
       import
       implicit none
@@ -846,8 +846,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Request_get_status
-  end interface MPI_Request_get_status
-  interface MPI_Request_get_status_all
+  end interface
+  interface
     subroutine MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses, ierror)
       import
       implicit none
@@ -857,8 +857,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine MPI_Request_get_status_all
-  end interface MPI_Request_get_status_all
-  interface MPI_Request_get_status_any
+  end interface
+  interface
     subroutine MPI_Request_get_status_any(count, array_of_requests, index, flag, status, ierror)
       import
       implicit none
@@ -869,8 +869,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Request_get_status_any
-  end interface MPI_Request_get_status_any
-  interface MPI_Request_get_status_some
+  end interface
+  interface
     subroutine MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, &
         ierror)
       import
@@ -882,8 +882,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine MPI_Request_get_status_some
-  end interface MPI_Request_get_status_some
-  interface MPI_Rsend
+  end interface
+  interface
     subroutine MPI_Rsend(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -898,8 +898,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Rsend
-  end interface MPI_Rsend
-  interface MPI_Rsend_init
+  end interface
+  interface
     subroutine MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -915,8 +915,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Rsend_init
-  end interface MPI_Rsend_init
-  interface MPI_Send
+  end interface
+  interface
     subroutine MPI_Send(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -931,8 +931,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Send
-  end interface MPI_Send
-  interface MPI_Send_init
+  end interface
+  interface
     subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -948,8 +948,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Send_init
-  end interface MPI_Send_init
-  interface MPI_Sendrecv
+  end interface
+  interface
     subroutine MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, &
         recvtag, comm, status, ierror)
       import
@@ -974,8 +974,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Sendrecv
-  end interface MPI_Sendrecv
-  interface MPI_Sendrecv_replace
+  end interface
+  interface
     subroutine MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, ierror)
       import
       implicit none
@@ -993,8 +993,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Sendrecv_replace
-  end interface MPI_Sendrecv_replace
-  interface MPI_Session_attach_buffer
+  end interface
+  interface
     subroutine MPI_Session_attach_buffer(session, buffer, size, ierror)
       import
       implicit none
@@ -1006,8 +1006,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Session_attach_buffer
-  end interface MPI_Session_attach_buffer
-  interface MPI_Session_detach_buffer
+  end interface
+  interface
     subroutine MPI_Session_detach_buffer(session, buffer_addr, size, ierror)
       import
       implicit none
@@ -1019,16 +1019,16 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Session_detach_buffer
-  end interface MPI_Session_detach_buffer
-  interface MPI_Session_flush_buffer
+  end interface
+  interface
     subroutine MPI_Session_flush_buffer(session, ierror)
       import
       implicit none
       integer :: session
       integer :: ierror
     end subroutine MPI_Session_flush_buffer
-  end interface MPI_Session_flush_buffer
-  interface MPI_Session_iflush_buffer
+  end interface
+  interface
     subroutine MPI_Session_iflush_buffer(session, request, ierror)
       import
       implicit none
@@ -1036,8 +1036,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Session_iflush_buffer
-  end interface MPI_Session_iflush_buffer
-  interface MPI_Ssend
+  end interface
+  interface
     subroutine MPI_Ssend(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -1052,8 +1052,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Ssend
-  end interface MPI_Ssend
-  interface MPI_Ssend_init
+  end interface
+  interface
     subroutine MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -1069,16 +1069,16 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ssend_init
-  end interface MPI_Ssend_init
-  interface MPI_Start
+  end interface
+  interface
     subroutine MPI_Start(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine MPI_Start
-  end interface MPI_Start
-  interface MPI_Startall
+  end interface
+  interface
     subroutine MPI_Startall(count, array_of_requests, ierror)
       import
       implicit none
@@ -1086,8 +1086,8 @@ module mpi
       integer :: array_of_requests(*)
       integer :: ierror
     end subroutine MPI_Startall
-  end interface MPI_Startall
-  interface MPI_Status_get_error
+  end interface
+  interface
     subroutine MPI_Status_get_error(status, err, ierror)
       import
       implicit none
@@ -1095,8 +1095,8 @@ module mpi
       integer :: err
       integer :: ierror
     end subroutine MPI_Status_get_error
-  end interface MPI_Status_get_error
-  interface MPI_Status_get_source
+  end interface
+  interface
     subroutine MPI_Status_get_source(status, source, ierror)
       import
       implicit none
@@ -1104,8 +1104,8 @@ module mpi
       integer :: source
       integer :: ierror
     end subroutine MPI_Status_get_source
-  end interface MPI_Status_get_source
-  interface MPI_Status_get_tag
+  end interface
+  interface
     subroutine MPI_Status_get_tag(status, tag, ierror)
       import
       implicit none
@@ -1113,8 +1113,8 @@ module mpi
       integer :: tag
       integer :: ierror
     end subroutine MPI_Status_get_tag
-  end interface MPI_Status_get_tag
-  interface MPI_Test
+  end interface
+  interface
     subroutine MPI_Test(request, flag, status, ierror)
       import
       implicit none
@@ -1123,8 +1123,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Test
-  end interface MPI_Test
-  interface MPI_Test_cancelled
+  end interface
+  interface
     subroutine MPI_Test_cancelled(status, flag, ierror)
       import
       implicit none
@@ -1132,8 +1132,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Test_cancelled
-  end interface MPI_Test_cancelled
-  interface MPI_Testall
+  end interface
+  interface
     subroutine MPI_Testall(count, array_of_requests, flag, array_of_statuses, ierror)
       import
       implicit none
@@ -1143,8 +1143,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine MPI_Testall
-  end interface MPI_Testall
-  interface MPI_Testany
+  end interface
+  interface
     subroutine MPI_Testany(count, array_of_requests, index, flag, status, ierror)
       import
       implicit none
@@ -1155,8 +1155,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Testany
-  end interface MPI_Testany
-  interface MPI_Testsome
+  end interface
+  interface
     subroutine MPI_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
       import
       implicit none
@@ -1167,8 +1167,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine MPI_Testsome
-  end interface MPI_Testsome
-  interface MPI_Wait
+  end interface
+  interface
     subroutine MPI_Wait(request, status, ierror)
       import
       implicit none
@@ -1176,8 +1176,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Wait
-  end interface MPI_Wait
-  interface MPI_Waitall
+  end interface
+  interface
     subroutine MPI_Waitall(count, array_of_requests, array_of_statuses, ierror)
       import
       implicit none
@@ -1186,8 +1186,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine MPI_Waitall
-  end interface MPI_Waitall
-  interface MPI_Waitany
+  end interface
+  interface
     subroutine MPI_Waitany(count, array_of_requests, index, status, ierror)
       import
       implicit none
@@ -1197,8 +1197,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Waitany
-  end interface MPI_Waitany
-  interface MPI_Waitsome
+  end interface
+  interface
     subroutine MPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
       import
       implicit none
@@ -1209,8 +1209,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine MPI_Waitsome
-  end interface MPI_Waitsome
-  interface MPI_Parrived
+  end interface
+  interface
     subroutine MPI_Parrived(request, partition, flag, ierror)
       import
       implicit none
@@ -1219,8 +1219,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Parrived
-  end interface MPI_Parrived
-  interface MPI_Pready
+  end interface
+  interface
     subroutine MPI_Pready(partition, request, ierror)
       import
       implicit none
@@ -1228,8 +1228,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Pready
-  end interface MPI_Pready
-  interface MPI_Pready_list
+  end interface
+  interface
     subroutine MPI_Pready_list(length, array_of_partitions, request, ierror)
       import
       implicit none
@@ -1238,8 +1238,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Pready_list
-  end interface MPI_Pready_list
-  interface MPI_Pready_range
+  end interface
+  interface
     subroutine MPI_Pready_range(partition_low, partition_high, request, ierror)
       import
       implicit none
@@ -1248,8 +1248,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Pready_range
-  end interface MPI_Pready_range
-  interface MPI_Precv_init
+  end interface
+  interface
     subroutine MPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request, ierror)
       import
       implicit none
@@ -1267,8 +1267,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Precv_init
-  end interface MPI_Precv_init
-  interface MPI_Psend_init
+  end interface
+  interface
     subroutine MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror)
       import
       implicit none
@@ -1286,8 +1286,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Psend_init
-  end interface MPI_Psend_init
-  interface MPI_Aint_add
+  end interface
+  interface
     function MPI_Aint_add(base, disp)
       import
       implicit none
@@ -1295,8 +1295,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: base
       integer(kind=MPI_ADDRESS_KIND) :: disp
     end function MPI_Aint_add
-  end interface MPI_Aint_add
-  interface MPI_Aint_diff
+  end interface
+  interface
     function MPI_Aint_diff(addr1, addr2)
       import
       implicit none
@@ -1304,8 +1304,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: addr1
       integer(kind=MPI_ADDRESS_KIND) :: addr2
     end function MPI_Aint_diff
-  end interface MPI_Aint_diff
-  interface MPI_Get_address
+  end interface
+  interface
     subroutine MPI_Get_address(location, address, ierror)
       import
       implicit none
@@ -1316,8 +1316,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: address
       integer :: ierror
     end subroutine MPI_Get_address
-  end interface MPI_Get_address
-  interface MPI_Get_elements
+  end interface
+  interface
     subroutine MPI_Get_elements(status, datatype, count, ierror)
       import
       implicit none
@@ -1326,8 +1326,8 @@ module mpi
       integer :: count
       integer :: ierror
     end subroutine MPI_Get_elements
-  end interface MPI_Get_elements
-  interface MPI_Pack
+  end interface
+  interface
     subroutine MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       import
       implicit none
@@ -1346,8 +1346,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Pack
-  end interface MPI_Pack
-  interface MPI_Pack_external
+  end interface
+  interface
     subroutine MPI_Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror)
       import
       implicit none
@@ -1366,8 +1366,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: position
       integer :: ierror
     end subroutine MPI_Pack_external
-  end interface MPI_Pack_external
-  interface MPI_Pack_external_size
+  end interface
+  interface
     subroutine MPI_Pack_external_size(datarep, incount, datatype, size, ierror)
       import
       implicit none
@@ -1377,8 +1377,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: size
       integer :: ierror
     end subroutine MPI_Pack_external_size
-  end interface MPI_Pack_external_size
-  interface MPI_Pack_size
+  end interface
+  interface
     subroutine MPI_Pack_size(incount, datatype, comm, size, ierror)
       import
       implicit none
@@ -1388,16 +1388,16 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Pack_size
-  end interface MPI_Pack_size
-  interface MPI_Type_commit
+  end interface
+  interface
     subroutine MPI_Type_commit(datatype, ierror)
       import
       implicit none
       integer :: datatype
       integer :: ierror
     end subroutine MPI_Type_commit
-  end interface MPI_Type_commit
-  interface MPI_Type_contiguous
+  end interface
+  interface
     subroutine MPI_Type_contiguous(count, oldtype, newtype, ierror)
       import
       implicit none
@@ -1406,8 +1406,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_contiguous
-  end interface MPI_Type_contiguous
-  interface MPI_Type_create_darray
+  end interface
+  interface
     subroutine MPI_Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, &
         array_of_psizes, order, oldtype, newtype, ierror)
       import
@@ -1424,8 +1424,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_darray
-  end interface MPI_Type_create_darray
-  interface MPI_Type_create_hindexed
+  end interface
+  interface
     subroutine MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -1436,8 +1436,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_hindexed
-  end interface MPI_Type_create_hindexed
-  interface MPI_Type_create_hindexed_block
+  end interface
+  interface
     subroutine MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -1448,8 +1448,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_hindexed_block
-  end interface MPI_Type_create_hindexed_block
-  interface MPI_Type_create_hvector
+  end interface
+  interface
     subroutine MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, ierror)
       import
       implicit none
@@ -1460,8 +1460,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_hvector
-  end interface MPI_Type_create_hvector
-  interface MPI_Type_create_indexed_block
+  end interface
+  interface
     subroutine MPI_Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -1472,8 +1472,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_indexed_block
-  end interface MPI_Type_create_indexed_block
-  interface MPI_Type_create_resized
+  end interface
+  interface
     subroutine MPI_Type_create_resized(oldtype, lb, extent, newtype, ierror)
       import
       implicit none
@@ -1483,8 +1483,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_resized
-  end interface MPI_Type_create_resized
-  interface MPI_Type_create_struct
+  end interface
+  interface
     subroutine MPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype, &
         ierror)
       import
@@ -1496,8 +1496,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_struct
-  end interface MPI_Type_create_struct
-  interface MPI_Type_create_subarray
+  end interface
+  interface
     subroutine MPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, &
         newtype, ierror)
       import
@@ -1511,8 +1511,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_subarray
-  end interface MPI_Type_create_subarray
-  interface MPI_Type_dup
+  end interface
+  interface
     subroutine MPI_Type_dup(oldtype, newtype, ierror)
       import
       implicit none
@@ -1520,16 +1520,16 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_dup
-  end interface MPI_Type_dup
-  interface MPI_Type_free
+  end interface
+  interface
     subroutine MPI_Type_free(datatype, ierror)
       import
       implicit none
       integer :: datatype
       integer :: ierror
     end subroutine MPI_Type_free
-  end interface MPI_Type_free
-  interface MPI_Type_get_contents
+  end interface
+  interface
     subroutine MPI_Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, array_of_integers, &
         array_of_addresses, array_of_datatypes, ierror)
       import
@@ -1543,8 +1543,8 @@ module mpi
       integer :: array_of_datatypes(*)
       integer :: ierror
     end subroutine MPI_Type_get_contents
-  end interface MPI_Type_get_contents
-  interface MPI_Type_get_envelope
+  end interface
+  interface
     subroutine MPI_Type_get_envelope(datatype, num_integers, num_addresses, num_datatypes, combiner, ierror)
       import
       implicit none
@@ -1555,8 +1555,8 @@ module mpi
       integer :: combiner
       integer :: ierror
     end subroutine MPI_Type_get_envelope
-  end interface MPI_Type_get_envelope
-  interface MPI_Type_get_extent
+  end interface
+  interface
     subroutine MPI_Type_get_extent(datatype, lb, extent, ierror)
       import
       implicit none
@@ -1565,8 +1565,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extent
       integer :: ierror
     end subroutine MPI_Type_get_extent
-  end interface MPI_Type_get_extent
-  interface MPI_Type_get_true_extent
+  end interface
+  interface
     subroutine MPI_Type_get_true_extent(datatype, true_lb, true_extent, ierror)
       import
       implicit none
@@ -1575,8 +1575,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: true_extent
       integer :: ierror
     end subroutine MPI_Type_get_true_extent
-  end interface MPI_Type_get_true_extent
-  interface MPI_Type_indexed
+  end interface
+  interface
     subroutine MPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -1587,8 +1587,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_indexed
-  end interface MPI_Type_indexed
-  interface MPI_Type_size
+  end interface
+  interface
     subroutine MPI_Type_size(datatype, size, ierror)
       import
       implicit none
@@ -1596,8 +1596,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Type_size
-  end interface MPI_Type_size
-  interface MPI_Type_vector
+  end interface
+  interface
     subroutine MPI_Type_vector(count, blocklength, stride, oldtype, newtype, ierror)
       import
       implicit none
@@ -1608,8 +1608,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_vector
-  end interface MPI_Type_vector
-  interface MPI_Unpack
+  end interface
+  interface
     subroutine MPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
       import
       implicit none
@@ -1628,8 +1628,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Unpack
-  end interface MPI_Unpack
-  interface MPI_Unpack_external
+  end interface
+  interface
     subroutine MPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror)
       import
       implicit none
@@ -1648,8 +1648,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_Unpack_external
-  end interface MPI_Unpack_external
-  interface MPI_Allgather
+  end interface
+  interface
     subroutine MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -1668,8 +1668,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Allgather
-  end interface MPI_Allgather
-  interface MPI_Allgather_init
+  end interface
+  interface
     subroutine MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, &
         ierror)
       import
@@ -1691,8 +1691,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Allgather_init
-  end interface MPI_Allgather_init
-  interface MPI_Allgatherv
+  end interface
+  interface
     subroutine MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror)
       import
       implicit none
@@ -1712,8 +1712,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Allgatherv
-  end interface MPI_Allgatherv
-  interface MPI_Allgatherv_init
+  end interface
+  interface
     subroutine MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, &
         request, ierror)
       import
@@ -1736,8 +1736,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Allgatherv_init
-  end interface MPI_Allgatherv_init
-  interface MPI_Allreduce
+  end interface
+  interface
     subroutine MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       implicit none
@@ -1755,8 +1755,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Allreduce
-  end interface MPI_Allreduce
-  interface MPI_Allreduce_init
+  end interface
+  interface
     subroutine MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -1776,8 +1776,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Allreduce_init
-  end interface MPI_Allreduce_init
-  interface MPI_Alltoall
+  end interface
+  interface
     subroutine MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -1796,8 +1796,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Alltoall
-  end interface MPI_Alltoall
-  interface MPI_Alltoall_init
+  end interface
+  interface
     subroutine MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, &
         ierror)
       import
@@ -1819,8 +1819,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Alltoall_init
-  end interface MPI_Alltoall_init
-  interface MPI_Alltoallv
+  end interface
+  interface
     subroutine MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, &
         ierror)
       import
@@ -1842,8 +1842,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Alltoallv
-  end interface MPI_Alltoallv
-  interface MPI_Alltoallv_init
+  end interface
+  interface
     subroutine MPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
         comm, info, request, ierror)
       import
@@ -1867,8 +1867,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Alltoallv_init
-  end interface MPI_Alltoallv_init
-  interface MPI_Alltoallw
+  end interface
+  interface
     subroutine MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, &
         ierror)
       import
@@ -1890,8 +1890,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Alltoallw
-  end interface MPI_Alltoallw
-  interface MPI_Alltoallw_init
+  end interface
+  interface
     subroutine MPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &
         comm, info, request, ierror)
       import
@@ -1915,16 +1915,16 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Alltoallw_init
-  end interface MPI_Alltoallw_init
-  interface MPI_Barrier
+  end interface
+  interface
     subroutine MPI_Barrier(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine MPI_Barrier
-  end interface MPI_Barrier
-  interface MPI_Barrier_init
+  end interface
+  interface
     subroutine MPI_Barrier_init(comm, info, request, ierror)
       import
       implicit none
@@ -1933,8 +1933,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Barrier_init
-  end interface MPI_Barrier_init
-  interface MPI_Bcast
+  end interface
+  interface
     subroutine MPI_Bcast(buffer, count, datatype, root, comm, ierror)
       import
       implicit none
@@ -1948,8 +1948,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Bcast
-  end interface MPI_Bcast
-  interface MPI_Bcast_init
+  end interface
+  interface
     subroutine MPI_Bcast_init(buffer, count, datatype, root, comm, info, request, ierror)
       import
       implicit none
@@ -1965,8 +1965,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Bcast_init
-  end interface MPI_Bcast_init
-  interface MPI_Exscan
+  end interface
+  interface
     subroutine MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       implicit none
@@ -1984,8 +1984,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Exscan
-  end interface MPI_Exscan
-  interface MPI_Exscan_init
+  end interface
+  interface
     subroutine MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -2005,8 +2005,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Exscan_init
-  end interface MPI_Exscan_init
-  interface MPI_Gather
+  end interface
+  interface
     subroutine MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       implicit none
@@ -2026,8 +2026,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Gather
-  end interface MPI_Gather
-  interface MPI_Gather_init
+  end interface
+  interface
     subroutine MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, &
         ierror)
       import
@@ -2050,8 +2050,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Gather_init
-  end interface MPI_Gather_init
-  interface MPI_Gatherv
+  end interface
+  interface
     subroutine MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror)
       import
       implicit none
@@ -2072,8 +2072,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Gatherv
-  end interface MPI_Gatherv
-  interface MPI_Gatherv_init
+  end interface
+  interface
     subroutine MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
         info, request, ierror)
       import
@@ -2097,8 +2097,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Gatherv_init
-  end interface MPI_Gatherv_init
-  interface MPI_Iallgather
+  end interface
+  interface
     subroutine MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror)
       import
       implicit none
@@ -2118,8 +2118,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Iallgather
-  end interface MPI_Iallgather
-  interface MPI_Iallgatherv
+  end interface
+  interface
     subroutine MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, &
         ierror)
       import
@@ -2141,8 +2141,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Iallgatherv
-  end interface MPI_Iallgatherv
-  interface MPI_Iallreduce
+  end interface
+  interface
     subroutine MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -2161,8 +2161,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Iallreduce
-  end interface MPI_Iallreduce
-  interface MPI_Ialltoall
+  end interface
+  interface
     subroutine MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror)
       import
       implicit none
@@ -2182,8 +2182,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ialltoall
-  end interface MPI_Ialltoall
-  interface MPI_Ialltoallv
+  end interface
+  interface
     subroutine MPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, &
         request, ierror)
       import
@@ -2206,8 +2206,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ialltoallv
-  end interface MPI_Ialltoallv
-  interface MPI_Ialltoallw
+  end interface
+  interface
     subroutine MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, &
         request, ierror)
       import
@@ -2230,8 +2230,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ialltoallw
-  end interface MPI_Ialltoallw
-  interface MPI_Ibarrier
+  end interface
+  interface
     subroutine MPI_Ibarrier(comm, request, ierror)
       import
       implicit none
@@ -2239,8 +2239,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ibarrier
-  end interface MPI_Ibarrier
-  interface MPI_Ibcast
+  end interface
+  interface
     subroutine MPI_Ibcast(buffer, count, datatype, root, comm, request, ierror)
       import
       implicit none
@@ -2255,8 +2255,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ibcast
-  end interface MPI_Ibcast
-  interface MPI_Iexscan
+  end interface
+  interface
     subroutine MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -2275,8 +2275,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Iexscan
-  end interface MPI_Iexscan
-  interface MPI_Igather
+  end interface
+  interface
     subroutine MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror)
       import
       implicit none
@@ -2297,8 +2297,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Igather
-  end interface MPI_Igather
-  interface MPI_Igatherv
+  end interface
+  interface
     subroutine MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, &
         ierror)
       import
@@ -2321,8 +2321,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Igatherv
-  end interface MPI_Igatherv
-  interface MPI_Ireduce
+  end interface
+  interface
     subroutine MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
       import
       implicit none
@@ -2342,8 +2342,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ireduce
-  end interface MPI_Ireduce
-  interface MPI_Ireduce_scatter
+  end interface
+  interface
     subroutine MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -2362,8 +2362,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ireduce_scatter
-  end interface MPI_Ireduce_scatter
-  interface MPI_Ireduce_scatter_block
+  end interface
+  interface
     subroutine MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -2382,8 +2382,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ireduce_scatter_block
-  end interface MPI_Ireduce_scatter_block
-  interface MPI_Iscan
+  end interface
+  interface
     subroutine MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -2402,8 +2402,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Iscan
-  end interface MPI_Iscan
-  interface MPI_Iscatter
+  end interface
+  interface
     subroutine MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror)
       import
       implicit none
@@ -2424,8 +2424,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Iscatter
-  end interface MPI_Iscatter
-  interface MPI_Iscatterv
+  end interface
+  interface
     subroutine MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
         request, ierror)
       import
@@ -2448,8 +2448,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Iscatterv
-  end interface MPI_Iscatterv
-  interface MPI_Op_commutative
+  end interface
+  interface
     subroutine MPI_Op_commutative(op, commute, ierror)
       import
       implicit none
@@ -2457,8 +2457,8 @@ module mpi
       logical :: commute
       integer :: ierror
     end subroutine MPI_Op_commutative
-  end interface MPI_Op_commutative
-  interface MPI_Op_create
+  end interface
+  interface
     subroutine MPI_Op_create(user_fn, commute, op, ierror)
       import
       implicit none
@@ -2467,16 +2467,16 @@ module mpi
       integer :: op
       integer :: ierror
     end subroutine MPI_Op_create
-  end interface MPI_Op_create
-  interface MPI_Op_free
+  end interface
+  interface
     subroutine MPI_Op_free(op, ierror)
       import
       implicit none
       integer :: op
       integer :: ierror
     end subroutine MPI_Op_free
-  end interface MPI_Op_free
-  interface MPI_Reduce
+  end interface
+  interface
     subroutine MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
       import
       implicit none
@@ -2495,8 +2495,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Reduce
-  end interface MPI_Reduce
-  interface MPI_Reduce_init
+  end interface
+  interface
     subroutine MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror)
       import
       implicit none
@@ -2517,8 +2517,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Reduce_init
-  end interface MPI_Reduce_init
-  interface MPI_Reduce_local
+  end interface
+  interface
     subroutine MPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, ierror)
       import
       implicit none
@@ -2535,8 +2535,8 @@ module mpi
       integer :: op
       integer :: ierror
     end subroutine MPI_Reduce_local
-  end interface MPI_Reduce_local
-  interface MPI_Reduce_scatter
+  end interface
+  interface
     subroutine MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
       import
       implicit none
@@ -2554,8 +2554,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Reduce_scatter
-  end interface MPI_Reduce_scatter
-  interface MPI_Reduce_scatter_block
+  end interface
+  interface
     subroutine MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
       import
       implicit none
@@ -2573,8 +2573,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Reduce_scatter_block
-  end interface MPI_Reduce_scatter_block
-  interface MPI_Reduce_scatter_block_init
+  end interface
+  interface
     subroutine MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -2594,8 +2594,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Reduce_scatter_block_init
-  end interface MPI_Reduce_scatter_block_init
-  interface MPI_Reduce_scatter_init
+  end interface
+  interface
     subroutine MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -2615,8 +2615,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Reduce_scatter_init
-  end interface MPI_Reduce_scatter_init
-  interface MPI_Scan
+  end interface
+  interface
     subroutine MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       implicit none
@@ -2634,8 +2634,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Scan
-  end interface MPI_Scan
-  interface MPI_Scan_init
+  end interface
+  interface
     subroutine MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -2655,8 +2655,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Scan_init
-  end interface MPI_Scan_init
-  interface MPI_Scatter
+  end interface
+  interface
     subroutine MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       implicit none
@@ -2676,8 +2676,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Scatter
-  end interface MPI_Scatter
-  interface MPI_Scatter_init
+  end interface
+  interface
     subroutine MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
         request, ierror)
       import
@@ -2700,8 +2700,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Scatter_init
-  end interface MPI_Scatter_init
-  interface MPI_Scatterv
+  end interface
+  interface
     subroutine MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       implicit none
@@ -2722,8 +2722,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Scatterv
-  end interface MPI_Scatterv
-  interface MPI_Scatterv_init
+  end interface
+  interface
     subroutine MPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
         info, request, ierror)
       import
@@ -2747,8 +2747,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Scatterv_init
-  end interface MPI_Scatterv_init
-  interface MPI_Type_get_value_index
+  end interface
+  interface
     subroutine MPI_Type_get_value_index(value_type, index_type, pair_type, ierror)
       import
       implicit none
@@ -2757,8 +2757,8 @@ module mpi
       integer :: pair_type
       integer :: ierror
     end subroutine MPI_Type_get_value_index
-  end interface MPI_Type_get_value_index
-  interface MPI_Comm_compare
+  end interface
+  interface
     subroutine MPI_Comm_compare(comm1, comm2, result, ierror)
       import
       implicit none
@@ -2767,8 +2767,8 @@ module mpi
       integer :: result
       integer :: ierror
     end subroutine MPI_Comm_compare
-  end interface MPI_Comm_compare
-  interface MPI_Comm_create
+  end interface
+  interface
     subroutine MPI_Comm_create(comm, group, newcomm, ierror)
       import
       implicit none
@@ -2777,8 +2777,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_create
-  end interface MPI_Comm_create
-  interface MPI_Comm_create_from_group
+  end interface
+  interface
     subroutine MPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm, ierror)
       import
       implicit none
@@ -2789,8 +2789,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_create_from_group
-  end interface MPI_Comm_create_from_group
-  interface MPI_Comm_create_group
+  end interface
+  interface
     subroutine MPI_Comm_create_group(comm, group, tag, newcomm, ierror)
       import
       implicit none
@@ -2800,8 +2800,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_create_group
-  end interface MPI_Comm_create_group
-  interface MPI_Comm_create_keyval
+  end interface
+  interface
     subroutine MPI_Comm_create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state, ierror)
       import
       implicit none
@@ -2811,8 +2811,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine MPI_Comm_create_keyval
-  end interface MPI_Comm_create_keyval
-  interface MPI_Comm_delete_attr
+  end interface
+  interface
     subroutine MPI_Comm_delete_attr(comm, comm_keyval, ierror)
       import
       implicit none
@@ -2820,8 +2820,8 @@ module mpi
       integer :: comm_keyval
       integer :: ierror
     end subroutine MPI_Comm_delete_attr
-  end interface MPI_Comm_delete_attr
-  interface MPI_Comm_dup
+  end interface
+  interface
     subroutine MPI_Comm_dup(comm, newcomm, ierror)
       import
       implicit none
@@ -2829,8 +2829,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_dup
-  end interface MPI_Comm_dup
-  interface MPI_Comm_dup_with_info
+  end interface
+  interface
     subroutine MPI_Comm_dup_with_info(comm, info, newcomm, ierror)
       import
       implicit none
@@ -2839,24 +2839,24 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_dup_with_info
-  end interface MPI_Comm_dup_with_info
-  interface MPI_Comm_free
+  end interface
+  interface
     subroutine MPI_Comm_free(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine MPI_Comm_free
-  end interface MPI_Comm_free
-  interface MPI_Comm_free_keyval
+  end interface
+  interface
     subroutine MPI_Comm_free_keyval(comm_keyval, ierror)
       import
       implicit none
       integer :: comm_keyval
       integer :: ierror
     end subroutine MPI_Comm_free_keyval
-  end interface MPI_Comm_free_keyval
-  interface MPI_Comm_get_attr
+  end interface
+  interface
     subroutine MPI_Comm_get_attr(comm, comm_keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -2866,8 +2866,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Comm_get_attr
-  end interface MPI_Comm_get_attr
-  interface MPI_Comm_get_info
+  end interface
+  interface
     subroutine MPI_Comm_get_info(comm, info_used, ierror)
       import
       implicit none
@@ -2875,8 +2875,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine MPI_Comm_get_info
-  end interface MPI_Comm_get_info
-  interface MPI_Comm_get_name
+  end interface
+  interface
     subroutine MPI_Comm_get_name(comm, comm_name, resultlen, ierror)
       import
       implicit none
@@ -2885,8 +2885,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine MPI_Comm_get_name
-  end interface MPI_Comm_get_name
-  interface MPI_Comm_group
+  end interface
+  interface
     subroutine MPI_Comm_group(comm, group, ierror)
       import
       implicit none
@@ -2894,8 +2894,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine MPI_Comm_group
-  end interface MPI_Comm_group
-  interface MPI_Comm_idup
+  end interface
+  interface
     subroutine MPI_Comm_idup(comm, newcomm, request, ierror)
       import
       implicit none
@@ -2904,8 +2904,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Comm_idup
-  end interface MPI_Comm_idup
-  interface MPI_Comm_idup_with_info
+  end interface
+  interface
     subroutine MPI_Comm_idup_with_info(comm, info, newcomm, request, ierror)
       import
       implicit none
@@ -2915,8 +2915,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Comm_idup_with_info
-  end interface MPI_Comm_idup_with_info
-  interface MPI_Comm_rank
+  end interface
+  interface
     subroutine MPI_Comm_rank(comm, rank, ierror)
       import
       implicit none
@@ -2924,8 +2924,8 @@ module mpi
       integer :: rank
       integer :: ierror
     end subroutine MPI_Comm_rank
-  end interface MPI_Comm_rank
-  interface MPI_Comm_remote_group
+  end interface
+  interface
     subroutine MPI_Comm_remote_group(comm, group, ierror)
       import
       implicit none
@@ -2933,8 +2933,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine MPI_Comm_remote_group
-  end interface MPI_Comm_remote_group
-  interface MPI_Comm_remote_size
+  end interface
+  interface
     subroutine MPI_Comm_remote_size(comm, size, ierror)
       import
       implicit none
@@ -2942,8 +2942,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Comm_remote_size
-  end interface MPI_Comm_remote_size
-  interface MPI_Comm_set_attr
+  end interface
+  interface
     subroutine MPI_Comm_set_attr(comm, comm_keyval, attribute_val, ierror)
       import
       implicit none
@@ -2952,8 +2952,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val
       integer :: ierror
     end subroutine MPI_Comm_set_attr
-  end interface MPI_Comm_set_attr
-  interface MPI_Comm_set_info
+  end interface
+  interface
     subroutine MPI_Comm_set_info(comm, info, ierror)
       import
       implicit none
@@ -2961,8 +2961,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine MPI_Comm_set_info
-  end interface MPI_Comm_set_info
-  interface MPI_Comm_set_name
+  end interface
+  interface
     subroutine MPI_Comm_set_name(comm, comm_name, ierror)
       import
       implicit none
@@ -2970,8 +2970,8 @@ module mpi
       character(len=*) :: comm_name
       integer :: ierror
     end subroutine MPI_Comm_set_name
-  end interface MPI_Comm_set_name
-  interface MPI_Comm_size
+  end interface
+  interface
     subroutine MPI_Comm_size(comm, size, ierror)
       import
       implicit none
@@ -2979,8 +2979,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Comm_size
-  end interface MPI_Comm_size
-  interface MPI_Comm_split
+  end interface
+  interface
     subroutine MPI_Comm_split(comm, color, key, newcomm, ierror)
       import
       implicit none
@@ -2990,8 +2990,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_split
-  end interface MPI_Comm_split
-  interface MPI_Comm_split_type
+  end interface
+  interface
     subroutine MPI_Comm_split_type(comm, split_type, key, info, newcomm, ierror)
       import
       implicit none
@@ -3002,8 +3002,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_split_type
-  end interface MPI_Comm_split_type
-  interface MPI_Comm_test_inter
+  end interface
+  interface
     subroutine MPI_Comm_test_inter(comm, flag, ierror)
       import
       implicit none
@@ -3011,8 +3011,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Comm_test_inter
-  end interface MPI_Comm_test_inter
-  interface MPI_Group_compare
+  end interface
+  interface
     subroutine MPI_Group_compare(group1, group2, result, ierror)
       import
       implicit none
@@ -3021,8 +3021,8 @@ module mpi
       integer :: result
       integer :: ierror
     end subroutine MPI_Group_compare
-  end interface MPI_Group_compare
-  interface MPI_Group_difference
+  end interface
+  interface
     subroutine MPI_Group_difference(group1, group2, newgroup, ierror)
       import
       implicit none
@@ -3031,8 +3031,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_difference
-  end interface MPI_Group_difference
-  interface MPI_Group_excl
+  end interface
+  interface
     subroutine MPI_Group_excl(group, n, ranks, newgroup, ierror)
       import
       implicit none
@@ -3042,16 +3042,16 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_excl
-  end interface MPI_Group_excl
-  interface MPI_Group_free
+  end interface
+  interface
     subroutine MPI_Group_free(group, ierror)
       import
       implicit none
       integer :: group
       integer :: ierror
     end subroutine MPI_Group_free
-  end interface MPI_Group_free
-  interface MPI_Group_from_session_pset
+  end interface
+  interface
     subroutine MPI_Group_from_session_pset(session, pset_name, newgroup, ierror)
       import
       implicit none
@@ -3060,8 +3060,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_from_session_pset
-  end interface MPI_Group_from_session_pset
-  interface MPI_Group_incl
+  end interface
+  interface
     subroutine MPI_Group_incl(group, n, ranks, newgroup, ierror)
       import
       implicit none
@@ -3071,8 +3071,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_incl
-  end interface MPI_Group_incl
-  interface MPI_Group_intersection
+  end interface
+  interface
     subroutine MPI_Group_intersection(group1, group2, newgroup, ierror)
       import
       implicit none
@@ -3081,8 +3081,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_intersection
-  end interface MPI_Group_intersection
-  interface MPI_Group_range_excl
+  end interface
+  interface
     subroutine MPI_Group_range_excl(group, n, ranges, newgroup, ierror)
       import
       implicit none
@@ -3092,8 +3092,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_range_excl
-  end interface MPI_Group_range_excl
-  interface MPI_Group_range_incl
+  end interface
+  interface
     subroutine MPI_Group_range_incl(group, n, ranges, newgroup, ierror)
       import
       implicit none
@@ -3103,8 +3103,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_range_incl
-  end interface MPI_Group_range_incl
-  interface MPI_Group_rank
+  end interface
+  interface
     subroutine MPI_Group_rank(group, rank, ierror)
       import
       implicit none
@@ -3112,8 +3112,8 @@ module mpi
       integer :: rank
       integer :: ierror
     end subroutine MPI_Group_rank
-  end interface MPI_Group_rank
-  interface MPI_Group_size
+  end interface
+  interface
     subroutine MPI_Group_size(group, size, ierror)
       import
       implicit none
@@ -3121,8 +3121,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine MPI_Group_size
-  end interface MPI_Group_size
-  interface MPI_Group_translate_ranks
+  end interface
+  interface
     subroutine MPI_Group_translate_ranks(group1, n, ranks1, group2, ranks2, ierror)
       import
       implicit none
@@ -3133,8 +3133,8 @@ module mpi
       integer :: ranks2(*)
       integer :: ierror
     end subroutine MPI_Group_translate_ranks
-  end interface MPI_Group_translate_ranks
-  interface MPI_Group_union
+  end interface
+  interface
     subroutine MPI_Group_union(group1, group2, newgroup, ierror)
       import
       implicit none
@@ -3143,8 +3143,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine MPI_Group_union
-  end interface MPI_Group_union
-  interface MPI_Intercomm_create
+  end interface
+  interface
     subroutine MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror)
       import
       implicit none
@@ -3156,8 +3156,8 @@ module mpi
       integer :: newintercomm
       integer :: ierror
     end subroutine MPI_Intercomm_create
-  end interface MPI_Intercomm_create
-  interface MPI_Intercomm_create_from_groups
+  end interface
+  interface
     subroutine MPI_Intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag, &
         info, errhandler, newintercomm, ierror)
       import
@@ -3172,8 +3172,8 @@ module mpi
       integer :: newintercomm
       integer :: ierror
     end subroutine MPI_Intercomm_create_from_groups
-  end interface MPI_Intercomm_create_from_groups
-  interface MPI_Intercomm_merge
+  end interface
+  interface
     subroutine MPI_Intercomm_merge(intercomm, high, newintracomm, ierror)
       import
       implicit none
@@ -3182,8 +3182,8 @@ module mpi
       integer :: newintracomm
       integer :: ierror
     end subroutine MPI_Intercomm_merge
-  end interface MPI_Intercomm_merge
-  interface MPI_Type_create_keyval
+  end interface
+  interface
     subroutine MPI_Type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state, ierror)
       import
       implicit none
@@ -3193,8 +3193,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine MPI_Type_create_keyval
-  end interface MPI_Type_create_keyval
-  interface MPI_Type_delete_attr
+  end interface
+  interface
     subroutine MPI_Type_delete_attr(datatype, type_keyval, ierror)
       import
       implicit none
@@ -3202,16 +3202,16 @@ module mpi
       integer :: type_keyval
       integer :: ierror
     end subroutine MPI_Type_delete_attr
-  end interface MPI_Type_delete_attr
-  interface MPI_Type_free_keyval
+  end interface
+  interface
     subroutine MPI_Type_free_keyval(type_keyval, ierror)
       import
       implicit none
       integer :: type_keyval
       integer :: ierror
     end subroutine MPI_Type_free_keyval
-  end interface MPI_Type_free_keyval
-  interface MPI_Type_get_attr
+  end interface
+  interface
     subroutine MPI_Type_get_attr(datatype, type_keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -3221,8 +3221,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Type_get_attr
-  end interface MPI_Type_get_attr
-  interface MPI_Type_get_name
+  end interface
+  interface
     subroutine MPI_Type_get_name(datatype, type_name, resultlen, ierror)
       import
       implicit none
@@ -3231,8 +3231,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine MPI_Type_get_name
-  end interface MPI_Type_get_name
-  interface MPI_Type_set_attr
+  end interface
+  interface
     subroutine MPI_Type_set_attr(datatype, type_keyval, attribute_val, ierror)
       import
       implicit none
@@ -3241,8 +3241,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val
       integer :: ierror
     end subroutine MPI_Type_set_attr
-  end interface MPI_Type_set_attr
-  interface MPI_Type_set_name
+  end interface
+  interface
     subroutine MPI_Type_set_name(datatype, type_name, ierror)
       import
       implicit none
@@ -3250,8 +3250,8 @@ module mpi
       character(len=*) :: type_name
       integer :: ierror
     end subroutine MPI_Type_set_name
-  end interface MPI_Type_set_name
-  interface MPI_Win_create_keyval
+  end interface
+  interface
     subroutine MPI_Win_create_keyval(win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state, ierror)
       import
       implicit none
@@ -3261,8 +3261,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine MPI_Win_create_keyval
-  end interface MPI_Win_create_keyval
-  interface MPI_Win_delete_attr
+  end interface
+  interface
     subroutine MPI_Win_delete_attr(win, win_keyval, ierror)
       import
       implicit none
@@ -3270,16 +3270,16 @@ module mpi
       integer :: win_keyval
       integer :: ierror
     end subroutine MPI_Win_delete_attr
-  end interface MPI_Win_delete_attr
-  interface MPI_Win_free_keyval
+  end interface
+  interface
     subroutine MPI_Win_free_keyval(win_keyval, ierror)
       import
       implicit none
       integer :: win_keyval
       integer :: ierror
     end subroutine MPI_Win_free_keyval
-  end interface MPI_Win_free_keyval
-  interface MPI_Win_get_attr
+  end interface
+  interface
     subroutine MPI_Win_get_attr(win, win_keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -3289,8 +3289,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Win_get_attr
-  end interface MPI_Win_get_attr
-  interface MPI_Win_get_name
+  end interface
+  interface
     subroutine MPI_Win_get_name(win, win_name, resultlen, ierror)
       import
       implicit none
@@ -3299,8 +3299,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine MPI_Win_get_name
-  end interface MPI_Win_get_name
-  interface MPI_Win_set_attr
+  end interface
+  interface
     subroutine MPI_Win_set_attr(win, win_keyval, attribute_val, ierror)
       import
       implicit none
@@ -3309,8 +3309,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val
       integer :: ierror
     end subroutine MPI_Win_set_attr
-  end interface MPI_Win_set_attr
-  interface MPI_Win_set_name
+  end interface
+  interface
     subroutine MPI_Win_set_name(win, win_name, ierror)
       import
       implicit none
@@ -3318,8 +3318,8 @@ module mpi
       character(len=*) :: win_name
       integer :: ierror
     end subroutine MPI_Win_set_name
-  end interface MPI_Win_set_name
-  interface MPI_Cart_coords
+  end interface
+  interface
     subroutine MPI_Cart_coords(comm, rank, maxdims, coords, ierror)
       import
       implicit none
@@ -3329,8 +3329,8 @@ module mpi
       integer :: coords(*)
       integer :: ierror
     end subroutine MPI_Cart_coords
-  end interface MPI_Cart_coords
-  interface MPI_Cart_create
+  end interface
+  interface
     subroutine MPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, ierror)
       import
       implicit none
@@ -3342,8 +3342,8 @@ module mpi
       integer :: comm_cart
       integer :: ierror
     end subroutine MPI_Cart_create
-  end interface MPI_Cart_create
-  interface MPI_Cart_get
+  end interface
+  interface
     subroutine MPI_Cart_get(comm, maxdims, dims, periods, coords, ierror)
       import
       implicit none
@@ -3354,8 +3354,8 @@ module mpi
       integer :: coords(*)
       integer :: ierror
     end subroutine MPI_Cart_get
-  end interface MPI_Cart_get
-  interface MPI_Cart_map
+  end interface
+  interface
     subroutine MPI_Cart_map(comm, ndims, dims, periods, newrank, ierror)
       import
       implicit none
@@ -3366,8 +3366,8 @@ module mpi
       integer :: newrank
       integer :: ierror
     end subroutine MPI_Cart_map
-  end interface MPI_Cart_map
-  interface MPI_Cart_rank
+  end interface
+  interface
     subroutine MPI_Cart_rank(comm, coords, rank, ierror)
       import
       implicit none
@@ -3376,8 +3376,8 @@ module mpi
       integer :: rank
       integer :: ierror
     end subroutine MPI_Cart_rank
-  end interface MPI_Cart_rank
-  interface MPI_Cart_shift
+  end interface
+  interface
     subroutine MPI_Cart_shift(comm, direction, disp, rank_source, rank_dest, ierror)
       import
       implicit none
@@ -3388,8 +3388,8 @@ module mpi
       integer :: rank_dest
       integer :: ierror
     end subroutine MPI_Cart_shift
-  end interface MPI_Cart_shift
-  interface MPI_Cart_sub
+  end interface
+  interface
     subroutine MPI_Cart_sub(comm, remain_dims, newcomm, ierror)
       import
       implicit none
@@ -3398,8 +3398,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Cart_sub
-  end interface MPI_Cart_sub
-  interface MPI_Cartdim_get
+  end interface
+  interface
     subroutine MPI_Cartdim_get(comm, ndims, ierror)
       import
       implicit none
@@ -3407,8 +3407,8 @@ module mpi
       integer :: ndims
       integer :: ierror
     end subroutine MPI_Cartdim_get
-  end interface MPI_Cartdim_get
-  interface MPI_Dims_create
+  end interface
+  interface
     subroutine MPI_Dims_create(nnodes, ndims, dims, ierror)
       import
       implicit none
@@ -3417,8 +3417,8 @@ module mpi
       integer :: dims(*)
       integer :: ierror
     end subroutine MPI_Dims_create
-  end interface MPI_Dims_create
-  interface MPI_Dist_graph_create
+  end interface
+  interface
     subroutine MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, &
         comm_dist_graph, ierror)
       import
@@ -3434,8 +3434,8 @@ module mpi
       integer :: comm_dist_graph
       integer :: ierror
     end subroutine MPI_Dist_graph_create
-  end interface MPI_Dist_graph_create
-  interface MPI_Dist_graph_create_adjacent
+  end interface
+  interface
     subroutine MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, &
         destweights, info, reorder, comm_dist_graph, ierror)
       import
@@ -3452,8 +3452,8 @@ module mpi
       integer :: comm_dist_graph
       integer :: ierror
     end subroutine MPI_Dist_graph_create_adjacent
-  end interface MPI_Dist_graph_create_adjacent
-  interface MPI_Dist_graph_neighbors
+  end interface
+  interface
     subroutine MPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, &
         destweights, ierror)
       import
@@ -3467,8 +3467,8 @@ module mpi
       integer :: destweights(*)
       integer :: ierror
     end subroutine MPI_Dist_graph_neighbors
-  end interface MPI_Dist_graph_neighbors
-  interface MPI_Dist_graph_neighbors_count
+  end interface
+  interface
     subroutine MPI_Dist_graph_neighbors_count(comm, indegree, outdegree, weighted, ierror)
       import
       implicit none
@@ -3478,8 +3478,8 @@ module mpi
       logical :: weighted
       integer :: ierror
     end subroutine MPI_Dist_graph_neighbors_count
-  end interface MPI_Dist_graph_neighbors_count
-  interface MPI_Graph_create
+  end interface
+  interface
     subroutine MPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, ierror)
       import
       implicit none
@@ -3491,8 +3491,8 @@ module mpi
       integer :: comm_graph
       integer :: ierror
     end subroutine MPI_Graph_create
-  end interface MPI_Graph_create
-  interface MPI_Graph_get
+  end interface
+  interface
     subroutine MPI_Graph_get(comm, maxindex, maxedges, index, edges, ierror)
       import
       implicit none
@@ -3503,8 +3503,8 @@ module mpi
       integer :: edges(*)
       integer :: ierror
     end subroutine MPI_Graph_get
-  end interface MPI_Graph_get
-  interface MPI_Graph_map
+  end interface
+  interface
     subroutine MPI_Graph_map(comm, nnodes, index, edges, newrank, ierror)
       import
       implicit none
@@ -3515,8 +3515,8 @@ module mpi
       integer :: newrank
       integer :: ierror
     end subroutine MPI_Graph_map
-  end interface MPI_Graph_map
-  interface MPI_Graph_neighbors
+  end interface
+  interface
     subroutine MPI_Graph_neighbors(comm, rank, maxneighbors, neighbors, ierror)
       import
       implicit none
@@ -3526,8 +3526,8 @@ module mpi
       integer :: neighbors(*)
       integer :: ierror
     end subroutine MPI_Graph_neighbors
-  end interface MPI_Graph_neighbors
-  interface MPI_Graph_neighbors_count
+  end interface
+  interface
     subroutine MPI_Graph_neighbors_count(comm, rank, nneighbors, ierror)
       import
       implicit none
@@ -3536,8 +3536,8 @@ module mpi
       integer :: nneighbors
       integer :: ierror
     end subroutine MPI_Graph_neighbors_count
-  end interface MPI_Graph_neighbors_count
-  interface MPI_Graphdims_get
+  end interface
+  interface
     subroutine MPI_Graphdims_get(comm, nnodes, nedges, ierror)
       import
       implicit none
@@ -3546,8 +3546,8 @@ module mpi
       integer :: nedges
       integer :: ierror
     end subroutine MPI_Graphdims_get
-  end interface MPI_Graphdims_get
-  interface MPI_Ineighbor_allgather
+  end interface
+  interface
     subroutine MPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
         ierror)
       import
@@ -3568,8 +3568,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ineighbor_allgather
-  end interface MPI_Ineighbor_allgather
-  interface MPI_Ineighbor_allgatherv
+  end interface
+  interface
     subroutine MPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
         request, ierror)
       import
@@ -3591,8 +3591,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ineighbor_allgatherv
-  end interface MPI_Ineighbor_allgatherv
-  interface MPI_Ineighbor_alltoall
+  end interface
+  interface
     subroutine MPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror)
       import
       implicit none
@@ -3612,8 +3612,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ineighbor_alltoall
-  end interface MPI_Ineighbor_alltoall
-  interface MPI_Ineighbor_alltoallv
+  end interface
+  interface
     subroutine MPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
         recvtype, comm, request, ierror)
       import
@@ -3636,8 +3636,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ineighbor_alltoallv
-  end interface MPI_Ineighbor_alltoallv
-  interface MPI_Ineighbor_alltoallw
+  end interface
+  interface
     subroutine MPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
         recvtypes, comm, request, ierror)
       import
@@ -3660,8 +3660,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Ineighbor_alltoallw
-  end interface MPI_Ineighbor_alltoallw
-  interface MPI_Neighbor_allgather
+  end interface
+  interface
     subroutine MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -3680,8 +3680,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Neighbor_allgather
-  end interface MPI_Neighbor_allgather
-  interface MPI_Neighbor_allgather_init
+  end interface
+  interface
     subroutine MPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
         request, ierror)
       import
@@ -3703,8 +3703,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Neighbor_allgather_init
-  end interface MPI_Neighbor_allgather_init
-  interface MPI_Neighbor_allgatherv
+  end interface
+  interface
     subroutine MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
         ierror)
       import
@@ -3725,8 +3725,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Neighbor_allgatherv
-  end interface MPI_Neighbor_allgatherv
-  interface MPI_Neighbor_allgatherv_init
+  end interface
+  interface
     subroutine MPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
         comm, info, request, ierror)
       import
@@ -3749,8 +3749,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Neighbor_allgatherv_init
-  end interface MPI_Neighbor_allgatherv_init
-  interface MPI_Neighbor_alltoall
+  end interface
+  interface
     subroutine MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -3769,8 +3769,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Neighbor_alltoall
-  end interface MPI_Neighbor_alltoall
-  interface MPI_Neighbor_alltoall_init
+  end interface
+  interface
     subroutine MPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
         request, ierror)
       import
@@ -3792,8 +3792,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Neighbor_alltoall_init
-  end interface MPI_Neighbor_alltoall_init
-  interface MPI_Neighbor_alltoallv
+  end interface
+  interface
     subroutine MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
         comm, ierror)
       import
@@ -3815,8 +3815,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Neighbor_alltoallv
-  end interface MPI_Neighbor_alltoallv
-  interface MPI_Neighbor_alltoallv_init
+  end interface
+  interface
     subroutine MPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
         recvtype, comm, info, request, ierror)
       import
@@ -3840,8 +3840,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Neighbor_alltoallv_init
-  end interface MPI_Neighbor_alltoallv_init
-  interface MPI_Neighbor_alltoallw
+  end interface
+  interface
     subroutine MPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
         recvtypes, comm, ierror)
       import
@@ -3863,8 +3863,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine MPI_Neighbor_alltoallw
-  end interface MPI_Neighbor_alltoallw
-  interface MPI_Neighbor_alltoallw_init
+  end interface
+  interface
     subroutine MPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
         recvtypes, comm, info, request, ierror)
       import
@@ -3888,8 +3888,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Neighbor_alltoallw_init
-  end interface MPI_Neighbor_alltoallw_init
-  interface MPI_Topo_test
+  end interface
+  interface
     subroutine MPI_Topo_test(comm, status, ierror)
       import
       implicit none
@@ -3897,30 +3897,30 @@ module mpi
       integer :: status
       integer :: ierror
     end subroutine MPI_Topo_test
-  end interface MPI_Topo_test
-  interface MPI_Wtick
+  end interface
+  interface
     function MPI_Wtick()
       import
       implicit none
       double precision :: MPI_Wtick
     end function MPI_Wtick
-  end interface MPI_Wtick
-  interface MPI_Wtime
+  end interface
+  interface
     function MPI_Wtime()
       import
       implicit none
       double precision :: MPI_Wtime
     end function MPI_Wtime
-  end interface MPI_Wtime
-  interface MPI_Add_error_class
+  end interface
+  interface
     subroutine MPI_Add_error_class(errorclass, ierror)
       import
       implicit none
       integer :: errorclass
       integer :: ierror
     end subroutine MPI_Add_error_class
-  end interface MPI_Add_error_class
-  interface MPI_Add_error_code
+  end interface
+  interface
     subroutine MPI_Add_error_code(errorclass, errorcode, ierror)
       import
       implicit none
@@ -3928,8 +3928,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_Add_error_code
-  end interface MPI_Add_error_code
-  interface MPI_Add_error_string
+  end interface
+  interface
     subroutine MPI_Add_error_string(errorcode, string, ierror)
       import
       implicit none
@@ -3937,7 +3937,7 @@ module mpi
       character(len=*) :: string
       integer :: ierror
     end subroutine MPI_Add_error_string
-  end interface MPI_Add_error_string
+  end interface
   interface MPI_Alloc_mem
     subroutine MPI_Alloc_mem(size, info, baseptr, ierror)
       import
@@ -3956,7 +3956,7 @@ module mpi
       integer :: ierror
     end subroutine MPI_Alloc_mem_cptr
   end interface MPI_Alloc_mem
-  interface MPI_Comm_call_errhandler
+  interface
     subroutine MPI_Comm_call_errhandler(comm, errorcode, ierror)
       import
       implicit none
@@ -3964,8 +3964,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_Comm_call_errhandler
-  end interface MPI_Comm_call_errhandler
-  interface MPI_Comm_create_errhandler
+  end interface
+  interface
     subroutine MPI_Comm_create_errhandler(comm_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -3973,8 +3973,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Comm_create_errhandler
-  end interface MPI_Comm_create_errhandler
-  interface MPI_Comm_get_errhandler
+  end interface
+  interface
     subroutine MPI_Comm_get_errhandler(comm, errhandler, ierror)
       import
       implicit none
@@ -3982,8 +3982,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Comm_get_errhandler
-  end interface MPI_Comm_get_errhandler
-  interface MPI_Comm_set_errhandler
+  end interface
+  interface
     subroutine MPI_Comm_set_errhandler(comm, errhandler, ierror)
       import
       implicit none
@@ -3991,16 +3991,16 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Comm_set_errhandler
-  end interface MPI_Comm_set_errhandler
-  interface MPI_Errhandler_free
+  end interface
+  interface
     subroutine MPI_Errhandler_free(errhandler, ierror)
       import
       implicit none
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Errhandler_free
-  end interface MPI_Errhandler_free
-  interface MPI_Error_class
+  end interface
+  interface
     subroutine MPI_Error_class(errorcode, errorclass, ierror)
       import
       implicit none
@@ -4008,8 +4008,8 @@ module mpi
       integer :: errorclass
       integer :: ierror
     end subroutine MPI_Error_class
-  end interface MPI_Error_class
-  interface MPI_Error_string
+  end interface
+  interface
     subroutine MPI_Error_string(errorcode, string, resultlen, ierror)
       import
       implicit none
@@ -4018,8 +4018,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine MPI_Error_string
-  end interface MPI_Error_string
-  interface MPI_File_call_errhandler
+  end interface
+  interface
     subroutine MPI_File_call_errhandler(fh, errorcode, ierror)
       import
       implicit none
@@ -4027,8 +4027,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_File_call_errhandler
-  end interface MPI_File_call_errhandler
-  interface MPI_File_create_errhandler
+  end interface
+  interface
     subroutine MPI_File_create_errhandler(file_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -4036,8 +4036,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_File_create_errhandler
-  end interface MPI_File_create_errhandler
-  interface MPI_File_get_errhandler
+  end interface
+  interface
     subroutine MPI_File_get_errhandler(file, errhandler, ierror)
       import
       implicit none
@@ -4045,8 +4045,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_File_get_errhandler
-  end interface MPI_File_get_errhandler
-  interface MPI_File_set_errhandler
+  end interface
+  interface
     subroutine MPI_File_set_errhandler(file, errhandler, ierror)
       import
       implicit none
@@ -4054,8 +4054,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_File_set_errhandler
-  end interface MPI_File_set_errhandler
-  interface MPI_Free_mem
+  end interface
+  interface
     subroutine MPI_Free_mem(base, ierror)
       import
       implicit none
@@ -4065,16 +4065,16 @@ module mpi
       type(*), dimension(*) :: base
       integer :: ierror
     end subroutine MPI_Free_mem
-  end interface MPI_Free_mem
-  interface MPI_Get_hw_resource_info
+  end interface
+  interface
     subroutine MPI_Get_hw_resource_info(hw_info, ierror)
       import
       implicit none
       integer :: hw_info
       integer :: ierror
     end subroutine MPI_Get_hw_resource_info
-  end interface MPI_Get_hw_resource_info
-  interface MPI_Get_library_version
+  end interface
+  interface
     subroutine MPI_Get_library_version(version, resultlen, ierror)
       import
       implicit none
@@ -4082,8 +4082,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine MPI_Get_library_version
-  end interface MPI_Get_library_version
-  interface MPI_Get_processor_name
+  end interface
+  interface
     subroutine MPI_Get_processor_name(name, resultlen, ierror)
       import
       implicit none
@@ -4091,8 +4091,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine MPI_Get_processor_name
-  end interface MPI_Get_processor_name
-  interface MPI_Get_version
+  end interface
+  interface
     subroutine MPI_Get_version(version, subversion, ierror)
       import
       implicit none
@@ -4100,32 +4100,32 @@ module mpi
       integer :: subversion
       integer :: ierror
     end subroutine MPI_Get_version
-  end interface MPI_Get_version
-  interface MPI_Remove_error_class
+  end interface
+  interface
     subroutine MPI_Remove_error_class(errorclass, ierror)
       import
       implicit none
       integer :: errorclass
       integer :: ierror
     end subroutine MPI_Remove_error_class
-  end interface MPI_Remove_error_class
-  interface MPI_Remove_error_code
+  end interface
+  interface
     subroutine MPI_Remove_error_code(errorcode, ierror)
       import
       implicit none
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_Remove_error_code
-  end interface MPI_Remove_error_code
-  interface MPI_Remove_error_string
+  end interface
+  interface
     subroutine MPI_Remove_error_string(errorcode, ierror)
       import
       implicit none
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_Remove_error_string
-  end interface MPI_Remove_error_string
-  interface MPI_Session_call_errhandler
+  end interface
+  interface
     subroutine MPI_Session_call_errhandler(session, errorcode, ierror)
       import
       implicit none
@@ -4133,8 +4133,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_Session_call_errhandler
-  end interface MPI_Session_call_errhandler
-  interface MPI_Session_create_errhandler
+  end interface
+  interface
     subroutine MPI_Session_create_errhandler(session_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -4142,8 +4142,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Session_create_errhandler
-  end interface MPI_Session_create_errhandler
-  interface MPI_Session_get_errhandler
+  end interface
+  interface
     subroutine MPI_Session_get_errhandler(session, errhandler, ierror)
       import
       implicit none
@@ -4151,8 +4151,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Session_get_errhandler
-  end interface MPI_Session_get_errhandler
-  interface MPI_Session_set_errhandler
+  end interface
+  interface
     subroutine MPI_Session_set_errhandler(session, errhandler, ierror)
       import
       implicit none
@@ -4160,8 +4160,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Session_set_errhandler
-  end interface MPI_Session_set_errhandler
-  interface MPI_Win_call_errhandler
+  end interface
+  interface
     subroutine MPI_Win_call_errhandler(win, errorcode, ierror)
       import
       implicit none
@@ -4169,8 +4169,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_Win_call_errhandler
-  end interface MPI_Win_call_errhandler
-  interface MPI_Win_create_errhandler
+  end interface
+  interface
     subroutine MPI_Win_create_errhandler(win_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -4178,8 +4178,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Win_create_errhandler
-  end interface MPI_Win_create_errhandler
-  interface MPI_Win_get_errhandler
+  end interface
+  interface
     subroutine MPI_Win_get_errhandler(win, errhandler, ierror)
       import
       implicit none
@@ -4187,8 +4187,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Win_get_errhandler
-  end interface MPI_Win_get_errhandler
-  interface MPI_Win_set_errhandler
+  end interface
+  interface
     subroutine MPI_Win_set_errhandler(win, errhandler, ierror)
       import
       implicit none
@@ -4196,24 +4196,24 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine MPI_Win_set_errhandler
-  end interface MPI_Win_set_errhandler
-  interface MPI_Info_create
+  end interface
+  interface
     subroutine MPI_Info_create(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine MPI_Info_create
-  end interface MPI_Info_create
-  interface MPI_Info_create_env
+  end interface
+  interface
     subroutine MPI_Info_create_env(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine MPI_Info_create_env
-  end interface MPI_Info_create_env
-  interface MPI_Info_delete
+  end interface
+  interface
     subroutine MPI_Info_delete(info, key, ierror)
       import
       implicit none
@@ -4221,8 +4221,8 @@ module mpi
       character(len=*) :: key
       integer :: ierror
     end subroutine MPI_Info_delete
-  end interface MPI_Info_delete
-  interface MPI_Info_dup
+  end interface
+  interface
     subroutine MPI_Info_dup(info, newinfo, ierror)
       import
       implicit none
@@ -4230,16 +4230,16 @@ module mpi
       integer :: newinfo
       integer :: ierror
     end subroutine MPI_Info_dup
-  end interface MPI_Info_dup
-  interface MPI_Info_free
+  end interface
+  interface
     subroutine MPI_Info_free(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine MPI_Info_free
-  end interface MPI_Info_free
-  interface MPI_Info_get_nkeys
+  end interface
+  interface
     subroutine MPI_Info_get_nkeys(info, nkeys, ierror)
       import
       implicit none
@@ -4247,8 +4247,8 @@ module mpi
       integer :: nkeys
       integer :: ierror
     end subroutine MPI_Info_get_nkeys
-  end interface MPI_Info_get_nkeys
-  interface MPI_Info_get_nthkey
+  end interface
+  interface
     subroutine MPI_Info_get_nthkey(info, n, key, ierror)
       import
       implicit none
@@ -4257,8 +4257,8 @@ module mpi
       character(len=*) :: key
       integer :: ierror
     end subroutine MPI_Info_get_nthkey
-  end interface MPI_Info_get_nthkey
-  interface MPI_Info_get_string
+  end interface
+  interface
     subroutine MPI_Info_get_string(info, key, buflen, value, flag, ierror)
       import
       implicit none
@@ -4269,8 +4269,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Info_get_string
-  end interface MPI_Info_get_string
-  interface MPI_Info_set
+  end interface
+  interface
     subroutine MPI_Info_set(info, key, value, ierror)
       import
       implicit none
@@ -4279,8 +4279,8 @@ module mpi
       character(len=*) :: value
       integer :: ierror
     end subroutine MPI_Info_set
-  end interface MPI_Info_set
-  interface MPI_Abort
+  end interface
+  interface
     subroutine MPI_Abort(comm, errorcode, ierror)
       import
       implicit none
@@ -4288,16 +4288,16 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine MPI_Abort
-  end interface MPI_Abort
-  interface MPI_Close_port
+  end interface
+  interface
     subroutine MPI_Close_port(port_name, ierror)
       import
       implicit none
       character(len=*) :: port_name
       integer :: ierror
     end subroutine MPI_Close_port
-  end interface MPI_Close_port
-  interface MPI_Comm_accept
+  end interface
+  interface
     subroutine MPI_Comm_accept(port_name, info, root, comm, newcomm, ierror)
       import
       implicit none
@@ -4308,8 +4308,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_accept
-  end interface MPI_Comm_accept
-  interface MPI_Comm_connect
+  end interface
+  interface
     subroutine MPI_Comm_connect(port_name, info, root, comm, newcomm, ierror)
       import
       implicit none
@@ -4320,24 +4320,24 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine MPI_Comm_connect
-  end interface MPI_Comm_connect
-  interface MPI_Comm_disconnect
+  end interface
+  interface
     subroutine MPI_Comm_disconnect(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine MPI_Comm_disconnect
-  end interface MPI_Comm_disconnect
-  interface MPI_Comm_get_parent
+  end interface
+  interface
     subroutine MPI_Comm_get_parent(parent, ierror)
       import
       implicit none
       integer :: parent
       integer :: ierror
     end subroutine MPI_Comm_get_parent
-  end interface MPI_Comm_get_parent
-  interface MPI_Comm_join
+  end interface
+  interface
     subroutine MPI_Comm_join(fd, intercomm, ierror)
       import
       implicit none
@@ -4345,8 +4345,8 @@ module mpi
       integer :: intercomm
       integer :: ierror
     end subroutine MPI_Comm_join
-  end interface MPI_Comm_join
-  interface MPI_Comm_spawn
+  end interface
+  interface
     subroutine MPI_Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror)
       import
       implicit none
@@ -4360,8 +4360,8 @@ module mpi
       integer :: array_of_errcodes(*)
       integer :: ierror
     end subroutine MPI_Comm_spawn
-  end interface MPI_Comm_spawn
-  interface MPI_Comm_spawn_multiple
+  end interface
+  interface
     subroutine MPI_Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, &
         root, comm, intercomm, array_of_errcodes, ierror)
       import
@@ -4377,30 +4377,30 @@ module mpi
       integer :: array_of_errcodes(*)
       integer :: ierror
     end subroutine MPI_Comm_spawn_multiple
-  end interface MPI_Comm_spawn_multiple
-  interface MPI_Finalize
+  end interface
+  interface
     subroutine MPI_Finalize(ierror)
       import
       implicit none
       integer :: ierror
     end subroutine MPI_Finalize
-  end interface MPI_Finalize
-  interface MPI_Finalized
+  end interface
+  interface
     subroutine MPI_Finalized(flag, ierror)
       import
       implicit none
       logical :: flag
       integer :: ierror
     end subroutine MPI_Finalized
-  end interface MPI_Finalized
-  interface MPI_Init
+  end interface
+  interface
     subroutine MPI_Init(ierror)
       import
       implicit none
       integer :: ierror
     end subroutine MPI_Init
-  end interface MPI_Init
-  interface MPI_Init_thread
+  end interface
+  interface
     subroutine MPI_Init_thread(required, provided, ierror)
       import
       implicit none
@@ -4408,24 +4408,24 @@ module mpi
       integer :: provided
       integer :: ierror
     end subroutine MPI_Init_thread
-  end interface MPI_Init_thread
-  interface MPI_Initialized
+  end interface
+  interface
     subroutine MPI_Initialized(flag, ierror)
       import
       implicit none
       logical :: flag
       integer :: ierror
     end subroutine MPI_Initialized
-  end interface MPI_Initialized
-  interface MPI_Is_thread_main
+  end interface
+  interface
     subroutine MPI_Is_thread_main(flag, ierror)
       import
       implicit none
       logical :: flag
       integer :: ierror
     end subroutine MPI_Is_thread_main
-  end interface MPI_Is_thread_main
-  interface MPI_Lookup_name
+  end interface
+  interface
     subroutine MPI_Lookup_name(service_name, info, port_name, ierror)
       import
       implicit none
@@ -4434,8 +4434,8 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine MPI_Lookup_name
-  end interface MPI_Lookup_name
-  interface MPI_Open_port
+  end interface
+  interface
     subroutine MPI_Open_port(info, port_name, ierror)
       import
       implicit none
@@ -4443,8 +4443,8 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine MPI_Open_port
-  end interface MPI_Open_port
-  interface MPI_Publish_name
+  end interface
+  interface
     subroutine MPI_Publish_name(service_name, info, port_name, ierror)
       import
       implicit none
@@ -4453,24 +4453,24 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine MPI_Publish_name
-  end interface MPI_Publish_name
-  interface MPI_Query_thread
+  end interface
+  interface
     subroutine MPI_Query_thread(provided, ierror)
       import
       implicit none
       integer :: provided
       integer :: ierror
     end subroutine MPI_Query_thread
-  end interface MPI_Query_thread
-  interface MPI_Session_finalize
+  end interface
+  interface
     subroutine MPI_Session_finalize(session, ierror)
       import
       implicit none
       integer :: session
       integer :: ierror
     end subroutine MPI_Session_finalize
-  end interface MPI_Session_finalize
-  interface MPI_Session_get_info
+  end interface
+  interface
     subroutine MPI_Session_get_info(session, info_used, ierror)
       import
       implicit none
@@ -4478,8 +4478,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine MPI_Session_get_info
-  end interface MPI_Session_get_info
-  interface MPI_Session_get_nth_pset
+  end interface
+  interface
     subroutine MPI_Session_get_nth_pset(session, info, n, pset_len, pset_name, ierror)
       import
       implicit none
@@ -4490,8 +4490,8 @@ module mpi
       character(len=*) :: pset_name
       integer :: ierror
     end subroutine MPI_Session_get_nth_pset
-  end interface MPI_Session_get_nth_pset
-  interface MPI_Session_get_num_psets
+  end interface
+  interface
     subroutine MPI_Session_get_num_psets(session, info, npset_names, ierror)
       import
       implicit none
@@ -4500,8 +4500,8 @@ module mpi
       integer :: npset_names
       integer :: ierror
     end subroutine MPI_Session_get_num_psets
-  end interface MPI_Session_get_num_psets
-  interface MPI_Session_get_pset_info
+  end interface
+  interface
     subroutine MPI_Session_get_pset_info(session, pset_name, info, ierror)
       import
       implicit none
@@ -4510,8 +4510,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine MPI_Session_get_pset_info
-  end interface MPI_Session_get_pset_info
-  interface MPI_Session_init
+  end interface
+  interface
     subroutine MPI_Session_init(info, errhandler, session, ierror)
       import
       implicit none
@@ -4520,8 +4520,8 @@ module mpi
       integer :: session
       integer :: ierror
     end subroutine MPI_Session_init
-  end interface MPI_Session_init
-  interface MPI_Unpublish_name
+  end interface
+  interface
     subroutine MPI_Unpublish_name(service_name, info, port_name, ierror)
       import
       implicit none
@@ -4530,8 +4530,8 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine MPI_Unpublish_name
-  end interface MPI_Unpublish_name
-  interface MPI_Accumulate
+  end interface
+  interface
     subroutine MPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, op, win, ierror)
       import
@@ -4550,8 +4550,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Accumulate
-  end interface MPI_Accumulate
-  interface MPI_Compare_and_swap
+  end interface
+  interface
     subroutine MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win, &
         ierror)
       import
@@ -4574,8 +4574,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Compare_and_swap
-  end interface MPI_Compare_and_swap
-  interface MPI_Fetch_and_op
+  end interface
+  interface
     subroutine MPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror)
       import
       implicit none
@@ -4594,8 +4594,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Fetch_and_op
-  end interface MPI_Fetch_and_op
-  interface MPI_Get
+  end interface
+  interface
     subroutine MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, ierror)
       import
@@ -4613,8 +4613,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Get
-  end interface MPI_Get
-  interface MPI_Get_accumulate
+  end interface
+  interface
     subroutine MPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
         result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror)
       import
@@ -4639,8 +4639,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Get_accumulate
-  end interface MPI_Get_accumulate
-  interface MPI_Put
+  end interface
+  interface
     subroutine MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, ierror)
       import
@@ -4658,8 +4658,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Put
-  end interface MPI_Put
-  interface MPI_Raccumulate
+  end interface
+  interface
     subroutine MPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, op, win, request, ierror)
       import
@@ -4679,8 +4679,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Raccumulate
-  end interface MPI_Raccumulate
-  interface MPI_Rget
+  end interface
+  interface
     subroutine MPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, request, ierror)
       import
@@ -4699,8 +4699,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Rget
-  end interface MPI_Rget
-  interface MPI_Rget_accumulate
+  end interface
+  interface
     subroutine MPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
         result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror)
       import
@@ -4726,8 +4726,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Rget_accumulate
-  end interface MPI_Rget_accumulate
-  interface MPI_Rput
+  end interface
+  interface
     subroutine MPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, request, ierror)
       import
@@ -4746,7 +4746,7 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Rput
-  end interface MPI_Rput
+  end interface
   interface MPI_Win_allocate
     subroutine MPI_Win_allocate(size, disp_unit, info, comm, baseptr, win, ierror)
       import
@@ -4795,7 +4795,7 @@ module mpi
       integer :: ierror
     end subroutine MPI_Win_allocate_shared_cptr
   end interface MPI_Win_allocate_shared
-  interface MPI_Win_attach
+  interface
     subroutine MPI_Win_attach(win, base, size, ierror)
       import
       implicit none
@@ -4807,16 +4807,16 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: size
       integer :: ierror
     end subroutine MPI_Win_attach
-  end interface MPI_Win_attach
-  interface MPI_Win_complete
+  end interface
+  interface
     subroutine MPI_Win_complete(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_complete
-  end interface MPI_Win_complete
-  interface MPI_Win_create
+  end interface
+  interface
     subroutine MPI_Win_create(base, size, disp_unit, info, comm, win, ierror)
       import
       implicit none
@@ -4831,8 +4831,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_create
-  end interface MPI_Win_create
-  interface MPI_Win_create_dynamic
+  end interface
+  interface
     subroutine MPI_Win_create_dynamic(info, comm, win, ierror)
       import
       implicit none
@@ -4841,8 +4841,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_create_dynamic
-  end interface MPI_Win_create_dynamic
-  interface MPI_Win_detach
+  end interface
+  interface
     subroutine MPI_Win_detach(win, base, ierror)
       import
       implicit none
@@ -4853,8 +4853,8 @@ module mpi
       type(*), dimension(*) :: base
       integer :: ierror
     end subroutine MPI_Win_detach
-  end interface MPI_Win_detach
-  interface MPI_Win_fence
+  end interface
+  interface
     subroutine MPI_Win_fence(assert, win, ierror)
       import
       implicit none
@@ -4862,8 +4862,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_fence
-  end interface MPI_Win_fence
-  interface MPI_Win_flush
+  end interface
+  interface
     subroutine MPI_Win_flush(rank, win, ierror)
       import
       implicit none
@@ -4871,16 +4871,16 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_flush
-  end interface MPI_Win_flush
-  interface MPI_Win_flush_all
+  end interface
+  interface
     subroutine MPI_Win_flush_all(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_flush_all
-  end interface MPI_Win_flush_all
-  interface MPI_Win_flush_local
+  end interface
+  interface
     subroutine MPI_Win_flush_local(rank, win, ierror)
       import
       implicit none
@@ -4888,24 +4888,24 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_flush_local
-  end interface MPI_Win_flush_local
-  interface MPI_Win_flush_local_all
+  end interface
+  interface
     subroutine MPI_Win_flush_local_all(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_flush_local_all
-  end interface MPI_Win_flush_local_all
-  interface MPI_Win_free
+  end interface
+  interface
     subroutine MPI_Win_free(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_free
-  end interface MPI_Win_free
-  interface MPI_Win_get_group
+  end interface
+  interface
     subroutine MPI_Win_get_group(win, group, ierror)
       import
       implicit none
@@ -4913,8 +4913,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine MPI_Win_get_group
-  end interface MPI_Win_get_group
-  interface MPI_Win_get_info
+  end interface
+  interface
     subroutine MPI_Win_get_info(win, info_used, ierror)
       import
       implicit none
@@ -4922,8 +4922,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine MPI_Win_get_info
-  end interface MPI_Win_get_info
-  interface MPI_Win_lock
+  end interface
+  interface
     subroutine MPI_Win_lock(lock_type, rank, assert, win, ierror)
       import
       implicit none
@@ -4933,8 +4933,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_lock
-  end interface MPI_Win_lock
-  interface MPI_Win_lock_all
+  end interface
+  interface
     subroutine MPI_Win_lock_all(assert, win, ierror)
       import
       implicit none
@@ -4942,8 +4942,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_lock_all
-  end interface MPI_Win_lock_all
-  interface MPI_Win_post
+  end interface
+  interface
     subroutine MPI_Win_post(group, assert, win, ierror)
       import
       implicit none
@@ -4952,8 +4952,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_post
-  end interface MPI_Win_post
-  interface MPI_Win_set_info
+  end interface
+  interface
     subroutine MPI_Win_set_info(win, info, ierror)
       import
       implicit none
@@ -4961,7 +4961,7 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine MPI_Win_set_info
-  end interface MPI_Win_set_info
+  end interface
   interface MPI_Win_shared_query
     subroutine MPI_Win_shared_query(win, rank, size, disp_unit, baseptr, ierror)
       import
@@ -4984,7 +4984,7 @@ module mpi
       integer :: ierror
     end subroutine MPI_Win_shared_query_cptr
   end interface MPI_Win_shared_query
-  interface MPI_Win_start
+  interface
     subroutine MPI_Win_start(group, assert, win, ierror)
       import
       implicit none
@@ -4993,16 +4993,16 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_start
-  end interface MPI_Win_start
-  interface MPI_Win_sync
+  end interface
+  interface
     subroutine MPI_Win_sync(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_sync
-  end interface MPI_Win_sync
-  interface MPI_Win_test
+  end interface
+  interface
     subroutine MPI_Win_test(win, flag, ierror)
       import
       implicit none
@@ -5010,8 +5010,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Win_test
-  end interface MPI_Win_test
-  interface MPI_Win_unlock
+  end interface
+  interface
     subroutine MPI_Win_unlock(rank, win, ierror)
       import
       implicit none
@@ -5019,32 +5019,32 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_unlock
-  end interface MPI_Win_unlock
-  interface MPI_Win_unlock_all
+  end interface
+  interface
     subroutine MPI_Win_unlock_all(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_unlock_all
-  end interface MPI_Win_unlock_all
-  interface MPI_Win_wait
+  end interface
+  interface
     subroutine MPI_Win_wait(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine MPI_Win_wait
-  end interface MPI_Win_wait
-  interface MPI_Grequest_complete
+  end interface
+  interface
     subroutine MPI_Grequest_complete(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine MPI_Grequest_complete
-  end interface MPI_Grequest_complete
-  interface MPI_Grequest_start
+  end interface
+  interface
     subroutine MPI_Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request, ierror)
       import
       implicit none
@@ -5055,8 +5055,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_Grequest_start
-  end interface MPI_Grequest_start
-  interface MPI_Status_set_cancelled
+  end interface
+  interface
     subroutine MPI_Status_set_cancelled(status, flag, ierror)
       import
       implicit none
@@ -5064,8 +5064,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Status_set_cancelled
-  end interface MPI_Status_set_cancelled
-  interface MPI_Status_set_elements
+  end interface
+  interface
     subroutine MPI_Status_set_elements(status, datatype, count, ierror)
       import
       implicit none
@@ -5074,8 +5074,8 @@ module mpi
       integer :: count
       integer :: ierror
     end subroutine MPI_Status_set_elements
-  end interface MPI_Status_set_elements
-  interface MPI_Status_set_error
+  end interface
+  interface
     subroutine MPI_Status_set_error(status, err, ierror)
       import
       implicit none
@@ -5083,8 +5083,8 @@ module mpi
       integer :: err
       integer :: ierror
     end subroutine MPI_Status_set_error
-  end interface MPI_Status_set_error
-  interface MPI_Status_set_source
+  end interface
+  interface
     subroutine MPI_Status_set_source(status, source, ierror)
       import
       implicit none
@@ -5092,8 +5092,8 @@ module mpi
       integer :: source
       integer :: ierror
     end subroutine MPI_Status_set_source
-  end interface MPI_Status_set_source
-  interface MPI_Status_set_tag
+  end interface
+  interface
     subroutine MPI_Status_set_tag(status, tag, ierror)
       import
       implicit none
@@ -5101,16 +5101,16 @@ module mpi
       integer :: tag
       integer :: ierror
     end subroutine MPI_Status_set_tag
-  end interface MPI_Status_set_tag
-  interface MPI_File_close
+  end interface
+  interface
     subroutine MPI_File_close(fh, ierror)
       import
       implicit none
       integer :: fh
       integer :: ierror
     end subroutine MPI_File_close
-  end interface MPI_File_close
-  interface MPI_File_delete
+  end interface
+  interface
     subroutine MPI_File_delete(filename, info, ierror)
       import
       implicit none
@@ -5118,8 +5118,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine MPI_File_delete
-  end interface MPI_File_delete
-  interface MPI_File_get_amode
+  end interface
+  interface
     subroutine MPI_File_get_amode(fh, amode, ierror)
       import
       implicit none
@@ -5127,8 +5127,8 @@ module mpi
       integer :: amode
       integer :: ierror
     end subroutine MPI_File_get_amode
-  end interface MPI_File_get_amode
-  interface MPI_File_get_atomicity
+  end interface
+  interface
     subroutine MPI_File_get_atomicity(fh, flag, ierror)
       import
       implicit none
@@ -5136,8 +5136,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_File_get_atomicity
-  end interface MPI_File_get_atomicity
-  interface MPI_File_get_byte_offset
+  end interface
+  interface
     subroutine MPI_File_get_byte_offset(fh, offset, disp, ierror)
       import
       implicit none
@@ -5146,8 +5146,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: disp
       integer :: ierror
     end subroutine MPI_File_get_byte_offset
-  end interface MPI_File_get_byte_offset
-  interface MPI_File_get_group
+  end interface
+  interface
     subroutine MPI_File_get_group(fh, group, ierror)
       import
       implicit none
@@ -5155,8 +5155,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine MPI_File_get_group
-  end interface MPI_File_get_group
-  interface MPI_File_get_info
+  end interface
+  interface
     subroutine MPI_File_get_info(fh, info_used, ierror)
       import
       implicit none
@@ -5164,8 +5164,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine MPI_File_get_info
-  end interface MPI_File_get_info
-  interface MPI_File_get_position
+  end interface
+  interface
     subroutine MPI_File_get_position(fh, offset, ierror)
       import
       implicit none
@@ -5173,8 +5173,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: offset
       integer :: ierror
     end subroutine MPI_File_get_position
-  end interface MPI_File_get_position
-  interface MPI_File_get_position_shared
+  end interface
+  interface
     subroutine MPI_File_get_position_shared(fh, offset, ierror)
       import
       implicit none
@@ -5182,8 +5182,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: offset
       integer :: ierror
     end subroutine MPI_File_get_position_shared
-  end interface MPI_File_get_position_shared
-  interface MPI_File_get_size
+  end interface
+  interface
     subroutine MPI_File_get_size(fh, size, ierror)
       import
       implicit none
@@ -5191,8 +5191,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: size
       integer :: ierror
     end subroutine MPI_File_get_size
-  end interface MPI_File_get_size
-  interface MPI_File_get_type_extent
+  end interface
+  interface
     subroutine MPI_File_get_type_extent(fh, datatype, extent, ierror)
       import
       implicit none
@@ -5201,8 +5201,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extent
       integer :: ierror
     end subroutine MPI_File_get_type_extent
-  end interface MPI_File_get_type_extent
-  interface MPI_File_get_view
+  end interface
+  interface
     subroutine MPI_File_get_view(fh, disp, etype, filetype, datarep, ierror)
       import
       implicit none
@@ -5213,8 +5213,8 @@ module mpi
       character(len=*) :: datarep
       integer :: ierror
     end subroutine MPI_File_get_view
-  end interface MPI_File_get_view
-  interface MPI_File_iread
+  end interface
+  interface
     subroutine MPI_File_iread(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5228,8 +5228,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iread
-  end interface MPI_File_iread
-  interface MPI_File_iread_all
+  end interface
+  interface
     subroutine MPI_File_iread_all(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5243,8 +5243,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iread_all
-  end interface MPI_File_iread_all
-  interface MPI_File_iread_at
+  end interface
+  interface
     subroutine MPI_File_iread_at(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5259,8 +5259,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iread_at
-  end interface MPI_File_iread_at
-  interface MPI_File_iread_at_all
+  end interface
+  interface
     subroutine MPI_File_iread_at_all(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5275,8 +5275,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iread_at_all
-  end interface MPI_File_iread_at_all
-  interface MPI_File_iread_shared
+  end interface
+  interface
     subroutine MPI_File_iread_shared(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5290,8 +5290,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iread_shared
-  end interface MPI_File_iread_shared
-  interface MPI_File_iwrite
+  end interface
+  interface
     subroutine MPI_File_iwrite(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5305,8 +5305,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iwrite
-  end interface MPI_File_iwrite
-  interface MPI_File_iwrite_all
+  end interface
+  interface
     subroutine MPI_File_iwrite_all(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5320,8 +5320,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iwrite_all
-  end interface MPI_File_iwrite_all
-  interface MPI_File_iwrite_at
+  end interface
+  interface
     subroutine MPI_File_iwrite_at(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5336,8 +5336,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iwrite_at
-  end interface MPI_File_iwrite_at
-  interface MPI_File_iwrite_at_all
+  end interface
+  interface
     subroutine MPI_File_iwrite_at_all(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5352,8 +5352,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iwrite_at_all
-  end interface MPI_File_iwrite_at_all
-  interface MPI_File_iwrite_shared
+  end interface
+  interface
     subroutine MPI_File_iwrite_shared(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -5367,8 +5367,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine MPI_File_iwrite_shared
-  end interface MPI_File_iwrite_shared
-  interface MPI_File_open
+  end interface
+  interface
     subroutine MPI_File_open(comm, filename, amode, info, fh, ierror)
       import
       implicit none
@@ -5379,8 +5379,8 @@ module mpi
       integer :: fh
       integer :: ierror
     end subroutine MPI_File_open
-  end interface MPI_File_open
-  interface MPI_File_preallocate
+  end interface
+  interface
     subroutine MPI_File_preallocate(fh, size, ierror)
       import
       implicit none
@@ -5388,8 +5388,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: size
       integer :: ierror
     end subroutine MPI_File_preallocate
-  end interface MPI_File_preallocate
-  interface MPI_File_read
+  end interface
+  interface
     subroutine MPI_File_read(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5403,8 +5403,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read
-  end interface MPI_File_read
-  interface MPI_File_read_all
+  end interface
+  interface
     subroutine MPI_File_read_all(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5418,8 +5418,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_all
-  end interface MPI_File_read_all
-  interface MPI_File_read_all_begin
+  end interface
+  interface
     subroutine MPI_File_read_all_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -5432,8 +5432,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_File_read_all_begin
-  end interface MPI_File_read_all_begin
-  interface MPI_File_read_all_end
+  end interface
+  interface
     subroutine MPI_File_read_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -5445,8 +5445,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_all_end
-  end interface MPI_File_read_all_end
-  interface MPI_File_read_at
+  end interface
+  interface
     subroutine MPI_File_read_at(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5461,8 +5461,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_at
-  end interface MPI_File_read_at
-  interface MPI_File_read_at_all
+  end interface
+  interface
     subroutine MPI_File_read_at_all(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5477,8 +5477,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_at_all
-  end interface MPI_File_read_at_all
-  interface MPI_File_read_at_all_begin
+  end interface
+  interface
     subroutine MPI_File_read_at_all_begin(fh, offset, buf, count, datatype, ierror)
       import
       implicit none
@@ -5492,8 +5492,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_File_read_at_all_begin
-  end interface MPI_File_read_at_all_begin
-  interface MPI_File_read_at_all_end
+  end interface
+  interface
     subroutine MPI_File_read_at_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -5505,8 +5505,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_at_all_end
-  end interface MPI_File_read_at_all_end
-  interface MPI_File_read_ordered
+  end interface
+  interface
     subroutine MPI_File_read_ordered(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5520,8 +5520,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_ordered
-  end interface MPI_File_read_ordered
-  interface MPI_File_read_ordered_begin
+  end interface
+  interface
     subroutine MPI_File_read_ordered_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -5534,8 +5534,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_File_read_ordered_begin
-  end interface MPI_File_read_ordered_begin
-  interface MPI_File_read_ordered_end
+  end interface
+  interface
     subroutine MPI_File_read_ordered_end(fh, buf, status, ierror)
       import
       implicit none
@@ -5547,8 +5547,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_ordered_end
-  end interface MPI_File_read_ordered_end
-  interface MPI_File_read_shared
+  end interface
+  interface
     subroutine MPI_File_read_shared(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5562,8 +5562,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_read_shared
-  end interface MPI_File_read_shared
-  interface MPI_File_seek
+  end interface
+  interface
     subroutine MPI_File_seek(fh, offset, whence, ierror)
       import
       implicit none
@@ -5572,8 +5572,8 @@ module mpi
       integer :: whence
       integer :: ierror
     end subroutine MPI_File_seek
-  end interface MPI_File_seek
-  interface MPI_File_seek_shared
+  end interface
+  interface
     subroutine MPI_File_seek_shared(fh, offset, whence, ierror)
       import
       implicit none
@@ -5582,8 +5582,8 @@ module mpi
       integer :: whence
       integer :: ierror
     end subroutine MPI_File_seek_shared
-  end interface MPI_File_seek_shared
-  interface MPI_File_set_atomicity
+  end interface
+  interface
     subroutine MPI_File_set_atomicity(fh, flag, ierror)
       import
       implicit none
@@ -5591,8 +5591,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_File_set_atomicity
-  end interface MPI_File_set_atomicity
-  interface MPI_File_set_info
+  end interface
+  interface
     subroutine MPI_File_set_info(fh, info, ierror)
       import
       implicit none
@@ -5600,8 +5600,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine MPI_File_set_info
-  end interface MPI_File_set_info
-  interface MPI_File_set_size
+  end interface
+  interface
     subroutine MPI_File_set_size(fh, size, ierror)
       import
       implicit none
@@ -5609,8 +5609,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: size
       integer :: ierror
     end subroutine MPI_File_set_size
-  end interface MPI_File_set_size
-  interface MPI_File_set_view
+  end interface
+  interface
     subroutine MPI_File_set_view(fh, disp, etype, filetype, datarep, info, ierror)
       import
       implicit none
@@ -5622,16 +5622,16 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine MPI_File_set_view
-  end interface MPI_File_set_view
-  interface MPI_File_sync
+  end interface
+  interface
     subroutine MPI_File_sync(fh, ierror)
       import
       implicit none
       integer :: fh
       integer :: ierror
     end subroutine MPI_File_sync
-  end interface MPI_File_sync
-  interface MPI_File_write
+  end interface
+  interface
     subroutine MPI_File_write(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5645,8 +5645,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write
-  end interface MPI_File_write
-  interface MPI_File_write_all
+  end interface
+  interface
     subroutine MPI_File_write_all(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5660,8 +5660,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_all
-  end interface MPI_File_write_all
-  interface MPI_File_write_all_begin
+  end interface
+  interface
     subroutine MPI_File_write_all_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -5674,8 +5674,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_File_write_all_begin
-  end interface MPI_File_write_all_begin
-  interface MPI_File_write_all_end
+  end interface
+  interface
     subroutine MPI_File_write_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -5687,8 +5687,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_all_end
-  end interface MPI_File_write_all_end
-  interface MPI_File_write_at
+  end interface
+  interface
     subroutine MPI_File_write_at(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5703,8 +5703,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_at
-  end interface MPI_File_write_at
-  interface MPI_File_write_at_all
+  end interface
+  interface
     subroutine MPI_File_write_at_all(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5719,8 +5719,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_at_all
-  end interface MPI_File_write_at_all
-  interface MPI_File_write_at_all_begin
+  end interface
+  interface
     subroutine MPI_File_write_at_all_begin(fh, offset, buf, count, datatype, ierror)
       import
       implicit none
@@ -5734,8 +5734,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_File_write_at_all_begin
-  end interface MPI_File_write_at_all_begin
-  interface MPI_File_write_at_all_end
+  end interface
+  interface
     subroutine MPI_File_write_at_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -5747,8 +5747,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_at_all_end
-  end interface MPI_File_write_at_all_end
-  interface MPI_File_write_ordered
+  end interface
+  interface
     subroutine MPI_File_write_ordered(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5762,8 +5762,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_ordered
-  end interface MPI_File_write_ordered
-  interface MPI_File_write_ordered_begin
+  end interface
+  interface
     subroutine MPI_File_write_ordered_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -5776,8 +5776,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_File_write_ordered_begin
-  end interface MPI_File_write_ordered_begin
-  interface MPI_File_write_ordered_end
+  end interface
+  interface
     subroutine MPI_File_write_ordered_end(fh, buf, status, ierror)
       import
       implicit none
@@ -5789,8 +5789,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_ordered_end
-  end interface MPI_File_write_ordered_end
-  interface MPI_File_write_shared
+  end interface
+  interface
     subroutine MPI_File_write_shared(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -5804,8 +5804,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_File_write_shared
-  end interface MPI_File_write_shared
-  interface MPI_Register_datarep
+  end interface
+  interface
     subroutine MPI_Register_datarep(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, &
         extra_state, ierror)
       import
@@ -5817,15 +5817,15 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine MPI_Register_datarep
-  end interface MPI_Register_datarep
-  interface MPI_Pcontrol
+  end interface
+  interface
     subroutine MPI_Pcontrol(level)
       import
       implicit none
       integer :: level
     end subroutine MPI_Pcontrol
-  end interface MPI_Pcontrol
-  interface MPI_Attr_delete
+  end interface
+  interface
     subroutine MPI_Attr_delete(comm, keyval, ierror)
       import
       implicit none
@@ -5833,8 +5833,8 @@ module mpi
       integer :: keyval
       integer :: ierror
     end subroutine MPI_Attr_delete
-  end interface MPI_Attr_delete
-  interface MPI_Attr_get
+  end interface
+  interface
     subroutine MPI_Attr_get(comm, keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -5844,8 +5844,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Attr_get
-  end interface MPI_Attr_get
-  interface MPI_Attr_put
+  end interface
+  interface
     subroutine MPI_Attr_put(comm, keyval, attribute_val, ierror)
       import
       implicit none
@@ -5854,8 +5854,8 @@ module mpi
       integer :: attribute_val
       integer :: ierror
     end subroutine MPI_Attr_put
-  end interface MPI_Attr_put
-  interface MPI_Get_elements_x
+  end interface
+  interface
     subroutine MPI_Get_elements_x(status, datatype, count, ierror)
       import
       implicit none
@@ -5864,8 +5864,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: count
       integer :: ierror
     end subroutine MPI_Get_elements_x
-  end interface MPI_Get_elements_x
-  interface MPI_Info_get
+  end interface
+  interface
     subroutine MPI_Info_get(info, key, valuelen, value, flag, ierror)
       import
       implicit none
@@ -5876,8 +5876,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Info_get
-  end interface MPI_Info_get
-  interface MPI_Info_get_valuelen
+  end interface
+  interface
     subroutine MPI_Info_get_valuelen(info, key, valuelen, flag, ierror)
       import
       implicit none
@@ -5887,8 +5887,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine MPI_Info_get_valuelen
-  end interface MPI_Info_get_valuelen
-  interface MPI_Keyval_create
+  end interface
+  interface
     subroutine MPI_Keyval_create(copy_fn, delete_fn, keyval, extra_state, ierror)
       import
       implicit none
@@ -5898,16 +5898,16 @@ module mpi
       integer :: extra_state
       integer :: ierror
     end subroutine MPI_Keyval_create
-  end interface MPI_Keyval_create
-  interface MPI_Keyval_free
+  end interface
+  interface
     subroutine MPI_Keyval_free(keyval, ierror)
       import
       implicit none
       integer :: keyval
       integer :: ierror
     end subroutine MPI_Keyval_free
-  end interface MPI_Keyval_free
-  interface MPI_Status_set_elements_x
+  end interface
+  interface
     subroutine MPI_Status_set_elements_x(status, datatype, count, ierror)
       import
       implicit none
@@ -5916,8 +5916,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: count
       integer :: ierror
     end subroutine MPI_Status_set_elements_x
-  end interface MPI_Status_set_elements_x
-  interface MPI_Type_get_extent_x
+  end interface
+  interface
     subroutine MPI_Type_get_extent_x(datatype, lb, extent, ierror)
       import
       implicit none
@@ -5926,8 +5926,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: extent
       integer :: ierror
     end subroutine MPI_Type_get_extent_x
-  end interface MPI_Type_get_extent_x
-  interface MPI_Type_get_true_extent_x
+  end interface
+  interface
     subroutine MPI_Type_get_true_extent_x(datatype, true_lb, true_extent, ierror)
       import
       implicit none
@@ -5936,8 +5936,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: true_extent
       integer :: ierror
     end subroutine MPI_Type_get_true_extent_x
-  end interface MPI_Type_get_true_extent_x
-  interface MPI_Type_size_x
+  end interface
+  interface
     subroutine MPI_Type_size_x(datatype, size, ierror)
       import
       implicit none
@@ -5945,8 +5945,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: size
       integer :: ierror
     end subroutine MPI_Type_size_x
-  end interface MPI_Type_size_x
-  interface MPI_Type_create_f90_complex
+  end interface
+  interface
     subroutine MPI_Type_create_f90_complex(p, r, newtype, ierror)
       import
       implicit none
@@ -5955,8 +5955,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_f90_complex
-  end interface MPI_Type_create_f90_complex
-  interface MPI_Type_create_f90_integer
+  end interface
+  interface
     subroutine MPI_Type_create_f90_integer(r, newtype, ierror)
       import
       implicit none
@@ -5964,8 +5964,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_f90_integer
-  end interface MPI_Type_create_f90_integer
-  interface MPI_Type_create_f90_real
+  end interface
+  interface
     subroutine MPI_Type_create_f90_real(p, r, newtype, ierror)
       import
       implicit none
@@ -5974,8 +5974,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine MPI_Type_create_f90_real
-  end interface MPI_Type_create_f90_real
-  interface MPI_Type_match_size
+  end interface
+  interface
     subroutine MPI_Type_match_size(typeclass, size, datatype, ierror)
       import
       implicit none
@@ -5984,8 +5984,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine MPI_Type_match_size
-  end interface MPI_Type_match_size
-  interface MPI_Status_f082f
+  end interface
+  interface
     subroutine MPI_Status_f082f(f08_status, f_status, ierror)
       import
       implicit none
@@ -5993,8 +5993,8 @@ module mpi
       integer :: f_status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine MPI_Status_f082f
-  end interface MPI_Status_f082f
-  interface MPI_Status_f2f08
+  end interface
+  interface
     subroutine MPI_Status_f2f08(f_status, f08_status, ierror)
       import
       implicit none
@@ -6002,8 +6002,8 @@ module mpi
       type(MPI_Status) :: f08_status
       integer :: ierror
     end subroutine MPI_Status_f2f08
-  end interface MPI_Status_f2f08
-  interface MPI_Abi_get_fortran_booleans
+  end interface
+  interface
     subroutine MPI_Abi_get_fortran_booleans(logical_size, logical_true, logical_false, is_set, ierror)
       import
       implicit none
@@ -6013,24 +6013,24 @@ module mpi
       logical :: is_set
       integer :: ierror
     end subroutine MPI_Abi_get_fortran_booleans
-  end interface MPI_Abi_get_fortran_booleans
-  interface MPI_Abi_get_fortran_info
+  end interface
+  interface
     subroutine MPI_Abi_get_fortran_info(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine MPI_Abi_get_fortran_info
-  end interface MPI_Abi_get_fortran_info
-  interface MPI_Abi_get_info
+  end interface
+  interface
     subroutine MPI_Abi_get_info(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine MPI_Abi_get_info
-  end interface MPI_Abi_get_info
-  interface MPI_Abi_get_version
+  end interface
+  interface
     subroutine MPI_Abi_get_version(abi_major, abi_minor, ierror)
       import
       implicit none
@@ -6038,8 +6038,8 @@ module mpi
       integer :: abi_minor
       integer :: ierror
     end subroutine MPI_Abi_get_version
-  end interface MPI_Abi_get_version
-  interface MPI_Abi_set_fortran_booleans
+  end interface
+  interface
     subroutine MPI_Abi_set_fortran_booleans(logical_size, logical_true, logical_false, ierror)
       import
       implicit none
@@ -6048,15 +6048,15 @@ module mpi
       logical :: logical_false
       integer :: ierror
     end subroutine MPI_Abi_set_fortran_booleans
-  end interface MPI_Abi_set_fortran_booleans
-  interface MPI_Abi_set_fortran_info
+  end interface
+  interface
     subroutine MPI_Abi_set_fortran_info(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine MPI_Abi_set_fortran_info
-  end interface MPI_Abi_set_fortran_info
+  end interface
   interface MPI_F_sync_reg
     subroutine MPI_F_sync_reg(buf)
       import
@@ -6076,7 +6076,7 @@ module mpi
       integer, intent(out) :: ierror
     end subroutine MPI_Sizeof
   end interface MPI_Sizeof
-  interface PMPI_Bsend
+  interface
     subroutine PMPI_Bsend(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -6091,8 +6091,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Bsend
-  end interface PMPI_Bsend
-  interface PMPI_Bsend_init
+  end interface
+  interface
     subroutine PMPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6108,8 +6108,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Bsend_init
-  end interface PMPI_Bsend_init
-  interface PMPI_Buffer_attach
+  end interface
+  interface
     subroutine PMPI_Buffer_attach(buffer, size, ierror)
       import
       implicit none
@@ -6120,8 +6120,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Buffer_attach
-  end interface PMPI_Buffer_attach
-  interface PMPI_Buffer_detach
+  end interface
+  interface
     subroutine PMPI_Buffer_detach(buffer_addr, size, ierror)
       import
       implicit none
@@ -6132,31 +6132,31 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Buffer_detach
-  end interface PMPI_Buffer_detach
-  interface PMPI_Buffer_flush
+  end interface
+  interface
     subroutine PMPI_Buffer_flush(ierror)
       import
       implicit none
       integer :: ierror
     end subroutine PMPI_Buffer_flush
-  end interface PMPI_Buffer_flush
-  interface PMPI_Buffer_iflush
+  end interface
+  interface
     subroutine PMPI_Buffer_iflush(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine PMPI_Buffer_iflush
-  end interface PMPI_Buffer_iflush
-  interface PMPI_Cancel
+  end interface
+  interface
     subroutine PMPI_Cancel(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine PMPI_Cancel
-  end interface PMPI_Cancel
-  interface PMPI_Comm_attach_buffer
+  end interface
+  interface
     subroutine PMPI_Comm_attach_buffer(comm, buffer, size, ierror)
       import
       implicit none
@@ -6168,8 +6168,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Comm_attach_buffer
-  end interface PMPI_Comm_attach_buffer
-  interface PMPI_Comm_detach_buffer
+  end interface
+  interface
     subroutine PMPI_Comm_detach_buffer(comm, buffer_addr, size, ierror)
       import
       implicit none
@@ -6181,16 +6181,16 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Comm_detach_buffer
-  end interface PMPI_Comm_detach_buffer
-  interface PMPI_Comm_flush_buffer
+  end interface
+  interface
     subroutine PMPI_Comm_flush_buffer(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Comm_flush_buffer
-  end interface PMPI_Comm_flush_buffer
-  interface PMPI_Comm_iflush_buffer
+  end interface
+  interface
     subroutine PMPI_Comm_iflush_buffer(comm, request, ierror)
       import
       implicit none
@@ -6198,8 +6198,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Comm_iflush_buffer
-  end interface PMPI_Comm_iflush_buffer
-  interface PMPI_Get_count
+  end interface
+  interface
     subroutine PMPI_Get_count(status, datatype, count, ierror)
       import
       implicit none
@@ -6208,8 +6208,8 @@ module mpi
       integer :: count
       integer :: ierror
     end subroutine PMPI_Get_count
-  end interface PMPI_Get_count
-  interface PMPI_Ibsend
+  end interface
+  interface
     subroutine PMPI_Ibsend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6225,8 +6225,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ibsend
-  end interface PMPI_Ibsend
-  interface PMPI_Improbe
+  end interface
+  interface
     subroutine PMPI_Improbe(source, tag, comm, flag, message, status, ierror)
       import
       implicit none
@@ -6238,8 +6238,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Improbe
-  end interface PMPI_Improbe
-  interface PMPI_Imrecv
+  end interface
+  interface
     subroutine PMPI_Imrecv(buf, count, datatype, message, request, ierror)
       import
       implicit none
@@ -6253,8 +6253,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Imrecv
-  end interface PMPI_Imrecv
-  interface PMPI_Iprobe
+  end interface
+  interface
     subroutine PMPI_Iprobe(source, tag, comm, flag, status, ierror)
       import
       implicit none
@@ -6265,8 +6265,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Iprobe
-  end interface PMPI_Iprobe
-  interface PMPI_Irecv
+  end interface
+  interface
     subroutine PMPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
       import
       implicit none
@@ -6282,8 +6282,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Irecv
-  end interface PMPI_Irecv
-  interface PMPI_Irsend
+  end interface
+  interface
     subroutine PMPI_Irsend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6299,8 +6299,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Irsend
-  end interface PMPI_Irsend
-  interface PMPI_Isend
+  end interface
+  interface
     subroutine PMPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6316,8 +6316,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Isend
-  end interface PMPI_Isend
-  interface PMPI_Isendrecv
+  end interface
+  interface
     subroutine PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, &
         recvtag, comm, request, ierror)
       import
@@ -6342,8 +6342,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Isendrecv
-  end interface PMPI_Isendrecv
-  interface PMPI_Isendrecv_replace
+  end interface
+  interface
     subroutine PMPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, ierror)
       import
       implicit none
@@ -6361,8 +6361,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Isendrecv_replace
-  end interface PMPI_Isendrecv_replace
-  interface PMPI_Issend
+  end interface
+  interface
     subroutine PMPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6378,8 +6378,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Issend
-  end interface PMPI_Issend
-  interface PMPI_Mprobe
+  end interface
+  interface
     subroutine PMPI_Mprobe(source, tag, comm, message, status, ierror)
       import
       implicit none
@@ -6390,8 +6390,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Mprobe
-  end interface PMPI_Mprobe
-  interface PMPI_Mrecv
+  end interface
+  interface
     subroutine PMPI_Mrecv(buf, count, datatype, message, status, ierror)
       import
       implicit none
@@ -6405,8 +6405,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Mrecv
-  end interface PMPI_Mrecv
-  interface PMPI_Probe
+  end interface
+  interface
     subroutine PMPI_Probe(source, tag, comm, status, ierror)
       import
       implicit none
@@ -6416,8 +6416,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Probe
-  end interface PMPI_Probe
-  interface PMPI_Recv
+  end interface
+  interface
     subroutine PMPI_Recv(buf, count, datatype, source, tag, comm, status, ierror)
       import
       implicit none
@@ -6433,8 +6433,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Recv
-  end interface PMPI_Recv
-  interface PMPI_Recv_init
+  end interface
+  interface
     subroutine PMPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
       import
       implicit none
@@ -6450,16 +6450,16 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Recv_init
-  end interface PMPI_Recv_init
-  interface PMPI_Request_free
+  end interface
+  interface
     subroutine PMPI_Request_free(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine PMPI_Request_free
-  end interface PMPI_Request_free
-  interface PMPI_Request_get_status
+  end interface
+  interface
     subroutine PMPI_Request_get_status(request, flag, status, ierror)
       import
       implicit none
@@ -6468,8 +6468,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Request_get_status
-  end interface PMPI_Request_get_status
-  interface PMPI_Request_get_status_all
+  end interface
+  interface
     subroutine PMPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses, ierror)
       import
       implicit none
@@ -6479,8 +6479,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine PMPI_Request_get_status_all
-  end interface PMPI_Request_get_status_all
-  interface PMPI_Request_get_status_any
+  end interface
+  interface
     subroutine PMPI_Request_get_status_any(count, array_of_requests, index, flag, status, ierror)
       import
       implicit none
@@ -6491,8 +6491,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Request_get_status_any
-  end interface PMPI_Request_get_status_any
-  interface PMPI_Request_get_status_some
+  end interface
+  interface
     subroutine PMPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, &
         array_of_statuses, ierror)
       import
@@ -6504,8 +6504,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine PMPI_Request_get_status_some
-  end interface PMPI_Request_get_status_some
-  interface PMPI_Rsend
+  end interface
+  interface
     subroutine PMPI_Rsend(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -6520,8 +6520,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Rsend
-  end interface PMPI_Rsend
-  interface PMPI_Rsend_init
+  end interface
+  interface
     subroutine PMPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6537,8 +6537,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Rsend_init
-  end interface PMPI_Rsend_init
-  interface PMPI_Send
+  end interface
+  interface
     subroutine PMPI_Send(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -6553,8 +6553,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Send
-  end interface PMPI_Send
-  interface PMPI_Send_init
+  end interface
+  interface
     subroutine PMPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6570,8 +6570,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Send_init
-  end interface PMPI_Send_init
-  interface PMPI_Sendrecv
+  end interface
+  interface
     subroutine PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, &
         recvtag, comm, status, ierror)
       import
@@ -6596,8 +6596,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Sendrecv
-  end interface PMPI_Sendrecv
-  interface PMPI_Sendrecv_replace
+  end interface
+  interface
     subroutine PMPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, ierror)
       import
       implicit none
@@ -6615,8 +6615,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Sendrecv_replace
-  end interface PMPI_Sendrecv_replace
-  interface PMPI_Session_attach_buffer
+  end interface
+  interface
     subroutine PMPI_Session_attach_buffer(session, buffer, size, ierror)
       import
       implicit none
@@ -6628,8 +6628,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Session_attach_buffer
-  end interface PMPI_Session_attach_buffer
-  interface PMPI_Session_detach_buffer
+  end interface
+  interface
     subroutine PMPI_Session_detach_buffer(session, buffer_addr, size, ierror)
       import
       implicit none
@@ -6641,16 +6641,16 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Session_detach_buffer
-  end interface PMPI_Session_detach_buffer
-  interface PMPI_Session_flush_buffer
+  end interface
+  interface
     subroutine PMPI_Session_flush_buffer(session, ierror)
       import
       implicit none
       integer :: session
       integer :: ierror
     end subroutine PMPI_Session_flush_buffer
-  end interface PMPI_Session_flush_buffer
-  interface PMPI_Session_iflush_buffer
+  end interface
+  interface
     subroutine PMPI_Session_iflush_buffer(session, request, ierror)
       import
       implicit none
@@ -6658,8 +6658,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Session_iflush_buffer
-  end interface PMPI_Session_iflush_buffer
-  interface PMPI_Ssend
+  end interface
+  interface
     subroutine PMPI_Ssend(buf, count, datatype, dest, tag, comm, ierror)
       import
       implicit none
@@ -6674,8 +6674,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Ssend
-  end interface PMPI_Ssend
-  interface PMPI_Ssend_init
+  end interface
+  interface
     subroutine PMPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       implicit none
@@ -6691,16 +6691,16 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ssend_init
-  end interface PMPI_Ssend_init
-  interface PMPI_Start
+  end interface
+  interface
     subroutine PMPI_Start(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine PMPI_Start
-  end interface PMPI_Start
-  interface PMPI_Startall
+  end interface
+  interface
     subroutine PMPI_Startall(count, array_of_requests, ierror)
       import
       implicit none
@@ -6708,8 +6708,8 @@ module mpi
       integer :: array_of_requests(*)
       integer :: ierror
     end subroutine PMPI_Startall
-  end interface PMPI_Startall
-  interface PMPI_Status_get_error
+  end interface
+  interface
     subroutine PMPI_Status_get_error(status, err, ierror)
       import
       implicit none
@@ -6717,8 +6717,8 @@ module mpi
       integer :: err
       integer :: ierror
     end subroutine PMPI_Status_get_error
-  end interface PMPI_Status_get_error
-  interface PMPI_Status_get_source
+  end interface
+  interface
     subroutine PMPI_Status_get_source(status, source, ierror)
       import
       implicit none
@@ -6726,8 +6726,8 @@ module mpi
       integer :: source
       integer :: ierror
     end subroutine PMPI_Status_get_source
-  end interface PMPI_Status_get_source
-  interface PMPI_Status_get_tag
+  end interface
+  interface
     subroutine PMPI_Status_get_tag(status, tag, ierror)
       import
       implicit none
@@ -6735,8 +6735,8 @@ module mpi
       integer :: tag
       integer :: ierror
     end subroutine PMPI_Status_get_tag
-  end interface PMPI_Status_get_tag
-  interface PMPI_Test
+  end interface
+  interface
     subroutine PMPI_Test(request, flag, status, ierror)
       import
       implicit none
@@ -6745,8 +6745,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Test
-  end interface PMPI_Test
-  interface PMPI_Test_cancelled
+  end interface
+  interface
     subroutine PMPI_Test_cancelled(status, flag, ierror)
       import
       implicit none
@@ -6754,8 +6754,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Test_cancelled
-  end interface PMPI_Test_cancelled
-  interface PMPI_Testall
+  end interface
+  interface
     subroutine PMPI_Testall(count, array_of_requests, flag, array_of_statuses, ierror)
       import
       implicit none
@@ -6765,8 +6765,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine PMPI_Testall
-  end interface PMPI_Testall
-  interface PMPI_Testany
+  end interface
+  interface
     subroutine PMPI_Testany(count, array_of_requests, index, flag, status, ierror)
       import
       implicit none
@@ -6777,8 +6777,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Testany
-  end interface PMPI_Testany
-  interface PMPI_Testsome
+  end interface
+  interface
     subroutine PMPI_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
       import
       implicit none
@@ -6789,8 +6789,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine PMPI_Testsome
-  end interface PMPI_Testsome
-  interface PMPI_Wait
+  end interface
+  interface
     subroutine PMPI_Wait(request, status, ierror)
       import
       implicit none
@@ -6798,8 +6798,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Wait
-  end interface PMPI_Wait
-  interface PMPI_Waitall
+  end interface
+  interface
     subroutine PMPI_Waitall(count, array_of_requests, array_of_statuses, ierror)
       import
       implicit none
@@ -6808,8 +6808,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine PMPI_Waitall
-  end interface PMPI_Waitall
-  interface PMPI_Waitany
+  end interface
+  interface
     subroutine PMPI_Waitany(count, array_of_requests, index, status, ierror)
       import
       implicit none
@@ -6819,8 +6819,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Waitany
-  end interface PMPI_Waitany
-  interface PMPI_Waitsome
+  end interface
+  interface
     subroutine PMPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
       import
       implicit none
@@ -6831,8 +6831,8 @@ module mpi
       integer :: array_of_statuses(MPI_STATUS_SIZE, *)
       integer :: ierror
     end subroutine PMPI_Waitsome
-  end interface PMPI_Waitsome
-  interface PMPI_Parrived
+  end interface
+  interface
     subroutine PMPI_Parrived(request, partition, flag, ierror)
       import
       implicit none
@@ -6841,8 +6841,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Parrived
-  end interface PMPI_Parrived
-  interface PMPI_Pready
+  end interface
+  interface
     subroutine PMPI_Pready(partition, request, ierror)
       import
       implicit none
@@ -6850,8 +6850,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Pready
-  end interface PMPI_Pready
-  interface PMPI_Pready_list
+  end interface
+  interface
     subroutine PMPI_Pready_list(length, array_of_partitions, request, ierror)
       import
       implicit none
@@ -6860,8 +6860,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Pready_list
-  end interface PMPI_Pready_list
-  interface PMPI_Pready_range
+  end interface
+  interface
     subroutine PMPI_Pready_range(partition_low, partition_high, request, ierror)
       import
       implicit none
@@ -6870,8 +6870,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Pready_range
-  end interface PMPI_Pready_range
-  interface PMPI_Precv_init
+  end interface
+  interface
     subroutine PMPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request, ierror)
       import
       implicit none
@@ -6889,8 +6889,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Precv_init
-  end interface PMPI_Precv_init
-  interface PMPI_Psend_init
+  end interface
+  interface
     subroutine PMPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror)
       import
       implicit none
@@ -6908,8 +6908,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Psend_init
-  end interface PMPI_Psend_init
-  interface PMPI_Aint_add
+  end interface
+  interface
     function PMPI_Aint_add(base, disp)
       import
       implicit none
@@ -6917,8 +6917,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: base
       integer(kind=MPI_ADDRESS_KIND) :: disp
     end function PMPI_Aint_add
-  end interface PMPI_Aint_add
-  interface PMPI_Aint_diff
+  end interface
+  interface
     function PMPI_Aint_diff(addr1, addr2)
       import
       implicit none
@@ -6926,8 +6926,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: addr1
       integer(kind=MPI_ADDRESS_KIND) :: addr2
     end function PMPI_Aint_diff
-  end interface PMPI_Aint_diff
-  interface PMPI_Get_address
+  end interface
+  interface
     subroutine PMPI_Get_address(location, address, ierror)
       import
       implicit none
@@ -6938,8 +6938,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: address
       integer :: ierror
     end subroutine PMPI_Get_address
-  end interface PMPI_Get_address
-  interface PMPI_Get_elements
+  end interface
+  interface
     subroutine PMPI_Get_elements(status, datatype, count, ierror)
       import
       implicit none
@@ -6948,8 +6948,8 @@ module mpi
       integer :: count
       integer :: ierror
     end subroutine PMPI_Get_elements
-  end interface PMPI_Get_elements
-  interface PMPI_Pack
+  end interface
+  interface
     subroutine PMPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       import
       implicit none
@@ -6968,8 +6968,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Pack
-  end interface PMPI_Pack
-  interface PMPI_Pack_external
+  end interface
+  interface
     subroutine PMPI_Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror)
       import
       implicit none
@@ -6988,8 +6988,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: position
       integer :: ierror
     end subroutine PMPI_Pack_external
-  end interface PMPI_Pack_external
-  interface PMPI_Pack_external_size
+  end interface
+  interface
     subroutine PMPI_Pack_external_size(datarep, incount, datatype, size, ierror)
       import
       implicit none
@@ -6999,8 +6999,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: size
       integer :: ierror
     end subroutine PMPI_Pack_external_size
-  end interface PMPI_Pack_external_size
-  interface PMPI_Pack_size
+  end interface
+  interface
     subroutine PMPI_Pack_size(incount, datatype, comm, size, ierror)
       import
       implicit none
@@ -7010,16 +7010,16 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Pack_size
-  end interface PMPI_Pack_size
-  interface PMPI_Type_commit
+  end interface
+  interface
     subroutine PMPI_Type_commit(datatype, ierror)
       import
       implicit none
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_Type_commit
-  end interface PMPI_Type_commit
-  interface PMPI_Type_contiguous
+  end interface
+  interface
     subroutine PMPI_Type_contiguous(count, oldtype, newtype, ierror)
       import
       implicit none
@@ -7028,8 +7028,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_contiguous
-  end interface PMPI_Type_contiguous
-  interface PMPI_Type_create_darray
+  end interface
+  interface
     subroutine PMPI_Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, &
         array_of_psizes, order, oldtype, newtype, ierror)
       import
@@ -7046,8 +7046,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_darray
-  end interface PMPI_Type_create_darray
-  interface PMPI_Type_create_hindexed
+  end interface
+  interface
     subroutine PMPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -7058,8 +7058,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_hindexed
-  end interface PMPI_Type_create_hindexed
-  interface PMPI_Type_create_hindexed_block
+  end interface
+  interface
     subroutine PMPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -7070,8 +7070,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_hindexed_block
-  end interface PMPI_Type_create_hindexed_block
-  interface PMPI_Type_create_hvector
+  end interface
+  interface
     subroutine PMPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, ierror)
       import
       implicit none
@@ -7082,8 +7082,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_hvector
-  end interface PMPI_Type_create_hvector
-  interface PMPI_Type_create_indexed_block
+  end interface
+  interface
     subroutine PMPI_Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -7094,8 +7094,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_indexed_block
-  end interface PMPI_Type_create_indexed_block
-  interface PMPI_Type_create_resized
+  end interface
+  interface
     subroutine PMPI_Type_create_resized(oldtype, lb, extent, newtype, ierror)
       import
       implicit none
@@ -7105,8 +7105,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_resized
-  end interface PMPI_Type_create_resized
-  interface PMPI_Type_create_struct
+  end interface
+  interface
     subroutine PMPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype, &
         ierror)
       import
@@ -7118,8 +7118,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_struct
-  end interface PMPI_Type_create_struct
-  interface PMPI_Type_create_subarray
+  end interface
+  interface
     subroutine PMPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, &
         newtype, ierror)
       import
@@ -7133,8 +7133,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_subarray
-  end interface PMPI_Type_create_subarray
-  interface PMPI_Type_dup
+  end interface
+  interface
     subroutine PMPI_Type_dup(oldtype, newtype, ierror)
       import
       implicit none
@@ -7142,16 +7142,16 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_dup
-  end interface PMPI_Type_dup
-  interface PMPI_Type_free
+  end interface
+  interface
     subroutine PMPI_Type_free(datatype, ierror)
       import
       implicit none
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_Type_free
-  end interface PMPI_Type_free
-  interface PMPI_Type_get_contents
+  end interface
+  interface
     subroutine PMPI_Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, array_of_integers, &
         array_of_addresses, array_of_datatypes, ierror)
       import
@@ -7165,8 +7165,8 @@ module mpi
       integer :: array_of_datatypes(*)
       integer :: ierror
     end subroutine PMPI_Type_get_contents
-  end interface PMPI_Type_get_contents
-  interface PMPI_Type_get_envelope
+  end interface
+  interface
     subroutine PMPI_Type_get_envelope(datatype, num_integers, num_addresses, num_datatypes, combiner, ierror)
       import
       implicit none
@@ -7177,8 +7177,8 @@ module mpi
       integer :: combiner
       integer :: ierror
     end subroutine PMPI_Type_get_envelope
-  end interface PMPI_Type_get_envelope
-  interface PMPI_Type_get_extent
+  end interface
+  interface
     subroutine PMPI_Type_get_extent(datatype, lb, extent, ierror)
       import
       implicit none
@@ -7187,8 +7187,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extent
       integer :: ierror
     end subroutine PMPI_Type_get_extent
-  end interface PMPI_Type_get_extent
-  interface PMPI_Type_get_true_extent
+  end interface
+  interface
     subroutine PMPI_Type_get_true_extent(datatype, true_lb, true_extent, ierror)
       import
       implicit none
@@ -7197,8 +7197,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: true_extent
       integer :: ierror
     end subroutine PMPI_Type_get_true_extent
-  end interface PMPI_Type_get_true_extent
-  interface PMPI_Type_indexed
+  end interface
+  interface
     subroutine PMPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror)
       import
       implicit none
@@ -7209,8 +7209,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_indexed
-  end interface PMPI_Type_indexed
-  interface PMPI_Type_size
+  end interface
+  interface
     subroutine PMPI_Type_size(datatype, size, ierror)
       import
       implicit none
@@ -7218,8 +7218,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Type_size
-  end interface PMPI_Type_size
-  interface PMPI_Type_vector
+  end interface
+  interface
     subroutine PMPI_Type_vector(count, blocklength, stride, oldtype, newtype, ierror)
       import
       implicit none
@@ -7230,8 +7230,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_vector
-  end interface PMPI_Type_vector
-  interface PMPI_Unpack
+  end interface
+  interface
     subroutine PMPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
       import
       implicit none
@@ -7250,8 +7250,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Unpack
-  end interface PMPI_Unpack
-  interface PMPI_Unpack_external
+  end interface
+  interface
     subroutine PMPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror)
       import
       implicit none
@@ -7270,8 +7270,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_Unpack_external
-  end interface PMPI_Unpack_external
-  interface PMPI_Allgather
+  end interface
+  interface
     subroutine PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -7290,8 +7290,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Allgather
-  end interface PMPI_Allgather
-  interface PMPI_Allgather_init
+  end interface
+  interface
     subroutine PMPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, &
         ierror)
       import
@@ -7313,8 +7313,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Allgather_init
-  end interface PMPI_Allgather_init
-  interface PMPI_Allgatherv
+  end interface
+  interface
     subroutine PMPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror)
       import
       implicit none
@@ -7334,8 +7334,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Allgatherv
-  end interface PMPI_Allgatherv
-  interface PMPI_Allgatherv_init
+  end interface
+  interface
     subroutine PMPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, &
         request, ierror)
       import
@@ -7358,8 +7358,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Allgatherv_init
-  end interface PMPI_Allgatherv_init
-  interface PMPI_Allreduce
+  end interface
+  interface
     subroutine PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       implicit none
@@ -7377,8 +7377,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Allreduce
-  end interface PMPI_Allreduce
-  interface PMPI_Allreduce_init
+  end interface
+  interface
     subroutine PMPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -7398,8 +7398,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Allreduce_init
-  end interface PMPI_Allreduce_init
-  interface PMPI_Alltoall
+  end interface
+  interface
     subroutine PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -7418,8 +7418,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Alltoall
-  end interface PMPI_Alltoall
-  interface PMPI_Alltoall_init
+  end interface
+  interface
     subroutine PMPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, &
         ierror)
       import
@@ -7441,8 +7441,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Alltoall_init
-  end interface PMPI_Alltoall_init
-  interface PMPI_Alltoallv
+  end interface
+  interface
     subroutine PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, &
         ierror)
       import
@@ -7464,8 +7464,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Alltoallv
-  end interface PMPI_Alltoallv
-  interface PMPI_Alltoallv_init
+  end interface
+  interface
     subroutine PMPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
         comm, info, request, ierror)
       import
@@ -7489,8 +7489,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Alltoallv_init
-  end interface PMPI_Alltoallv_init
-  interface PMPI_Alltoallw
+  end interface
+  interface
     subroutine PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, &
         ierror)
       import
@@ -7512,8 +7512,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Alltoallw
-  end interface PMPI_Alltoallw
-  interface PMPI_Alltoallw_init
+  end interface
+  interface
     subroutine PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &
         comm, info, request, ierror)
       import
@@ -7537,16 +7537,16 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Alltoallw_init
-  end interface PMPI_Alltoallw_init
-  interface PMPI_Barrier
+  end interface
+  interface
     subroutine PMPI_Barrier(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Barrier
-  end interface PMPI_Barrier
-  interface PMPI_Barrier_init
+  end interface
+  interface
     subroutine PMPI_Barrier_init(comm, info, request, ierror)
       import
       implicit none
@@ -7555,8 +7555,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Barrier_init
-  end interface PMPI_Barrier_init
-  interface PMPI_Bcast
+  end interface
+  interface
     subroutine PMPI_Bcast(buffer, count, datatype, root, comm, ierror)
       import
       implicit none
@@ -7570,8 +7570,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Bcast
-  end interface PMPI_Bcast
-  interface PMPI_Bcast_init
+  end interface
+  interface
     subroutine PMPI_Bcast_init(buffer, count, datatype, root, comm, info, request, ierror)
       import
       implicit none
@@ -7587,8 +7587,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Bcast_init
-  end interface PMPI_Bcast_init
-  interface PMPI_Exscan
+  end interface
+  interface
     subroutine PMPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       implicit none
@@ -7606,8 +7606,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Exscan
-  end interface PMPI_Exscan
-  interface PMPI_Exscan_init
+  end interface
+  interface
     subroutine PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -7627,8 +7627,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Exscan_init
-  end interface PMPI_Exscan_init
-  interface PMPI_Gather
+  end interface
+  interface
     subroutine PMPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       implicit none
@@ -7648,8 +7648,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Gather
-  end interface PMPI_Gather
-  interface PMPI_Gather_init
+  end interface
+  interface
     subroutine PMPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
         request, ierror)
       import
@@ -7672,8 +7672,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Gather_init
-  end interface PMPI_Gather_init
-  interface PMPI_Gatherv
+  end interface
+  interface
     subroutine PMPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror)
       import
       implicit none
@@ -7694,8 +7694,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Gatherv
-  end interface PMPI_Gatherv
-  interface PMPI_Gatherv_init
+  end interface
+  interface
     subroutine PMPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
         info, request, ierror)
       import
@@ -7719,8 +7719,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Gatherv_init
-  end interface PMPI_Gatherv_init
-  interface PMPI_Iallgather
+  end interface
+  interface
     subroutine PMPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror)
       import
       implicit none
@@ -7740,8 +7740,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Iallgather
-  end interface PMPI_Iallgather
-  interface PMPI_Iallgatherv
+  end interface
+  interface
     subroutine PMPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, &
         ierror)
       import
@@ -7763,8 +7763,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Iallgatherv
-  end interface PMPI_Iallgatherv
-  interface PMPI_Iallreduce
+  end interface
+  interface
     subroutine PMPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -7783,8 +7783,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Iallreduce
-  end interface PMPI_Iallreduce
-  interface PMPI_Ialltoall
+  end interface
+  interface
     subroutine PMPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror)
       import
       implicit none
@@ -7804,8 +7804,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ialltoall
-  end interface PMPI_Ialltoall
-  interface PMPI_Ialltoallv
+  end interface
+  interface
     subroutine PMPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, &
         request, ierror)
       import
@@ -7828,8 +7828,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ialltoallv
-  end interface PMPI_Ialltoallv
-  interface PMPI_Ialltoallw
+  end interface
+  interface
     subroutine PMPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &
         comm, request, ierror)
       import
@@ -7852,8 +7852,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ialltoallw
-  end interface PMPI_Ialltoallw
-  interface PMPI_Ibarrier
+  end interface
+  interface
     subroutine PMPI_Ibarrier(comm, request, ierror)
       import
       implicit none
@@ -7861,8 +7861,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ibarrier
-  end interface PMPI_Ibarrier
-  interface PMPI_Ibcast
+  end interface
+  interface
     subroutine PMPI_Ibcast(buffer, count, datatype, root, comm, request, ierror)
       import
       implicit none
@@ -7877,8 +7877,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ibcast
-  end interface PMPI_Ibcast
-  interface PMPI_Iexscan
+  end interface
+  interface
     subroutine PMPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -7897,8 +7897,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Iexscan
-  end interface PMPI_Iexscan
-  interface PMPI_Igather
+  end interface
+  interface
     subroutine PMPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror)
       import
       implicit none
@@ -7919,8 +7919,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Igather
-  end interface PMPI_Igather
-  interface PMPI_Igatherv
+  end interface
+  interface
     subroutine PMPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
         request, ierror)
       import
@@ -7943,8 +7943,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Igatherv
-  end interface PMPI_Igatherv
-  interface PMPI_Ireduce
+  end interface
+  interface
     subroutine PMPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
       import
       implicit none
@@ -7964,8 +7964,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ireduce
-  end interface PMPI_Ireduce
-  interface PMPI_Ireduce_scatter
+  end interface
+  interface
     subroutine PMPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -7984,8 +7984,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ireduce_scatter
-  end interface PMPI_Ireduce_scatter
-  interface PMPI_Ireduce_scatter_block
+  end interface
+  interface
     subroutine PMPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -8004,8 +8004,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ireduce_scatter_block
-  end interface PMPI_Ireduce_scatter_block
-  interface PMPI_Iscan
+  end interface
+  interface
     subroutine PMPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       implicit none
@@ -8024,8 +8024,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Iscan
-  end interface PMPI_Iscan
-  interface PMPI_Iscatter
+  end interface
+  interface
     subroutine PMPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror)
       import
       implicit none
@@ -8046,8 +8046,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Iscatter
-  end interface PMPI_Iscatter
-  interface PMPI_Iscatterv
+  end interface
+  interface
     subroutine PMPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
         request, ierror)
       import
@@ -8070,8 +8070,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Iscatterv
-  end interface PMPI_Iscatterv
-  interface PMPI_Op_commutative
+  end interface
+  interface
     subroutine PMPI_Op_commutative(op, commute, ierror)
       import
       implicit none
@@ -8079,8 +8079,8 @@ module mpi
       logical :: commute
       integer :: ierror
     end subroutine PMPI_Op_commutative
-  end interface PMPI_Op_commutative
-  interface PMPI_Op_create
+  end interface
+  interface
     subroutine PMPI_Op_create(user_fn, commute, op, ierror)
       import
       implicit none
@@ -8089,16 +8089,16 @@ module mpi
       integer :: op
       integer :: ierror
     end subroutine PMPI_Op_create
-  end interface PMPI_Op_create
-  interface PMPI_Op_free
+  end interface
+  interface
     subroutine PMPI_Op_free(op, ierror)
       import
       implicit none
       integer :: op
       integer :: ierror
     end subroutine PMPI_Op_free
-  end interface PMPI_Op_free
-  interface PMPI_Reduce
+  end interface
+  interface
     subroutine PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
       import
       implicit none
@@ -8117,8 +8117,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Reduce
-  end interface PMPI_Reduce
-  interface PMPI_Reduce_init
+  end interface
+  interface
     subroutine PMPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror)
       import
       implicit none
@@ -8139,8 +8139,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Reduce_init
-  end interface PMPI_Reduce_init
-  interface PMPI_Reduce_local
+  end interface
+  interface
     subroutine PMPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, ierror)
       import
       implicit none
@@ -8157,8 +8157,8 @@ module mpi
       integer :: op
       integer :: ierror
     end subroutine PMPI_Reduce_local
-  end interface PMPI_Reduce_local
-  interface PMPI_Reduce_scatter
+  end interface
+  interface
     subroutine PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
       import
       implicit none
@@ -8176,8 +8176,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Reduce_scatter
-  end interface PMPI_Reduce_scatter
-  interface PMPI_Reduce_scatter_block
+  end interface
+  interface
     subroutine PMPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
       import
       implicit none
@@ -8195,8 +8195,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Reduce_scatter_block
-  end interface PMPI_Reduce_scatter_block
-  interface PMPI_Reduce_scatter_block_init
+  end interface
+  interface
     subroutine PMPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -8216,8 +8216,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Reduce_scatter_block_init
-  end interface PMPI_Reduce_scatter_block_init
-  interface PMPI_Reduce_scatter_init
+  end interface
+  interface
     subroutine PMPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -8237,8 +8237,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Reduce_scatter_init
-  end interface PMPI_Reduce_scatter_init
-  interface PMPI_Scan
+  end interface
+  interface
     subroutine PMPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       implicit none
@@ -8256,8 +8256,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Scan
-  end interface PMPI_Scan
-  interface PMPI_Scan_init
+  end interface
+  interface
     subroutine PMPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       implicit none
@@ -8277,8 +8277,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Scan_init
-  end interface PMPI_Scan_init
-  interface PMPI_Scatter
+  end interface
+  interface
     subroutine PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       implicit none
@@ -8298,8 +8298,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Scatter
-  end interface PMPI_Scatter
-  interface PMPI_Scatter_init
+  end interface
+  interface
     subroutine PMPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
         request, ierror)
       import
@@ -8322,8 +8322,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Scatter_init
-  end interface PMPI_Scatter_init
-  interface PMPI_Scatterv
+  end interface
+  interface
     subroutine PMPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       implicit none
@@ -8344,8 +8344,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Scatterv
-  end interface PMPI_Scatterv
-  interface PMPI_Scatterv_init
+  end interface
+  interface
     subroutine PMPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
         info, request, ierror)
       import
@@ -8369,8 +8369,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Scatterv_init
-  end interface PMPI_Scatterv_init
-  interface PMPI_Type_get_value_index
+  end interface
+  interface
     subroutine PMPI_Type_get_value_index(value_type, index_type, pair_type, ierror)
       import
       implicit none
@@ -8379,8 +8379,8 @@ module mpi
       integer :: pair_type
       integer :: ierror
     end subroutine PMPI_Type_get_value_index
-  end interface PMPI_Type_get_value_index
-  interface PMPI_Comm_compare
+  end interface
+  interface
     subroutine PMPI_Comm_compare(comm1, comm2, result, ierror)
       import
       implicit none
@@ -8389,8 +8389,8 @@ module mpi
       integer :: result
       integer :: ierror
     end subroutine PMPI_Comm_compare
-  end interface PMPI_Comm_compare
-  interface PMPI_Comm_create
+  end interface
+  interface
     subroutine PMPI_Comm_create(comm, group, newcomm, ierror)
       import
       implicit none
@@ -8399,8 +8399,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_create
-  end interface PMPI_Comm_create
-  interface PMPI_Comm_create_from_group
+  end interface
+  interface
     subroutine PMPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm, ierror)
       import
       implicit none
@@ -8411,8 +8411,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_create_from_group
-  end interface PMPI_Comm_create_from_group
-  interface PMPI_Comm_create_group
+  end interface
+  interface
     subroutine PMPI_Comm_create_group(comm, group, tag, newcomm, ierror)
       import
       implicit none
@@ -8422,8 +8422,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_create_group
-  end interface PMPI_Comm_create_group
-  interface PMPI_Comm_create_keyval
+  end interface
+  interface
     subroutine PMPI_Comm_create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state, ierror)
       import
       implicit none
@@ -8433,8 +8433,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine PMPI_Comm_create_keyval
-  end interface PMPI_Comm_create_keyval
-  interface PMPI_Comm_delete_attr
+  end interface
+  interface
     subroutine PMPI_Comm_delete_attr(comm, comm_keyval, ierror)
       import
       implicit none
@@ -8442,8 +8442,8 @@ module mpi
       integer :: comm_keyval
       integer :: ierror
     end subroutine PMPI_Comm_delete_attr
-  end interface PMPI_Comm_delete_attr
-  interface PMPI_Comm_dup
+  end interface
+  interface
     subroutine PMPI_Comm_dup(comm, newcomm, ierror)
       import
       implicit none
@@ -8451,8 +8451,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_dup
-  end interface PMPI_Comm_dup
-  interface PMPI_Comm_dup_with_info
+  end interface
+  interface
     subroutine PMPI_Comm_dup_with_info(comm, info, newcomm, ierror)
       import
       implicit none
@@ -8461,24 +8461,24 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_dup_with_info
-  end interface PMPI_Comm_dup_with_info
-  interface PMPI_Comm_free
+  end interface
+  interface
     subroutine PMPI_Comm_free(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Comm_free
-  end interface PMPI_Comm_free
-  interface PMPI_Comm_free_keyval
+  end interface
+  interface
     subroutine PMPI_Comm_free_keyval(comm_keyval, ierror)
       import
       implicit none
       integer :: comm_keyval
       integer :: ierror
     end subroutine PMPI_Comm_free_keyval
-  end interface PMPI_Comm_free_keyval
-  interface PMPI_Comm_get_attr
+  end interface
+  interface
     subroutine PMPI_Comm_get_attr(comm, comm_keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -8488,8 +8488,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Comm_get_attr
-  end interface PMPI_Comm_get_attr
-  interface PMPI_Comm_get_info
+  end interface
+  interface
     subroutine PMPI_Comm_get_info(comm, info_used, ierror)
       import
       implicit none
@@ -8497,8 +8497,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine PMPI_Comm_get_info
-  end interface PMPI_Comm_get_info
-  interface PMPI_Comm_get_name
+  end interface
+  interface
     subroutine PMPI_Comm_get_name(comm, comm_name, resultlen, ierror)
       import
       implicit none
@@ -8507,8 +8507,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine PMPI_Comm_get_name
-  end interface PMPI_Comm_get_name
-  interface PMPI_Comm_group
+  end interface
+  interface
     subroutine PMPI_Comm_group(comm, group, ierror)
       import
       implicit none
@@ -8516,8 +8516,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine PMPI_Comm_group
-  end interface PMPI_Comm_group
-  interface PMPI_Comm_idup
+  end interface
+  interface
     subroutine PMPI_Comm_idup(comm, newcomm, request, ierror)
       import
       implicit none
@@ -8526,8 +8526,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Comm_idup
-  end interface PMPI_Comm_idup
-  interface PMPI_Comm_idup_with_info
+  end interface
+  interface
     subroutine PMPI_Comm_idup_with_info(comm, info, newcomm, request, ierror)
       import
       implicit none
@@ -8537,8 +8537,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Comm_idup_with_info
-  end interface PMPI_Comm_idup_with_info
-  interface PMPI_Comm_rank
+  end interface
+  interface
     subroutine PMPI_Comm_rank(comm, rank, ierror)
       import
       implicit none
@@ -8546,8 +8546,8 @@ module mpi
       integer :: rank
       integer :: ierror
     end subroutine PMPI_Comm_rank
-  end interface PMPI_Comm_rank
-  interface PMPI_Comm_remote_group
+  end interface
+  interface
     subroutine PMPI_Comm_remote_group(comm, group, ierror)
       import
       implicit none
@@ -8555,8 +8555,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine PMPI_Comm_remote_group
-  end interface PMPI_Comm_remote_group
-  interface PMPI_Comm_remote_size
+  end interface
+  interface
     subroutine PMPI_Comm_remote_size(comm, size, ierror)
       import
       implicit none
@@ -8564,8 +8564,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Comm_remote_size
-  end interface PMPI_Comm_remote_size
-  interface PMPI_Comm_set_attr
+  end interface
+  interface
     subroutine PMPI_Comm_set_attr(comm, comm_keyval, attribute_val, ierror)
       import
       implicit none
@@ -8574,8 +8574,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val
       integer :: ierror
     end subroutine PMPI_Comm_set_attr
-  end interface PMPI_Comm_set_attr
-  interface PMPI_Comm_set_info
+  end interface
+  interface
     subroutine PMPI_Comm_set_info(comm, info, ierror)
       import
       implicit none
@@ -8583,8 +8583,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine PMPI_Comm_set_info
-  end interface PMPI_Comm_set_info
-  interface PMPI_Comm_set_name
+  end interface
+  interface
     subroutine PMPI_Comm_set_name(comm, comm_name, ierror)
       import
       implicit none
@@ -8592,8 +8592,8 @@ module mpi
       character(len=*) :: comm_name
       integer :: ierror
     end subroutine PMPI_Comm_set_name
-  end interface PMPI_Comm_set_name
-  interface PMPI_Comm_size
+  end interface
+  interface
     subroutine PMPI_Comm_size(comm, size, ierror)
       import
       implicit none
@@ -8601,8 +8601,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Comm_size
-  end interface PMPI_Comm_size
-  interface PMPI_Comm_split
+  end interface
+  interface
     subroutine PMPI_Comm_split(comm, color, key, newcomm, ierror)
       import
       implicit none
@@ -8612,8 +8612,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_split
-  end interface PMPI_Comm_split
-  interface PMPI_Comm_split_type
+  end interface
+  interface
     subroutine PMPI_Comm_split_type(comm, split_type, key, info, newcomm, ierror)
       import
       implicit none
@@ -8624,8 +8624,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_split_type
-  end interface PMPI_Comm_split_type
-  interface PMPI_Comm_test_inter
+  end interface
+  interface
     subroutine PMPI_Comm_test_inter(comm, flag, ierror)
       import
       implicit none
@@ -8633,8 +8633,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Comm_test_inter
-  end interface PMPI_Comm_test_inter
-  interface PMPI_Group_compare
+  end interface
+  interface
     subroutine PMPI_Group_compare(group1, group2, result, ierror)
       import
       implicit none
@@ -8643,8 +8643,8 @@ module mpi
       integer :: result
       integer :: ierror
     end subroutine PMPI_Group_compare
-  end interface PMPI_Group_compare
-  interface PMPI_Group_difference
+  end interface
+  interface
     subroutine PMPI_Group_difference(group1, group2, newgroup, ierror)
       import
       implicit none
@@ -8653,8 +8653,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_difference
-  end interface PMPI_Group_difference
-  interface PMPI_Group_excl
+  end interface
+  interface
     subroutine PMPI_Group_excl(group, n, ranks, newgroup, ierror)
       import
       implicit none
@@ -8664,16 +8664,16 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_excl
-  end interface PMPI_Group_excl
-  interface PMPI_Group_free
+  end interface
+  interface
     subroutine PMPI_Group_free(group, ierror)
       import
       implicit none
       integer :: group
       integer :: ierror
     end subroutine PMPI_Group_free
-  end interface PMPI_Group_free
-  interface PMPI_Group_from_session_pset
+  end interface
+  interface
     subroutine PMPI_Group_from_session_pset(session, pset_name, newgroup, ierror)
       import
       implicit none
@@ -8682,8 +8682,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_from_session_pset
-  end interface PMPI_Group_from_session_pset
-  interface PMPI_Group_incl
+  end interface
+  interface
     subroutine PMPI_Group_incl(group, n, ranks, newgroup, ierror)
       import
       implicit none
@@ -8693,8 +8693,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_incl
-  end interface PMPI_Group_incl
-  interface PMPI_Group_intersection
+  end interface
+  interface
     subroutine PMPI_Group_intersection(group1, group2, newgroup, ierror)
       import
       implicit none
@@ -8703,8 +8703,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_intersection
-  end interface PMPI_Group_intersection
-  interface PMPI_Group_range_excl
+  end interface
+  interface
     subroutine PMPI_Group_range_excl(group, n, ranges, newgroup, ierror)
       import
       implicit none
@@ -8714,8 +8714,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_range_excl
-  end interface PMPI_Group_range_excl
-  interface PMPI_Group_range_incl
+  end interface
+  interface
     subroutine PMPI_Group_range_incl(group, n, ranges, newgroup, ierror)
       import
       implicit none
@@ -8725,8 +8725,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_range_incl
-  end interface PMPI_Group_range_incl
-  interface PMPI_Group_rank
+  end interface
+  interface
     subroutine PMPI_Group_rank(group, rank, ierror)
       import
       implicit none
@@ -8734,8 +8734,8 @@ module mpi
       integer :: rank
       integer :: ierror
     end subroutine PMPI_Group_rank
-  end interface PMPI_Group_rank
-  interface PMPI_Group_size
+  end interface
+  interface
     subroutine PMPI_Group_size(group, size, ierror)
       import
       implicit none
@@ -8743,8 +8743,8 @@ module mpi
       integer :: size
       integer :: ierror
     end subroutine PMPI_Group_size
-  end interface PMPI_Group_size
-  interface PMPI_Group_translate_ranks
+  end interface
+  interface
     subroutine PMPI_Group_translate_ranks(group1, n, ranks1, group2, ranks2, ierror)
       import
       implicit none
@@ -8755,8 +8755,8 @@ module mpi
       integer :: ranks2(*)
       integer :: ierror
     end subroutine PMPI_Group_translate_ranks
-  end interface PMPI_Group_translate_ranks
-  interface PMPI_Group_union
+  end interface
+  interface
     subroutine PMPI_Group_union(group1, group2, newgroup, ierror)
       import
       implicit none
@@ -8765,8 +8765,8 @@ module mpi
       integer :: newgroup
       integer :: ierror
     end subroutine PMPI_Group_union
-  end interface PMPI_Group_union
-  interface PMPI_Intercomm_create
+  end interface
+  interface
     subroutine PMPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror)
       import
       implicit none
@@ -8778,8 +8778,8 @@ module mpi
       integer :: newintercomm
       integer :: ierror
     end subroutine PMPI_Intercomm_create
-  end interface PMPI_Intercomm_create
-  interface PMPI_Intercomm_create_from_groups
+  end interface
+  interface
     subroutine PMPI_Intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag, &
         info, errhandler, newintercomm, ierror)
       import
@@ -8794,8 +8794,8 @@ module mpi
       integer :: newintercomm
       integer :: ierror
     end subroutine PMPI_Intercomm_create_from_groups
-  end interface PMPI_Intercomm_create_from_groups
-  interface PMPI_Intercomm_merge
+  end interface
+  interface
     subroutine PMPI_Intercomm_merge(intercomm, high, newintracomm, ierror)
       import
       implicit none
@@ -8804,8 +8804,8 @@ module mpi
       integer :: newintracomm
       integer :: ierror
     end subroutine PMPI_Intercomm_merge
-  end interface PMPI_Intercomm_merge
-  interface PMPI_Type_create_keyval
+  end interface
+  interface
     subroutine PMPI_Type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state, ierror)
       import
       implicit none
@@ -8815,8 +8815,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine PMPI_Type_create_keyval
-  end interface PMPI_Type_create_keyval
-  interface PMPI_Type_delete_attr
+  end interface
+  interface
     subroutine PMPI_Type_delete_attr(datatype, type_keyval, ierror)
       import
       implicit none
@@ -8824,16 +8824,16 @@ module mpi
       integer :: type_keyval
       integer :: ierror
     end subroutine PMPI_Type_delete_attr
-  end interface PMPI_Type_delete_attr
-  interface PMPI_Type_free_keyval
+  end interface
+  interface
     subroutine PMPI_Type_free_keyval(type_keyval, ierror)
       import
       implicit none
       integer :: type_keyval
       integer :: ierror
     end subroutine PMPI_Type_free_keyval
-  end interface PMPI_Type_free_keyval
-  interface PMPI_Type_get_attr
+  end interface
+  interface
     subroutine PMPI_Type_get_attr(datatype, type_keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -8843,8 +8843,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Type_get_attr
-  end interface PMPI_Type_get_attr
-  interface PMPI_Type_get_name
+  end interface
+  interface
     subroutine PMPI_Type_get_name(datatype, type_name, resultlen, ierror)
       import
       implicit none
@@ -8853,8 +8853,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine PMPI_Type_get_name
-  end interface PMPI_Type_get_name
-  interface PMPI_Type_set_attr
+  end interface
+  interface
     subroutine PMPI_Type_set_attr(datatype, type_keyval, attribute_val, ierror)
       import
       implicit none
@@ -8863,8 +8863,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val
       integer :: ierror
     end subroutine PMPI_Type_set_attr
-  end interface PMPI_Type_set_attr
-  interface PMPI_Type_set_name
+  end interface
+  interface
     subroutine PMPI_Type_set_name(datatype, type_name, ierror)
       import
       implicit none
@@ -8872,8 +8872,8 @@ module mpi
       character(len=*) :: type_name
       integer :: ierror
     end subroutine PMPI_Type_set_name
-  end interface PMPI_Type_set_name
-  interface PMPI_Win_create_keyval
+  end interface
+  interface
     subroutine PMPI_Win_create_keyval(win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state, ierror)
       import
       implicit none
@@ -8883,8 +8883,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine PMPI_Win_create_keyval
-  end interface PMPI_Win_create_keyval
-  interface PMPI_Win_delete_attr
+  end interface
+  interface
     subroutine PMPI_Win_delete_attr(win, win_keyval, ierror)
       import
       implicit none
@@ -8892,16 +8892,16 @@ module mpi
       integer :: win_keyval
       integer :: ierror
     end subroutine PMPI_Win_delete_attr
-  end interface PMPI_Win_delete_attr
-  interface PMPI_Win_free_keyval
+  end interface
+  interface
     subroutine PMPI_Win_free_keyval(win_keyval, ierror)
       import
       implicit none
       integer :: win_keyval
       integer :: ierror
     end subroutine PMPI_Win_free_keyval
-  end interface PMPI_Win_free_keyval
-  interface PMPI_Win_get_attr
+  end interface
+  interface
     subroutine PMPI_Win_get_attr(win, win_keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -8911,8 +8911,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Win_get_attr
-  end interface PMPI_Win_get_attr
-  interface PMPI_Win_get_name
+  end interface
+  interface
     subroutine PMPI_Win_get_name(win, win_name, resultlen, ierror)
       import
       implicit none
@@ -8921,8 +8921,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine PMPI_Win_get_name
-  end interface PMPI_Win_get_name
-  interface PMPI_Win_set_attr
+  end interface
+  interface
     subroutine PMPI_Win_set_attr(win, win_keyval, attribute_val, ierror)
       import
       implicit none
@@ -8931,8 +8931,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val
       integer :: ierror
     end subroutine PMPI_Win_set_attr
-  end interface PMPI_Win_set_attr
-  interface PMPI_Win_set_name
+  end interface
+  interface
     subroutine PMPI_Win_set_name(win, win_name, ierror)
       import
       implicit none
@@ -8940,8 +8940,8 @@ module mpi
       character(len=*) :: win_name
       integer :: ierror
     end subroutine PMPI_Win_set_name
-  end interface PMPI_Win_set_name
-  interface PMPI_Cart_coords
+  end interface
+  interface
     subroutine PMPI_Cart_coords(comm, rank, maxdims, coords, ierror)
       import
       implicit none
@@ -8951,8 +8951,8 @@ module mpi
       integer :: coords(*)
       integer :: ierror
     end subroutine PMPI_Cart_coords
-  end interface PMPI_Cart_coords
-  interface PMPI_Cart_create
+  end interface
+  interface
     subroutine PMPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, ierror)
       import
       implicit none
@@ -8964,8 +8964,8 @@ module mpi
       integer :: comm_cart
       integer :: ierror
     end subroutine PMPI_Cart_create
-  end interface PMPI_Cart_create
-  interface PMPI_Cart_get
+  end interface
+  interface
     subroutine PMPI_Cart_get(comm, maxdims, dims, periods, coords, ierror)
       import
       implicit none
@@ -8976,8 +8976,8 @@ module mpi
       integer :: coords(*)
       integer :: ierror
     end subroutine PMPI_Cart_get
-  end interface PMPI_Cart_get
-  interface PMPI_Cart_map
+  end interface
+  interface
     subroutine PMPI_Cart_map(comm, ndims, dims, periods, newrank, ierror)
       import
       implicit none
@@ -8988,8 +8988,8 @@ module mpi
       integer :: newrank
       integer :: ierror
     end subroutine PMPI_Cart_map
-  end interface PMPI_Cart_map
-  interface PMPI_Cart_rank
+  end interface
+  interface
     subroutine PMPI_Cart_rank(comm, coords, rank, ierror)
       import
       implicit none
@@ -8998,8 +8998,8 @@ module mpi
       integer :: rank
       integer :: ierror
     end subroutine PMPI_Cart_rank
-  end interface PMPI_Cart_rank
-  interface PMPI_Cart_shift
+  end interface
+  interface
     subroutine PMPI_Cart_shift(comm, direction, disp, rank_source, rank_dest, ierror)
       import
       implicit none
@@ -9010,8 +9010,8 @@ module mpi
       integer :: rank_dest
       integer :: ierror
     end subroutine PMPI_Cart_shift
-  end interface PMPI_Cart_shift
-  interface PMPI_Cart_sub
+  end interface
+  interface
     subroutine PMPI_Cart_sub(comm, remain_dims, newcomm, ierror)
       import
       implicit none
@@ -9020,8 +9020,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Cart_sub
-  end interface PMPI_Cart_sub
-  interface PMPI_Cartdim_get
+  end interface
+  interface
     subroutine PMPI_Cartdim_get(comm, ndims, ierror)
       import
       implicit none
@@ -9029,8 +9029,8 @@ module mpi
       integer :: ndims
       integer :: ierror
     end subroutine PMPI_Cartdim_get
-  end interface PMPI_Cartdim_get
-  interface PMPI_Dims_create
+  end interface
+  interface
     subroutine PMPI_Dims_create(nnodes, ndims, dims, ierror)
       import
       implicit none
@@ -9039,8 +9039,8 @@ module mpi
       integer :: dims(*)
       integer :: ierror
     end subroutine PMPI_Dims_create
-  end interface PMPI_Dims_create
-  interface PMPI_Dist_graph_create
+  end interface
+  interface
     subroutine PMPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, &
         comm_dist_graph, ierror)
       import
@@ -9056,8 +9056,8 @@ module mpi
       integer :: comm_dist_graph
       integer :: ierror
     end subroutine PMPI_Dist_graph_create
-  end interface PMPI_Dist_graph_create
-  interface PMPI_Dist_graph_create_adjacent
+  end interface
+  interface
     subroutine PMPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, &
         destweights, info, reorder, comm_dist_graph, ierror)
       import
@@ -9074,8 +9074,8 @@ module mpi
       integer :: comm_dist_graph
       integer :: ierror
     end subroutine PMPI_Dist_graph_create_adjacent
-  end interface PMPI_Dist_graph_create_adjacent
-  interface PMPI_Dist_graph_neighbors
+  end interface
+  interface
     subroutine PMPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, &
         destweights, ierror)
       import
@@ -9089,8 +9089,8 @@ module mpi
       integer :: destweights(*)
       integer :: ierror
     end subroutine PMPI_Dist_graph_neighbors
-  end interface PMPI_Dist_graph_neighbors
-  interface PMPI_Dist_graph_neighbors_count
+  end interface
+  interface
     subroutine PMPI_Dist_graph_neighbors_count(comm, indegree, outdegree, weighted, ierror)
       import
       implicit none
@@ -9100,8 +9100,8 @@ module mpi
       logical :: weighted
       integer :: ierror
     end subroutine PMPI_Dist_graph_neighbors_count
-  end interface PMPI_Dist_graph_neighbors_count
-  interface PMPI_Graph_create
+  end interface
+  interface
     subroutine PMPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, ierror)
       import
       implicit none
@@ -9113,8 +9113,8 @@ module mpi
       integer :: comm_graph
       integer :: ierror
     end subroutine PMPI_Graph_create
-  end interface PMPI_Graph_create
-  interface PMPI_Graph_get
+  end interface
+  interface
     subroutine PMPI_Graph_get(comm, maxindex, maxedges, index, edges, ierror)
       import
       implicit none
@@ -9125,8 +9125,8 @@ module mpi
       integer :: edges(*)
       integer :: ierror
     end subroutine PMPI_Graph_get
-  end interface PMPI_Graph_get
-  interface PMPI_Graph_map
+  end interface
+  interface
     subroutine PMPI_Graph_map(comm, nnodes, index, edges, newrank, ierror)
       import
       implicit none
@@ -9137,8 +9137,8 @@ module mpi
       integer :: newrank
       integer :: ierror
     end subroutine PMPI_Graph_map
-  end interface PMPI_Graph_map
-  interface PMPI_Graph_neighbors
+  end interface
+  interface
     subroutine PMPI_Graph_neighbors(comm, rank, maxneighbors, neighbors, ierror)
       import
       implicit none
@@ -9148,8 +9148,8 @@ module mpi
       integer :: neighbors(*)
       integer :: ierror
     end subroutine PMPI_Graph_neighbors
-  end interface PMPI_Graph_neighbors
-  interface PMPI_Graph_neighbors_count
+  end interface
+  interface
     subroutine PMPI_Graph_neighbors_count(comm, rank, nneighbors, ierror)
       import
       implicit none
@@ -9158,8 +9158,8 @@ module mpi
       integer :: nneighbors
       integer :: ierror
     end subroutine PMPI_Graph_neighbors_count
-  end interface PMPI_Graph_neighbors_count
-  interface PMPI_Graphdims_get
+  end interface
+  interface
     subroutine PMPI_Graphdims_get(comm, nnodes, nedges, ierror)
       import
       implicit none
@@ -9168,8 +9168,8 @@ module mpi
       integer :: nedges
       integer :: ierror
     end subroutine PMPI_Graphdims_get
-  end interface PMPI_Graphdims_get
-  interface PMPI_Ineighbor_allgather
+  end interface
+  interface
     subroutine PMPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
         ierror)
       import
@@ -9190,8 +9190,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ineighbor_allgather
-  end interface PMPI_Ineighbor_allgather
-  interface PMPI_Ineighbor_allgatherv
+  end interface
+  interface
     subroutine PMPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
         request, ierror)
       import
@@ -9213,8 +9213,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ineighbor_allgatherv
-  end interface PMPI_Ineighbor_allgatherv
-  interface PMPI_Ineighbor_alltoall
+  end interface
+  interface
     subroutine PMPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
         ierror)
       import
@@ -9235,8 +9235,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ineighbor_alltoall
-  end interface PMPI_Ineighbor_alltoall
-  interface PMPI_Ineighbor_alltoallv
+  end interface
+  interface
     subroutine PMPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
         recvtype, comm, request, ierror)
       import
@@ -9259,8 +9259,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ineighbor_alltoallv
-  end interface PMPI_Ineighbor_alltoallv
-  interface PMPI_Ineighbor_alltoallw
+  end interface
+  interface
     subroutine PMPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
         recvtypes, comm, request, ierror)
       import
@@ -9283,8 +9283,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Ineighbor_alltoallw
-  end interface PMPI_Ineighbor_alltoallw
-  interface PMPI_Neighbor_allgather
+  end interface
+  interface
     subroutine PMPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -9303,8 +9303,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Neighbor_allgather
-  end interface PMPI_Neighbor_allgather
-  interface PMPI_Neighbor_allgather_init
+  end interface
+  interface
     subroutine PMPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
         request, ierror)
       import
@@ -9326,8 +9326,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Neighbor_allgather_init
-  end interface PMPI_Neighbor_allgather_init
-  interface PMPI_Neighbor_allgatherv
+  end interface
+  interface
     subroutine PMPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
         ierror)
       import
@@ -9348,8 +9348,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Neighbor_allgatherv
-  end interface PMPI_Neighbor_allgatherv
-  interface PMPI_Neighbor_allgatherv_init
+  end interface
+  interface
     subroutine PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
         comm, info, request, ierror)
       import
@@ -9372,8 +9372,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Neighbor_allgatherv_init
-  end interface PMPI_Neighbor_allgatherv_init
-  interface PMPI_Neighbor_alltoall
+  end interface
+  interface
     subroutine PMPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       implicit none
@@ -9392,8 +9392,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Neighbor_alltoall
-  end interface PMPI_Neighbor_alltoall
-  interface PMPI_Neighbor_alltoall_init
+  end interface
+  interface
     subroutine PMPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
         request, ierror)
       import
@@ -9415,8 +9415,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Neighbor_alltoall_init
-  end interface PMPI_Neighbor_alltoall_init
-  interface PMPI_Neighbor_alltoallv
+  end interface
+  interface
     subroutine PMPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
         recvtype, comm, ierror)
       import
@@ -9438,8 +9438,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Neighbor_alltoallv
-  end interface PMPI_Neighbor_alltoallv
-  interface PMPI_Neighbor_alltoallv_init
+  end interface
+  interface
     subroutine PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
         recvtype, comm, info, request, ierror)
       import
@@ -9463,8 +9463,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Neighbor_alltoallv_init
-  end interface PMPI_Neighbor_alltoallv_init
-  interface PMPI_Neighbor_alltoallw
+  end interface
+  interface
     subroutine PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
         recvtypes, comm, ierror)
       import
@@ -9486,8 +9486,8 @@ module mpi
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Neighbor_alltoallw
-  end interface PMPI_Neighbor_alltoallw
-  interface PMPI_Neighbor_alltoallw_init
+  end interface
+  interface
     subroutine PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
         recvtypes, comm, info, request, ierror)
       import
@@ -9511,8 +9511,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Neighbor_alltoallw_init
-  end interface PMPI_Neighbor_alltoallw_init
-  interface PMPI_Topo_test
+  end interface
+  interface
     subroutine PMPI_Topo_test(comm, status, ierror)
       import
       implicit none
@@ -9520,30 +9520,30 @@ module mpi
       integer :: status
       integer :: ierror
     end subroutine PMPI_Topo_test
-  end interface PMPI_Topo_test
-  interface PMPI_Wtick
+  end interface
+  interface
     function PMPI_Wtick()
       import
       implicit none
       double precision :: PMPI_Wtick
     end function PMPI_Wtick
-  end interface PMPI_Wtick
-  interface PMPI_Wtime
+  end interface
+  interface
     function PMPI_Wtime()
       import
       implicit none
       double precision :: PMPI_Wtime
     end function PMPI_Wtime
-  end interface PMPI_Wtime
-  interface PMPI_Add_error_class
+  end interface
+  interface
     subroutine PMPI_Add_error_class(errorclass, ierror)
       import
       implicit none
       integer :: errorclass
       integer :: ierror
     end subroutine PMPI_Add_error_class
-  end interface PMPI_Add_error_class
-  interface PMPI_Add_error_code
+  end interface
+  interface
     subroutine PMPI_Add_error_code(errorclass, errorcode, ierror)
       import
       implicit none
@@ -9551,8 +9551,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_Add_error_code
-  end interface PMPI_Add_error_code
-  interface PMPI_Add_error_string
+  end interface
+  interface
     subroutine PMPI_Add_error_string(errorcode, string, ierror)
       import
       implicit none
@@ -9560,7 +9560,7 @@ module mpi
       character(len=*) :: string
       integer :: ierror
     end subroutine PMPI_Add_error_string
-  end interface PMPI_Add_error_string
+  end interface
   interface PMPI_Alloc_mem
     subroutine PMPI_Alloc_mem(size, info, baseptr, ierror)
       import
@@ -9579,7 +9579,7 @@ module mpi
       integer :: ierror
     end subroutine PMPI_Alloc_mem_cptr
   end interface PMPI_Alloc_mem
-  interface PMPI_Comm_call_errhandler
+  interface
     subroutine PMPI_Comm_call_errhandler(comm, errorcode, ierror)
       import
       implicit none
@@ -9587,8 +9587,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_Comm_call_errhandler
-  end interface PMPI_Comm_call_errhandler
-  interface PMPI_Comm_create_errhandler
+  end interface
+  interface
     subroutine PMPI_Comm_create_errhandler(comm_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -9596,8 +9596,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Comm_create_errhandler
-  end interface PMPI_Comm_create_errhandler
-  interface PMPI_Comm_get_errhandler
+  end interface
+  interface
     subroutine PMPI_Comm_get_errhandler(comm, errhandler, ierror)
       import
       implicit none
@@ -9605,8 +9605,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Comm_get_errhandler
-  end interface PMPI_Comm_get_errhandler
-  interface PMPI_Comm_set_errhandler
+  end interface
+  interface
     subroutine PMPI_Comm_set_errhandler(comm, errhandler, ierror)
       import
       implicit none
@@ -9614,16 +9614,16 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Comm_set_errhandler
-  end interface PMPI_Comm_set_errhandler
-  interface PMPI_Errhandler_free
+  end interface
+  interface
     subroutine PMPI_Errhandler_free(errhandler, ierror)
       import
       implicit none
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Errhandler_free
-  end interface PMPI_Errhandler_free
-  interface PMPI_Error_class
+  end interface
+  interface
     subroutine PMPI_Error_class(errorcode, errorclass, ierror)
       import
       implicit none
@@ -9631,8 +9631,8 @@ module mpi
       integer :: errorclass
       integer :: ierror
     end subroutine PMPI_Error_class
-  end interface PMPI_Error_class
-  interface PMPI_Error_string
+  end interface
+  interface
     subroutine PMPI_Error_string(errorcode, string, resultlen, ierror)
       import
       implicit none
@@ -9641,8 +9641,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine PMPI_Error_string
-  end interface PMPI_Error_string
-  interface PMPI_File_call_errhandler
+  end interface
+  interface
     subroutine PMPI_File_call_errhandler(fh, errorcode, ierror)
       import
       implicit none
@@ -9650,8 +9650,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_File_call_errhandler
-  end interface PMPI_File_call_errhandler
-  interface PMPI_File_create_errhandler
+  end interface
+  interface
     subroutine PMPI_File_create_errhandler(file_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -9659,8 +9659,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_File_create_errhandler
-  end interface PMPI_File_create_errhandler
-  interface PMPI_File_get_errhandler
+  end interface
+  interface
     subroutine PMPI_File_get_errhandler(file, errhandler, ierror)
       import
       implicit none
@@ -9668,8 +9668,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_File_get_errhandler
-  end interface PMPI_File_get_errhandler
-  interface PMPI_File_set_errhandler
+  end interface
+  interface
     subroutine PMPI_File_set_errhandler(file, errhandler, ierror)
       import
       implicit none
@@ -9677,8 +9677,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_File_set_errhandler
-  end interface PMPI_File_set_errhandler
-  interface PMPI_Free_mem
+  end interface
+  interface
     subroutine PMPI_Free_mem(base, ierror)
       import
       implicit none
@@ -9688,16 +9688,16 @@ module mpi
       type(*), dimension(*) :: base
       integer :: ierror
     end subroutine PMPI_Free_mem
-  end interface PMPI_Free_mem
-  interface PMPI_Get_hw_resource_info
+  end interface
+  interface
     subroutine PMPI_Get_hw_resource_info(hw_info, ierror)
       import
       implicit none
       integer :: hw_info
       integer :: ierror
     end subroutine PMPI_Get_hw_resource_info
-  end interface PMPI_Get_hw_resource_info
-  interface PMPI_Get_library_version
+  end interface
+  interface
     subroutine PMPI_Get_library_version(version, resultlen, ierror)
       import
       implicit none
@@ -9705,8 +9705,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine PMPI_Get_library_version
-  end interface PMPI_Get_library_version
-  interface PMPI_Get_processor_name
+  end interface
+  interface
     subroutine PMPI_Get_processor_name(name, resultlen, ierror)
       import
       implicit none
@@ -9714,8 +9714,8 @@ module mpi
       integer :: resultlen
       integer :: ierror
     end subroutine PMPI_Get_processor_name
-  end interface PMPI_Get_processor_name
-  interface PMPI_Get_version
+  end interface
+  interface
     subroutine PMPI_Get_version(version, subversion, ierror)
       import
       implicit none
@@ -9723,32 +9723,32 @@ module mpi
       integer :: subversion
       integer :: ierror
     end subroutine PMPI_Get_version
-  end interface PMPI_Get_version
-  interface PMPI_Remove_error_class
+  end interface
+  interface
     subroutine PMPI_Remove_error_class(errorclass, ierror)
       import
       implicit none
       integer :: errorclass
       integer :: ierror
     end subroutine PMPI_Remove_error_class
-  end interface PMPI_Remove_error_class
-  interface PMPI_Remove_error_code
+  end interface
+  interface
     subroutine PMPI_Remove_error_code(errorcode, ierror)
       import
       implicit none
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_Remove_error_code
-  end interface PMPI_Remove_error_code
-  interface PMPI_Remove_error_string
+  end interface
+  interface
     subroutine PMPI_Remove_error_string(errorcode, ierror)
       import
       implicit none
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_Remove_error_string
-  end interface PMPI_Remove_error_string
-  interface PMPI_Session_call_errhandler
+  end interface
+  interface
     subroutine PMPI_Session_call_errhandler(session, errorcode, ierror)
       import
       implicit none
@@ -9756,8 +9756,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_Session_call_errhandler
-  end interface PMPI_Session_call_errhandler
-  interface PMPI_Session_create_errhandler
+  end interface
+  interface
     subroutine PMPI_Session_create_errhandler(session_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -9765,8 +9765,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Session_create_errhandler
-  end interface PMPI_Session_create_errhandler
-  interface PMPI_Session_get_errhandler
+  end interface
+  interface
     subroutine PMPI_Session_get_errhandler(session, errhandler, ierror)
       import
       implicit none
@@ -9774,8 +9774,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Session_get_errhandler
-  end interface PMPI_Session_get_errhandler
-  interface PMPI_Session_set_errhandler
+  end interface
+  interface
     subroutine PMPI_Session_set_errhandler(session, errhandler, ierror)
       import
       implicit none
@@ -9783,8 +9783,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Session_set_errhandler
-  end interface PMPI_Session_set_errhandler
-  interface PMPI_Win_call_errhandler
+  end interface
+  interface
     subroutine PMPI_Win_call_errhandler(win, errorcode, ierror)
       import
       implicit none
@@ -9792,8 +9792,8 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_Win_call_errhandler
-  end interface PMPI_Win_call_errhandler
-  interface PMPI_Win_create_errhandler
+  end interface
+  interface
     subroutine PMPI_Win_create_errhandler(win_errhandler_fn, errhandler, ierror)
       import
       implicit none
@@ -9801,8 +9801,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Win_create_errhandler
-  end interface PMPI_Win_create_errhandler
-  interface PMPI_Win_get_errhandler
+  end interface
+  interface
     subroutine PMPI_Win_get_errhandler(win, errhandler, ierror)
       import
       implicit none
@@ -9810,8 +9810,8 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Win_get_errhandler
-  end interface PMPI_Win_get_errhandler
-  interface PMPI_Win_set_errhandler
+  end interface
+  interface
     subroutine PMPI_Win_set_errhandler(win, errhandler, ierror)
       import
       implicit none
@@ -9819,24 +9819,24 @@ module mpi
       integer :: errhandler
       integer :: ierror
     end subroutine PMPI_Win_set_errhandler
-  end interface PMPI_Win_set_errhandler
-  interface PMPI_Info_create
+  end interface
+  interface
     subroutine PMPI_Info_create(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine PMPI_Info_create
-  end interface PMPI_Info_create
-  interface PMPI_Info_create_env
+  end interface
+  interface
     subroutine PMPI_Info_create_env(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine PMPI_Info_create_env
-  end interface PMPI_Info_create_env
-  interface PMPI_Info_delete
+  end interface
+  interface
     subroutine PMPI_Info_delete(info, key, ierror)
       import
       implicit none
@@ -9844,8 +9844,8 @@ module mpi
       character(len=*) :: key
       integer :: ierror
     end subroutine PMPI_Info_delete
-  end interface PMPI_Info_delete
-  interface PMPI_Info_dup
+  end interface
+  interface
     subroutine PMPI_Info_dup(info, newinfo, ierror)
       import
       implicit none
@@ -9853,16 +9853,16 @@ module mpi
       integer :: newinfo
       integer :: ierror
     end subroutine PMPI_Info_dup
-  end interface PMPI_Info_dup
-  interface PMPI_Info_free
+  end interface
+  interface
     subroutine PMPI_Info_free(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine PMPI_Info_free
-  end interface PMPI_Info_free
-  interface PMPI_Info_get_nkeys
+  end interface
+  interface
     subroutine PMPI_Info_get_nkeys(info, nkeys, ierror)
       import
       implicit none
@@ -9870,8 +9870,8 @@ module mpi
       integer :: nkeys
       integer :: ierror
     end subroutine PMPI_Info_get_nkeys
-  end interface PMPI_Info_get_nkeys
-  interface PMPI_Info_get_nthkey
+  end interface
+  interface
     subroutine PMPI_Info_get_nthkey(info, n, key, ierror)
       import
       implicit none
@@ -9880,8 +9880,8 @@ module mpi
       character(len=*) :: key
       integer :: ierror
     end subroutine PMPI_Info_get_nthkey
-  end interface PMPI_Info_get_nthkey
-  interface PMPI_Info_get_string
+  end interface
+  interface
     subroutine PMPI_Info_get_string(info, key, buflen, value, flag, ierror)
       import
       implicit none
@@ -9892,8 +9892,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Info_get_string
-  end interface PMPI_Info_get_string
-  interface PMPI_Info_set
+  end interface
+  interface
     subroutine PMPI_Info_set(info, key, value, ierror)
       import
       implicit none
@@ -9902,8 +9902,8 @@ module mpi
       character(len=*) :: value
       integer :: ierror
     end subroutine PMPI_Info_set
-  end interface PMPI_Info_set
-  interface PMPI_Abort
+  end interface
+  interface
     subroutine PMPI_Abort(comm, errorcode, ierror)
       import
       implicit none
@@ -9911,16 +9911,16 @@ module mpi
       integer :: errorcode
       integer :: ierror
     end subroutine PMPI_Abort
-  end interface PMPI_Abort
-  interface PMPI_Close_port
+  end interface
+  interface
     subroutine PMPI_Close_port(port_name, ierror)
       import
       implicit none
       character(len=*) :: port_name
       integer :: ierror
     end subroutine PMPI_Close_port
-  end interface PMPI_Close_port
-  interface PMPI_Comm_accept
+  end interface
+  interface
     subroutine PMPI_Comm_accept(port_name, info, root, comm, newcomm, ierror)
       import
       implicit none
@@ -9931,8 +9931,8 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_accept
-  end interface PMPI_Comm_accept
-  interface PMPI_Comm_connect
+  end interface
+  interface
     subroutine PMPI_Comm_connect(port_name, info, root, comm, newcomm, ierror)
       import
       implicit none
@@ -9943,24 +9943,24 @@ module mpi
       integer :: newcomm
       integer :: ierror
     end subroutine PMPI_Comm_connect
-  end interface PMPI_Comm_connect
-  interface PMPI_Comm_disconnect
+  end interface
+  interface
     subroutine PMPI_Comm_disconnect(comm, ierror)
       import
       implicit none
       integer :: comm
       integer :: ierror
     end subroutine PMPI_Comm_disconnect
-  end interface PMPI_Comm_disconnect
-  interface PMPI_Comm_get_parent
+  end interface
+  interface
     subroutine PMPI_Comm_get_parent(parent, ierror)
       import
       implicit none
       integer :: parent
       integer :: ierror
     end subroutine PMPI_Comm_get_parent
-  end interface PMPI_Comm_get_parent
-  interface PMPI_Comm_join
+  end interface
+  interface
     subroutine PMPI_Comm_join(fd, intercomm, ierror)
       import
       implicit none
@@ -9968,8 +9968,8 @@ module mpi
       integer :: intercomm
       integer :: ierror
     end subroutine PMPI_Comm_join
-  end interface PMPI_Comm_join
-  interface PMPI_Comm_spawn
+  end interface
+  interface
     subroutine PMPI_Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror)
       import
       implicit none
@@ -9983,8 +9983,8 @@ module mpi
       integer :: array_of_errcodes(*)
       integer :: ierror
     end subroutine PMPI_Comm_spawn
-  end interface PMPI_Comm_spawn
-  interface PMPI_Comm_spawn_multiple
+  end interface
+  interface
     subroutine PMPI_Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, &
         root, comm, intercomm, array_of_errcodes, ierror)
       import
@@ -10000,30 +10000,30 @@ module mpi
       integer :: array_of_errcodes(*)
       integer :: ierror
     end subroutine PMPI_Comm_spawn_multiple
-  end interface PMPI_Comm_spawn_multiple
-  interface PMPI_Finalize
+  end interface
+  interface
     subroutine PMPI_Finalize(ierror)
       import
       implicit none
       integer :: ierror
     end subroutine PMPI_Finalize
-  end interface PMPI_Finalize
-  interface PMPI_Finalized
+  end interface
+  interface
     subroutine PMPI_Finalized(flag, ierror)
       import
       implicit none
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Finalized
-  end interface PMPI_Finalized
-  interface PMPI_Init
+  end interface
+  interface
     subroutine PMPI_Init(ierror)
       import
       implicit none
       integer :: ierror
     end subroutine PMPI_Init
-  end interface PMPI_Init
-  interface PMPI_Init_thread
+  end interface
+  interface
     subroutine PMPI_Init_thread(required, provided, ierror)
       import
       implicit none
@@ -10031,24 +10031,24 @@ module mpi
       integer :: provided
       integer :: ierror
     end subroutine PMPI_Init_thread
-  end interface PMPI_Init_thread
-  interface PMPI_Initialized
+  end interface
+  interface
     subroutine PMPI_Initialized(flag, ierror)
       import
       implicit none
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Initialized
-  end interface PMPI_Initialized
-  interface PMPI_Is_thread_main
+  end interface
+  interface
     subroutine PMPI_Is_thread_main(flag, ierror)
       import
       implicit none
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Is_thread_main
-  end interface PMPI_Is_thread_main
-  interface PMPI_Lookup_name
+  end interface
+  interface
     subroutine PMPI_Lookup_name(service_name, info, port_name, ierror)
       import
       implicit none
@@ -10057,8 +10057,8 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine PMPI_Lookup_name
-  end interface PMPI_Lookup_name
-  interface PMPI_Open_port
+  end interface
+  interface
     subroutine PMPI_Open_port(info, port_name, ierror)
       import
       implicit none
@@ -10066,8 +10066,8 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine PMPI_Open_port
-  end interface PMPI_Open_port
-  interface PMPI_Publish_name
+  end interface
+  interface
     subroutine PMPI_Publish_name(service_name, info, port_name, ierror)
       import
       implicit none
@@ -10076,24 +10076,24 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine PMPI_Publish_name
-  end interface PMPI_Publish_name
-  interface PMPI_Query_thread
+  end interface
+  interface
     subroutine PMPI_Query_thread(provided, ierror)
       import
       implicit none
       integer :: provided
       integer :: ierror
     end subroutine PMPI_Query_thread
-  end interface PMPI_Query_thread
-  interface PMPI_Session_finalize
+  end interface
+  interface
     subroutine PMPI_Session_finalize(session, ierror)
       import
       implicit none
       integer :: session
       integer :: ierror
     end subroutine PMPI_Session_finalize
-  end interface PMPI_Session_finalize
-  interface PMPI_Session_get_info
+  end interface
+  interface
     subroutine PMPI_Session_get_info(session, info_used, ierror)
       import
       implicit none
@@ -10101,8 +10101,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine PMPI_Session_get_info
-  end interface PMPI_Session_get_info
-  interface PMPI_Session_get_nth_pset
+  end interface
+  interface
     subroutine PMPI_Session_get_nth_pset(session, info, n, pset_len, pset_name, ierror)
       import
       implicit none
@@ -10113,8 +10113,8 @@ module mpi
       character(len=*) :: pset_name
       integer :: ierror
     end subroutine PMPI_Session_get_nth_pset
-  end interface PMPI_Session_get_nth_pset
-  interface PMPI_Session_get_num_psets
+  end interface
+  interface
     subroutine PMPI_Session_get_num_psets(session, info, npset_names, ierror)
       import
       implicit none
@@ -10123,8 +10123,8 @@ module mpi
       integer :: npset_names
       integer :: ierror
     end subroutine PMPI_Session_get_num_psets
-  end interface PMPI_Session_get_num_psets
-  interface PMPI_Session_get_pset_info
+  end interface
+  interface
     subroutine PMPI_Session_get_pset_info(session, pset_name, info, ierror)
       import
       implicit none
@@ -10133,8 +10133,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine PMPI_Session_get_pset_info
-  end interface PMPI_Session_get_pset_info
-  interface PMPI_Session_init
+  end interface
+  interface
     subroutine PMPI_Session_init(info, errhandler, session, ierror)
       import
       implicit none
@@ -10143,8 +10143,8 @@ module mpi
       integer :: session
       integer :: ierror
     end subroutine PMPI_Session_init
-  end interface PMPI_Session_init
-  interface PMPI_Unpublish_name
+  end interface
+  interface
     subroutine PMPI_Unpublish_name(service_name, info, port_name, ierror)
       import
       implicit none
@@ -10153,8 +10153,8 @@ module mpi
       character(len=*) :: port_name
       integer :: ierror
     end subroutine PMPI_Unpublish_name
-  end interface PMPI_Unpublish_name
-  interface PMPI_Accumulate
+  end interface
+  interface
     subroutine PMPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, op, win, ierror)
       import
@@ -10173,8 +10173,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Accumulate
-  end interface PMPI_Accumulate
-  interface PMPI_Compare_and_swap
+  end interface
+  interface
     subroutine PMPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win, &
         ierror)
       import
@@ -10197,8 +10197,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Compare_and_swap
-  end interface PMPI_Compare_and_swap
-  interface PMPI_Fetch_and_op
+  end interface
+  interface
     subroutine PMPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror)
       import
       implicit none
@@ -10217,8 +10217,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Fetch_and_op
-  end interface PMPI_Fetch_and_op
-  interface PMPI_Get
+  end interface
+  interface
     subroutine PMPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, ierror)
       import
@@ -10236,8 +10236,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Get
-  end interface PMPI_Get
-  interface PMPI_Get_accumulate
+  end interface
+  interface
     subroutine PMPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
         result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror)
       import
@@ -10262,8 +10262,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Get_accumulate
-  end interface PMPI_Get_accumulate
-  interface PMPI_Put
+  end interface
+  interface
     subroutine PMPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, ierror)
       import
@@ -10281,8 +10281,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Put
-  end interface PMPI_Put
-  interface PMPI_Raccumulate
+  end interface
+  interface
     subroutine PMPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, op, win, request, ierror)
       import
@@ -10302,8 +10302,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Raccumulate
-  end interface PMPI_Raccumulate
-  interface PMPI_Rget
+  end interface
+  interface
     subroutine PMPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, request, ierror)
       import
@@ -10322,8 +10322,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Rget
-  end interface PMPI_Rget
-  interface PMPI_Rget_accumulate
+  end interface
+  interface
     subroutine PMPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
         result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror)
       import
@@ -10349,8 +10349,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Rget_accumulate
-  end interface PMPI_Rget_accumulate
-  interface PMPI_Rput
+  end interface
+  interface
     subroutine PMPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
         target_datatype, win, request, ierror)
       import
@@ -10369,7 +10369,7 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Rput
-  end interface PMPI_Rput
+  end interface
   interface PMPI_Win_allocate
     subroutine PMPI_Win_allocate(size, disp_unit, info, comm, baseptr, win, ierror)
       import
@@ -10418,7 +10418,7 @@ module mpi
       integer :: ierror
     end subroutine PMPI_Win_allocate_shared_cptr
   end interface PMPI_Win_allocate_shared
-  interface PMPI_Win_attach
+  interface
     subroutine PMPI_Win_attach(win, base, size, ierror)
       import
       implicit none
@@ -10430,16 +10430,16 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: size
       integer :: ierror
     end subroutine PMPI_Win_attach
-  end interface PMPI_Win_attach
-  interface PMPI_Win_complete
+  end interface
+  interface
     subroutine PMPI_Win_complete(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_complete
-  end interface PMPI_Win_complete
-  interface PMPI_Win_create
+  end interface
+  interface
     subroutine PMPI_Win_create(base, size, disp_unit, info, comm, win, ierror)
       import
       implicit none
@@ -10454,8 +10454,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_create
-  end interface PMPI_Win_create
-  interface PMPI_Win_create_dynamic
+  end interface
+  interface
     subroutine PMPI_Win_create_dynamic(info, comm, win, ierror)
       import
       implicit none
@@ -10464,8 +10464,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_create_dynamic
-  end interface PMPI_Win_create_dynamic
-  interface PMPI_Win_detach
+  end interface
+  interface
     subroutine PMPI_Win_detach(win, base, ierror)
       import
       implicit none
@@ -10476,8 +10476,8 @@ module mpi
       type(*), dimension(*) :: base
       integer :: ierror
     end subroutine PMPI_Win_detach
-  end interface PMPI_Win_detach
-  interface PMPI_Win_fence
+  end interface
+  interface
     subroutine PMPI_Win_fence(assert, win, ierror)
       import
       implicit none
@@ -10485,8 +10485,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_fence
-  end interface PMPI_Win_fence
-  interface PMPI_Win_flush
+  end interface
+  interface
     subroutine PMPI_Win_flush(rank, win, ierror)
       import
       implicit none
@@ -10494,16 +10494,16 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_flush
-  end interface PMPI_Win_flush
-  interface PMPI_Win_flush_all
+  end interface
+  interface
     subroutine PMPI_Win_flush_all(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_flush_all
-  end interface PMPI_Win_flush_all
-  interface PMPI_Win_flush_local
+  end interface
+  interface
     subroutine PMPI_Win_flush_local(rank, win, ierror)
       import
       implicit none
@@ -10511,24 +10511,24 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_flush_local
-  end interface PMPI_Win_flush_local
-  interface PMPI_Win_flush_local_all
+  end interface
+  interface
     subroutine PMPI_Win_flush_local_all(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_flush_local_all
-  end interface PMPI_Win_flush_local_all
-  interface PMPI_Win_free
+  end interface
+  interface
     subroutine PMPI_Win_free(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_free
-  end interface PMPI_Win_free
-  interface PMPI_Win_get_group
+  end interface
+  interface
     subroutine PMPI_Win_get_group(win, group, ierror)
       import
       implicit none
@@ -10536,8 +10536,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine PMPI_Win_get_group
-  end interface PMPI_Win_get_group
-  interface PMPI_Win_get_info
+  end interface
+  interface
     subroutine PMPI_Win_get_info(win, info_used, ierror)
       import
       implicit none
@@ -10545,8 +10545,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine PMPI_Win_get_info
-  end interface PMPI_Win_get_info
-  interface PMPI_Win_lock
+  end interface
+  interface
     subroutine PMPI_Win_lock(lock_type, rank, assert, win, ierror)
       import
       implicit none
@@ -10556,8 +10556,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_lock
-  end interface PMPI_Win_lock
-  interface PMPI_Win_lock_all
+  end interface
+  interface
     subroutine PMPI_Win_lock_all(assert, win, ierror)
       import
       implicit none
@@ -10565,8 +10565,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_lock_all
-  end interface PMPI_Win_lock_all
-  interface PMPI_Win_post
+  end interface
+  interface
     subroutine PMPI_Win_post(group, assert, win, ierror)
       import
       implicit none
@@ -10575,8 +10575,8 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_post
-  end interface PMPI_Win_post
-  interface PMPI_Win_set_info
+  end interface
+  interface
     subroutine PMPI_Win_set_info(win, info, ierror)
       import
       implicit none
@@ -10584,7 +10584,7 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine PMPI_Win_set_info
-  end interface PMPI_Win_set_info
+  end interface
   interface PMPI_Win_shared_query
     subroutine PMPI_Win_shared_query(win, rank, size, disp_unit, baseptr, ierror)
       import
@@ -10607,7 +10607,7 @@ module mpi
       integer :: ierror
     end subroutine PMPI_Win_shared_query_cptr
   end interface PMPI_Win_shared_query
-  interface PMPI_Win_start
+  interface
     subroutine PMPI_Win_start(group, assert, win, ierror)
       import
       implicit none
@@ -10616,16 +10616,16 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_start
-  end interface PMPI_Win_start
-  interface PMPI_Win_sync
+  end interface
+  interface
     subroutine PMPI_Win_sync(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_sync
-  end interface PMPI_Win_sync
-  interface PMPI_Win_test
+  end interface
+  interface
     subroutine PMPI_Win_test(win, flag, ierror)
       import
       implicit none
@@ -10633,8 +10633,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Win_test
-  end interface PMPI_Win_test
-  interface PMPI_Win_unlock
+  end interface
+  interface
     subroutine PMPI_Win_unlock(rank, win, ierror)
       import
       implicit none
@@ -10642,32 +10642,32 @@ module mpi
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_unlock
-  end interface PMPI_Win_unlock
-  interface PMPI_Win_unlock_all
+  end interface
+  interface
     subroutine PMPI_Win_unlock_all(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_unlock_all
-  end interface PMPI_Win_unlock_all
-  interface PMPI_Win_wait
+  end interface
+  interface
     subroutine PMPI_Win_wait(win, ierror)
       import
       implicit none
       integer :: win
       integer :: ierror
     end subroutine PMPI_Win_wait
-  end interface PMPI_Win_wait
-  interface PMPI_Grequest_complete
+  end interface
+  interface
     subroutine PMPI_Grequest_complete(request, ierror)
       import
       implicit none
       integer :: request
       integer :: ierror
     end subroutine PMPI_Grequest_complete
-  end interface PMPI_Grequest_complete
-  interface PMPI_Grequest_start
+  end interface
+  interface
     subroutine PMPI_Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request, ierror)
       import
       implicit none
@@ -10678,8 +10678,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_Grequest_start
-  end interface PMPI_Grequest_start
-  interface PMPI_Status_set_cancelled
+  end interface
+  interface
     subroutine PMPI_Status_set_cancelled(status, flag, ierror)
       import
       implicit none
@@ -10687,8 +10687,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Status_set_cancelled
-  end interface PMPI_Status_set_cancelled
-  interface PMPI_Status_set_elements
+  end interface
+  interface
     subroutine PMPI_Status_set_elements(status, datatype, count, ierror)
       import
       implicit none
@@ -10697,8 +10697,8 @@ module mpi
       integer :: count
       integer :: ierror
     end subroutine PMPI_Status_set_elements
-  end interface PMPI_Status_set_elements
-  interface PMPI_Status_set_error
+  end interface
+  interface
     subroutine PMPI_Status_set_error(status, err, ierror)
       import
       implicit none
@@ -10706,8 +10706,8 @@ module mpi
       integer :: err
       integer :: ierror
     end subroutine PMPI_Status_set_error
-  end interface PMPI_Status_set_error
-  interface PMPI_Status_set_source
+  end interface
+  interface
     subroutine PMPI_Status_set_source(status, source, ierror)
       import
       implicit none
@@ -10715,8 +10715,8 @@ module mpi
       integer :: source
       integer :: ierror
     end subroutine PMPI_Status_set_source
-  end interface PMPI_Status_set_source
-  interface PMPI_Status_set_tag
+  end interface
+  interface
     subroutine PMPI_Status_set_tag(status, tag, ierror)
       import
       implicit none
@@ -10724,16 +10724,16 @@ module mpi
       integer :: tag
       integer :: ierror
     end subroutine PMPI_Status_set_tag
-  end interface PMPI_Status_set_tag
-  interface PMPI_File_close
+  end interface
+  interface
     subroutine PMPI_File_close(fh, ierror)
       import
       implicit none
       integer :: fh
       integer :: ierror
     end subroutine PMPI_File_close
-  end interface PMPI_File_close
-  interface PMPI_File_delete
+  end interface
+  interface
     subroutine PMPI_File_delete(filename, info, ierror)
       import
       implicit none
@@ -10741,8 +10741,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine PMPI_File_delete
-  end interface PMPI_File_delete
-  interface PMPI_File_get_amode
+  end interface
+  interface
     subroutine PMPI_File_get_amode(fh, amode, ierror)
       import
       implicit none
@@ -10750,8 +10750,8 @@ module mpi
       integer :: amode
       integer :: ierror
     end subroutine PMPI_File_get_amode
-  end interface PMPI_File_get_amode
-  interface PMPI_File_get_atomicity
+  end interface
+  interface
     subroutine PMPI_File_get_atomicity(fh, flag, ierror)
       import
       implicit none
@@ -10759,8 +10759,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_File_get_atomicity
-  end interface PMPI_File_get_atomicity
-  interface PMPI_File_get_byte_offset
+  end interface
+  interface
     subroutine PMPI_File_get_byte_offset(fh, offset, disp, ierror)
       import
       implicit none
@@ -10769,8 +10769,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: disp
       integer :: ierror
     end subroutine PMPI_File_get_byte_offset
-  end interface PMPI_File_get_byte_offset
-  interface PMPI_File_get_group
+  end interface
+  interface
     subroutine PMPI_File_get_group(fh, group, ierror)
       import
       implicit none
@@ -10778,8 +10778,8 @@ module mpi
       integer :: group
       integer :: ierror
     end subroutine PMPI_File_get_group
-  end interface PMPI_File_get_group
-  interface PMPI_File_get_info
+  end interface
+  interface
     subroutine PMPI_File_get_info(fh, info_used, ierror)
       import
       implicit none
@@ -10787,8 +10787,8 @@ module mpi
       integer :: info_used
       integer :: ierror
     end subroutine PMPI_File_get_info
-  end interface PMPI_File_get_info
-  interface PMPI_File_get_position
+  end interface
+  interface
     subroutine PMPI_File_get_position(fh, offset, ierror)
       import
       implicit none
@@ -10796,8 +10796,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: offset
       integer :: ierror
     end subroutine PMPI_File_get_position
-  end interface PMPI_File_get_position
-  interface PMPI_File_get_position_shared
+  end interface
+  interface
     subroutine PMPI_File_get_position_shared(fh, offset, ierror)
       import
       implicit none
@@ -10805,8 +10805,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: offset
       integer :: ierror
     end subroutine PMPI_File_get_position_shared
-  end interface PMPI_File_get_position_shared
-  interface PMPI_File_get_size
+  end interface
+  interface
     subroutine PMPI_File_get_size(fh, size, ierror)
       import
       implicit none
@@ -10814,8 +10814,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: size
       integer :: ierror
     end subroutine PMPI_File_get_size
-  end interface PMPI_File_get_size
-  interface PMPI_File_get_type_extent
+  end interface
+  interface
     subroutine PMPI_File_get_type_extent(fh, datatype, extent, ierror)
       import
       implicit none
@@ -10824,8 +10824,8 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extent
       integer :: ierror
     end subroutine PMPI_File_get_type_extent
-  end interface PMPI_File_get_type_extent
-  interface PMPI_File_get_view
+  end interface
+  interface
     subroutine PMPI_File_get_view(fh, disp, etype, filetype, datarep, ierror)
       import
       implicit none
@@ -10836,8 +10836,8 @@ module mpi
       character(len=*) :: datarep
       integer :: ierror
     end subroutine PMPI_File_get_view
-  end interface PMPI_File_get_view
-  interface PMPI_File_iread
+  end interface
+  interface
     subroutine PMPI_File_iread(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10851,8 +10851,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iread
-  end interface PMPI_File_iread
-  interface PMPI_File_iread_all
+  end interface
+  interface
     subroutine PMPI_File_iread_all(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10866,8 +10866,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iread_all
-  end interface PMPI_File_iread_all
-  interface PMPI_File_iread_at
+  end interface
+  interface
     subroutine PMPI_File_iread_at(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10882,8 +10882,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iread_at
-  end interface PMPI_File_iread_at
-  interface PMPI_File_iread_at_all
+  end interface
+  interface
     subroutine PMPI_File_iread_at_all(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10898,8 +10898,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iread_at_all
-  end interface PMPI_File_iread_at_all
-  interface PMPI_File_iread_shared
+  end interface
+  interface
     subroutine PMPI_File_iread_shared(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10913,8 +10913,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iread_shared
-  end interface PMPI_File_iread_shared
-  interface PMPI_File_iwrite
+  end interface
+  interface
     subroutine PMPI_File_iwrite(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10928,8 +10928,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iwrite
-  end interface PMPI_File_iwrite
-  interface PMPI_File_iwrite_all
+  end interface
+  interface
     subroutine PMPI_File_iwrite_all(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10943,8 +10943,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iwrite_all
-  end interface PMPI_File_iwrite_all
-  interface PMPI_File_iwrite_at
+  end interface
+  interface
     subroutine PMPI_File_iwrite_at(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10959,8 +10959,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iwrite_at
-  end interface PMPI_File_iwrite_at
-  interface PMPI_File_iwrite_at_all
+  end interface
+  interface
     subroutine PMPI_File_iwrite_at_all(fh, offset, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10975,8 +10975,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iwrite_at_all
-  end interface PMPI_File_iwrite_at_all
-  interface PMPI_File_iwrite_shared
+  end interface
+  interface
     subroutine PMPI_File_iwrite_shared(fh, buf, count, datatype, request, ierror)
       import
       implicit none
@@ -10990,8 +10990,8 @@ module mpi
       integer :: request
       integer :: ierror
     end subroutine PMPI_File_iwrite_shared
-  end interface PMPI_File_iwrite_shared
-  interface PMPI_File_open
+  end interface
+  interface
     subroutine PMPI_File_open(comm, filename, amode, info, fh, ierror)
       import
       implicit none
@@ -11002,8 +11002,8 @@ module mpi
       integer :: fh
       integer :: ierror
     end subroutine PMPI_File_open
-  end interface PMPI_File_open
-  interface PMPI_File_preallocate
+  end interface
+  interface
     subroutine PMPI_File_preallocate(fh, size, ierror)
       import
       implicit none
@@ -11011,8 +11011,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: size
       integer :: ierror
     end subroutine PMPI_File_preallocate
-  end interface PMPI_File_preallocate
-  interface PMPI_File_read
+  end interface
+  interface
     subroutine PMPI_File_read(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11026,8 +11026,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read
-  end interface PMPI_File_read
-  interface PMPI_File_read_all
+  end interface
+  interface
     subroutine PMPI_File_read_all(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11041,8 +11041,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_all
-  end interface PMPI_File_read_all
-  interface PMPI_File_read_all_begin
+  end interface
+  interface
     subroutine PMPI_File_read_all_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -11055,8 +11055,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_File_read_all_begin
-  end interface PMPI_File_read_all_begin
-  interface PMPI_File_read_all_end
+  end interface
+  interface
     subroutine PMPI_File_read_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -11068,8 +11068,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_all_end
-  end interface PMPI_File_read_all_end
-  interface PMPI_File_read_at
+  end interface
+  interface
     subroutine PMPI_File_read_at(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11084,8 +11084,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_at
-  end interface PMPI_File_read_at
-  interface PMPI_File_read_at_all
+  end interface
+  interface
     subroutine PMPI_File_read_at_all(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11100,8 +11100,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_at_all
-  end interface PMPI_File_read_at_all
-  interface PMPI_File_read_at_all_begin
+  end interface
+  interface
     subroutine PMPI_File_read_at_all_begin(fh, offset, buf, count, datatype, ierror)
       import
       implicit none
@@ -11115,8 +11115,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_File_read_at_all_begin
-  end interface PMPI_File_read_at_all_begin
-  interface PMPI_File_read_at_all_end
+  end interface
+  interface
     subroutine PMPI_File_read_at_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -11128,8 +11128,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_at_all_end
-  end interface PMPI_File_read_at_all_end
-  interface PMPI_File_read_ordered
+  end interface
+  interface
     subroutine PMPI_File_read_ordered(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11143,8 +11143,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_ordered
-  end interface PMPI_File_read_ordered
-  interface PMPI_File_read_ordered_begin
+  end interface
+  interface
     subroutine PMPI_File_read_ordered_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -11157,8 +11157,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_File_read_ordered_begin
-  end interface PMPI_File_read_ordered_begin
-  interface PMPI_File_read_ordered_end
+  end interface
+  interface
     subroutine PMPI_File_read_ordered_end(fh, buf, status, ierror)
       import
       implicit none
@@ -11170,8 +11170,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_ordered_end
-  end interface PMPI_File_read_ordered_end
-  interface PMPI_File_read_shared
+  end interface
+  interface
     subroutine PMPI_File_read_shared(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11185,8 +11185,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_read_shared
-  end interface PMPI_File_read_shared
-  interface PMPI_File_seek
+  end interface
+  interface
     subroutine PMPI_File_seek(fh, offset, whence, ierror)
       import
       implicit none
@@ -11195,8 +11195,8 @@ module mpi
       integer :: whence
       integer :: ierror
     end subroutine PMPI_File_seek
-  end interface PMPI_File_seek
-  interface PMPI_File_seek_shared
+  end interface
+  interface
     subroutine PMPI_File_seek_shared(fh, offset, whence, ierror)
       import
       implicit none
@@ -11205,8 +11205,8 @@ module mpi
       integer :: whence
       integer :: ierror
     end subroutine PMPI_File_seek_shared
-  end interface PMPI_File_seek_shared
-  interface PMPI_File_set_atomicity
+  end interface
+  interface
     subroutine PMPI_File_set_atomicity(fh, flag, ierror)
       import
       implicit none
@@ -11214,8 +11214,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_File_set_atomicity
-  end interface PMPI_File_set_atomicity
-  interface PMPI_File_set_info
+  end interface
+  interface
     subroutine PMPI_File_set_info(fh, info, ierror)
       import
       implicit none
@@ -11223,8 +11223,8 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine PMPI_File_set_info
-  end interface PMPI_File_set_info
-  interface PMPI_File_set_size
+  end interface
+  interface
     subroutine PMPI_File_set_size(fh, size, ierror)
       import
       implicit none
@@ -11232,8 +11232,8 @@ module mpi
       integer(kind=MPI_OFFSET_KIND) :: size
       integer :: ierror
     end subroutine PMPI_File_set_size
-  end interface PMPI_File_set_size
-  interface PMPI_File_set_view
+  end interface
+  interface
     subroutine PMPI_File_set_view(fh, disp, etype, filetype, datarep, info, ierror)
       import
       implicit none
@@ -11245,16 +11245,16 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine PMPI_File_set_view
-  end interface PMPI_File_set_view
-  interface PMPI_File_sync
+  end interface
+  interface
     subroutine PMPI_File_sync(fh, ierror)
       import
       implicit none
       integer :: fh
       integer :: ierror
     end subroutine PMPI_File_sync
-  end interface PMPI_File_sync
-  interface PMPI_File_write
+  end interface
+  interface
     subroutine PMPI_File_write(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11268,8 +11268,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write
-  end interface PMPI_File_write
-  interface PMPI_File_write_all
+  end interface
+  interface
     subroutine PMPI_File_write_all(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11283,8 +11283,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_all
-  end interface PMPI_File_write_all
-  interface PMPI_File_write_all_begin
+  end interface
+  interface
     subroutine PMPI_File_write_all_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -11297,8 +11297,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_File_write_all_begin
-  end interface PMPI_File_write_all_begin
-  interface PMPI_File_write_all_end
+  end interface
+  interface
     subroutine PMPI_File_write_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -11310,8 +11310,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_all_end
-  end interface PMPI_File_write_all_end
-  interface PMPI_File_write_at
+  end interface
+  interface
     subroutine PMPI_File_write_at(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11326,8 +11326,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_at
-  end interface PMPI_File_write_at
-  interface PMPI_File_write_at_all
+  end interface
+  interface
     subroutine PMPI_File_write_at_all(fh, offset, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11342,8 +11342,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_at_all
-  end interface PMPI_File_write_at_all
-  interface PMPI_File_write_at_all_begin
+  end interface
+  interface
     subroutine PMPI_File_write_at_all_begin(fh, offset, buf, count, datatype, ierror)
       import
       implicit none
@@ -11357,8 +11357,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_File_write_at_all_begin
-  end interface PMPI_File_write_at_all_begin
-  interface PMPI_File_write_at_all_end
+  end interface
+  interface
     subroutine PMPI_File_write_at_all_end(fh, buf, status, ierror)
       import
       implicit none
@@ -11370,8 +11370,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_at_all_end
-  end interface PMPI_File_write_at_all_end
-  interface PMPI_File_write_ordered
+  end interface
+  interface
     subroutine PMPI_File_write_ordered(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11385,8 +11385,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_ordered
-  end interface PMPI_File_write_ordered
-  interface PMPI_File_write_ordered_begin
+  end interface
+  interface
     subroutine PMPI_File_write_ordered_begin(fh, buf, count, datatype, ierror)
       import
       implicit none
@@ -11399,8 +11399,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_File_write_ordered_begin
-  end interface PMPI_File_write_ordered_begin
-  interface PMPI_File_write_ordered_end
+  end interface
+  interface
     subroutine PMPI_File_write_ordered_end(fh, buf, status, ierror)
       import
       implicit none
@@ -11412,8 +11412,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_ordered_end
-  end interface PMPI_File_write_ordered_end
-  interface PMPI_File_write_shared
+  end interface
+  interface
     subroutine PMPI_File_write_shared(fh, buf, count, datatype, status, ierror)
       import
       implicit none
@@ -11427,8 +11427,8 @@ module mpi
       integer :: status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_File_write_shared
-  end interface PMPI_File_write_shared
-  interface PMPI_Register_datarep
+  end interface
+  interface
     subroutine PMPI_Register_datarep(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, &
         extra_state, ierror)
       import
@@ -11440,15 +11440,15 @@ module mpi
       integer(kind=MPI_ADDRESS_KIND) :: extra_state
       integer :: ierror
     end subroutine PMPI_Register_datarep
-  end interface PMPI_Register_datarep
-  interface PMPI_Pcontrol
+  end interface
+  interface
     subroutine PMPI_Pcontrol(level)
       import
       implicit none
       integer :: level
     end subroutine PMPI_Pcontrol
-  end interface PMPI_Pcontrol
-  interface PMPI_Attr_delete
+  end interface
+  interface
     subroutine PMPI_Attr_delete(comm, keyval, ierror)
       import
       implicit none
@@ -11456,8 +11456,8 @@ module mpi
       integer :: keyval
       integer :: ierror
     end subroutine PMPI_Attr_delete
-  end interface PMPI_Attr_delete
-  interface PMPI_Attr_get
+  end interface
+  interface
     subroutine PMPI_Attr_get(comm, keyval, attribute_val, flag, ierror)
       import
       implicit none
@@ -11467,8 +11467,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Attr_get
-  end interface PMPI_Attr_get
-  interface PMPI_Attr_put
+  end interface
+  interface
     subroutine PMPI_Attr_put(comm, keyval, attribute_val, ierror)
       import
       implicit none
@@ -11477,8 +11477,8 @@ module mpi
       integer :: attribute_val
       integer :: ierror
     end subroutine PMPI_Attr_put
-  end interface PMPI_Attr_put
-  interface PMPI_Get_elements_x
+  end interface
+  interface
     subroutine PMPI_Get_elements_x(status, datatype, count, ierror)
       import
       implicit none
@@ -11487,8 +11487,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: count
       integer :: ierror
     end subroutine PMPI_Get_elements_x
-  end interface PMPI_Get_elements_x
-  interface PMPI_Info_get
+  end interface
+  interface
     subroutine PMPI_Info_get(info, key, valuelen, value, flag, ierror)
       import
       implicit none
@@ -11499,8 +11499,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Info_get
-  end interface PMPI_Info_get
-  interface PMPI_Info_get_valuelen
+  end interface
+  interface
     subroutine PMPI_Info_get_valuelen(info, key, valuelen, flag, ierror)
       import
       implicit none
@@ -11510,8 +11510,8 @@ module mpi
       logical :: flag
       integer :: ierror
     end subroutine PMPI_Info_get_valuelen
-  end interface PMPI_Info_get_valuelen
-  interface PMPI_Keyval_create
+  end interface
+  interface
     subroutine PMPI_Keyval_create(copy_fn, delete_fn, keyval, extra_state, ierror)
       import
       implicit none
@@ -11521,16 +11521,16 @@ module mpi
       integer :: extra_state
       integer :: ierror
     end subroutine PMPI_Keyval_create
-  end interface PMPI_Keyval_create
-  interface PMPI_Keyval_free
+  end interface
+  interface
     subroutine PMPI_Keyval_free(keyval, ierror)
       import
       implicit none
       integer :: keyval
       integer :: ierror
     end subroutine PMPI_Keyval_free
-  end interface PMPI_Keyval_free
-  interface PMPI_Status_set_elements_x
+  end interface
+  interface
     subroutine PMPI_Status_set_elements_x(status, datatype, count, ierror)
       import
       implicit none
@@ -11539,8 +11539,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: count
       integer :: ierror
     end subroutine PMPI_Status_set_elements_x
-  end interface PMPI_Status_set_elements_x
-  interface PMPI_Type_get_extent_x
+  end interface
+  interface
     subroutine PMPI_Type_get_extent_x(datatype, lb, extent, ierror)
       import
       implicit none
@@ -11549,8 +11549,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: extent
       integer :: ierror
     end subroutine PMPI_Type_get_extent_x
-  end interface PMPI_Type_get_extent_x
-  interface PMPI_Type_get_true_extent_x
+  end interface
+  interface
     subroutine PMPI_Type_get_true_extent_x(datatype, true_lb, true_extent, ierror)
       import
       implicit none
@@ -11559,8 +11559,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: true_extent
       integer :: ierror
     end subroutine PMPI_Type_get_true_extent_x
-  end interface PMPI_Type_get_true_extent_x
-  interface PMPI_Type_size_x
+  end interface
+  interface
     subroutine PMPI_Type_size_x(datatype, size, ierror)
       import
       implicit none
@@ -11568,8 +11568,8 @@ module mpi
       integer(kind=MPI_COUNT_KIND) :: size
       integer :: ierror
     end subroutine PMPI_Type_size_x
-  end interface PMPI_Type_size_x
-  interface PMPI_Type_create_f90_complex
+  end interface
+  interface
     subroutine PMPI_Type_create_f90_complex(p, r, newtype, ierror)
       import
       implicit none
@@ -11578,8 +11578,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_f90_complex
-  end interface PMPI_Type_create_f90_complex
-  interface PMPI_Type_create_f90_integer
+  end interface
+  interface
     subroutine PMPI_Type_create_f90_integer(r, newtype, ierror)
       import
       implicit none
@@ -11587,8 +11587,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_f90_integer
-  end interface PMPI_Type_create_f90_integer
-  interface PMPI_Type_create_f90_real
+  end interface
+  interface
     subroutine PMPI_Type_create_f90_real(p, r, newtype, ierror)
       import
       implicit none
@@ -11597,8 +11597,8 @@ module mpi
       integer :: newtype
       integer :: ierror
     end subroutine PMPI_Type_create_f90_real
-  end interface PMPI_Type_create_f90_real
-  interface PMPI_Type_match_size
+  end interface
+  interface
     subroutine PMPI_Type_match_size(typeclass, size, datatype, ierror)
       import
       implicit none
@@ -11607,8 +11607,8 @@ module mpi
       integer :: datatype
       integer :: ierror
     end subroutine PMPI_Type_match_size
-  end interface PMPI_Type_match_size
-  interface PMPI_Status_f082f
+  end interface
+  interface
     subroutine PMPI_Status_f082f(f08_status, f_status, ierror)
       import
       implicit none
@@ -11616,8 +11616,8 @@ module mpi
       integer :: f_status(MPI_STATUS_SIZE)
       integer :: ierror
     end subroutine PMPI_Status_f082f
-  end interface PMPI_Status_f082f
-  interface PMPI_Status_f2f08
+  end interface
+  interface
     subroutine PMPI_Status_f2f08(f_status, f08_status, ierror)
       import
       implicit none
@@ -11625,8 +11625,8 @@ module mpi
       type(MPI_Status) :: f08_status
       integer :: ierror
     end subroutine PMPI_Status_f2f08
-  end interface PMPI_Status_f2f08
-  interface PMPI_Abi_get_fortran_booleans
+  end interface
+  interface
     subroutine PMPI_Abi_get_fortran_booleans(logical_size, logical_true, logical_false, is_set, ierror)
       import
       implicit none
@@ -11636,24 +11636,24 @@ module mpi
       logical :: is_set
       integer :: ierror
     end subroutine PMPI_Abi_get_fortran_booleans
-  end interface PMPI_Abi_get_fortran_booleans
-  interface PMPI_Abi_get_fortran_info
+  end interface
+  interface
     subroutine PMPI_Abi_get_fortran_info(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine PMPI_Abi_get_fortran_info
-  end interface PMPI_Abi_get_fortran_info
-  interface PMPI_Abi_get_info
+  end interface
+  interface
     subroutine PMPI_Abi_get_info(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine PMPI_Abi_get_info
-  end interface PMPI_Abi_get_info
-  interface PMPI_Abi_get_version
+  end interface
+  interface
     subroutine PMPI_Abi_get_version(abi_major, abi_minor, ierror)
       import
       implicit none
@@ -11661,8 +11661,8 @@ module mpi
       integer :: abi_minor
       integer :: ierror
     end subroutine PMPI_Abi_get_version
-  end interface PMPI_Abi_get_version
-  interface PMPI_Abi_set_fortran_booleans
+  end interface
+  interface
     subroutine PMPI_Abi_set_fortran_booleans(logical_size, logical_true, logical_false, ierror)
       import
       implicit none
@@ -11671,15 +11671,15 @@ module mpi
       logical :: logical_false
       integer :: ierror
     end subroutine PMPI_Abi_set_fortran_booleans
-  end interface PMPI_Abi_set_fortran_booleans
-  interface PMPI_Abi_set_fortran_info
+  end interface
+  interface
     subroutine PMPI_Abi_set_fortran_info(info, ierror)
       import
       implicit none
       integer :: info
       integer :: ierror
     end subroutine PMPI_Abi_set_fortran_info
-  end interface PMPI_Abi_set_fortran_info
+  end interface
   interface PMPI_F_sync_reg
     subroutine PMPI_F_sync_reg(buf)
       import

@@ -267,12 +267,15 @@ fn mpi(api: &Api) -> String {
                 // What MPI removed has no explicit interface: programs that old call it in ways that none would fit.
                 continue;
             }
-            out.line(&format!("  interface {prefix}{}", procedure.name));
+            // A generic name only where there are two procedures: it does not take the element of an array for the array.
+            let has_second = procedure.args.iter().any(|a| a.what == What::Address && !is_choice_in_old(a));
+            let generic = if has_second { format!(" {prefix}{}", procedure.name) } else { String::new() };
+            out.line(&format!("  interface{generic}"));
             interface(&mut out, &procedure, prefix, "");
-            if procedure.args.iter().any(|a| a.what == What::Address && !is_choice_in_old(a)) {
+            if has_second {
                 interface(&mut out, &procedure, prefix, "_cptr");
             }
-            out.line(&format!("  end interface {prefix}{}", procedure.name));
+            out.line(&format!("  end interface{generic}"));
         }
         fortran_only(&mut out, prefix, Form::Old);
     }
