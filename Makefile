@@ -74,6 +74,7 @@ abi: stage
 # The tests written in C, C++ and Fortran, with the installation's own wrappers and mpirun; and bad handles for every function.
 programs: stage
 	cargo xtask test-programs --prefix $(STAGE)
+	cargo xtask fortran-coverage --prefix $(STAGE)
 	tests/second-fortran/run $(STAGE) build/tests-second-fortran
 	cargo xtask fuzz-handles --prefix $(STAGE)
 

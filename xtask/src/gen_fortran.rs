@@ -182,7 +182,6 @@ fn what(function: &Function, param: &Param) -> What {
 mod tests {
     use super::*;
     use crate::root;
-    use std::path::Path;
 
     fn api() -> Api {
         Api::read(&root().join("api")).unwrap()
@@ -205,54 +204,5 @@ mod tests {
             assert!(!new.iter().any(|n| n == name), "{name}");
         }
         assert!(names(Form::Old).iter().all(|n| !n.ends_with("_c")));
-    }
-
-    /// The procedures of chapters 4 to 13 whose C functions are not built: nothing could be tested.
-    const NOT_YET: &[&str] = &[
-        "MPI_Parrived",
-        "MPI_Pready",
-        "MPI_Pready_list",
-        "MPI_Pready_range",
-        "MPI_Precv_init",
-        "MPI_Psend_init",
-        "MPI_Close_port",
-        "MPI_Comm_accept",
-        "MPI_Comm_connect",
-        "MPI_Comm_get_parent",
-        "MPI_Comm_join",
-        "MPI_Comm_spawn",
-        "MPI_Comm_spawn_multiple",
-        "MPI_Lookup_name",
-        "MPI_Open_port",
-        "MPI_Publish_name",
-        "MPI_Unpublish_name",
-    ];
-
-    #[test]
-    fn every_procedure_is_called_by_a_test_program() {
-        let mut sources = String::new();
-        collect(&root().join("tests/programs/fortran"), &mut sources);
-        let called: std::collections::BTreeSet<&str> =
-            sources.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| w.starts_with("mpi_")).collect();
-        let api = api();
-        let wanted = procedures(&api, Form::Old);
-        let wanted = wanted.iter().filter(|p| (4..=13).contains(&p.function.chapter) && !p.function.is_extra);
-        let missing: Vec<&str> = wanted
-            .map(|p| p.name.as_str())
-            .filter(|name| !called.contains(name.to_lowercase().as_str()) && !NOT_YET.contains(name))
-            .collect();
-        assert_eq!(missing, Vec::<&str>::new(), "no program under tests/programs/fortran calls these");
-    }
-
-    /// The programs that people wrote, in lower case.
-    fn collect(folder: &Path, text: &mut String) {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            let path = entry.path();
-            if path.is_dir() && !path.ends_with("generated") {
-                collect(&path, text);
-            } else if path.is_file() {
-                text.push_str(&std::fs::read_to_string(&path).unwrap().to_lowercase());
-            }
-        }
     }
 }

@@ -351,23 +351,37 @@ fn mpi_f08(api: &Api) -> String {
 
 /// What a manual page says of a procedure: how it is called, and its arguments.
 pub fn synopsis(procedure: &Procedure) -> Vec<String> {
+    let mut names: Vec<&str> = procedure.args.iter().map(|a| a.name).collect();
+    if procedure.has_ierror() {
+        names.push("ierror");
+    }
+    let result = result_type(procedure).map_or(String::new(), |result| format!("{result} function "));
+    let mut lines = vec![format!("{result}{}({})", procedure.generic(), names.join(", "))];
+    while let Some(at) = lines.last().filter(|line| line.len() > 100).and_then(|line| line[..100].rfind(", ")) {
+        let rest = lines.last_mut().map(|line| line.split_off(at + 1)).unwrap_or_default();
+        lines.push(format!("   {rest}"));
+    }
     let mut text = Text(String::new());
-    interface(&mut text, procedure, "", "");
-    // Without what a compiler needs, and with the name that a program calls.
-    let lines = text.0.replace(" &\n", "\n");
-    let lines = lines.lines().filter(|line| !line.starts_with('!') && !line.contains("    end "));
-    let lines =
-        lines.filter(|line| !["import", "implicit none"].contains(&line.trim()) && !line.contains(" name=\"mpi_"));
-    let call = format!("{}(", procedure.specific());
-    lines
-        .map(|line| match line.find(&call) {
-            Some(at) => {
-                format!("{}(", procedure.generic())
-                    + line[at + call.len()..].split(" bind(C").next().unwrap_or_default()
+    for arg in &procedure.args {
+        match procedure.form {
+            Form::Old if arg.what == What::Choice || is_choice_in_old(arg) => {
+                text.line(&format!("      <type> :: {}(*)", arg.name));
             }
-            None => line.split_at(4.min(line.len())).1.replace(&procedure.specific(), procedure.generic()),
-        })
-        .collect()
+            _ => declare(&mut text, arg, procedure, ""),
+        }
+    }
+    declare_ierror(&mut text, procedure);
+    lines.extend(text.0.lines().map(|line| format!("  {}", line.trim_start())));
+    lines
+}
+
+/// Of a function.
+fn result_type(procedure: &Procedure) -> Option<&'static str> {
+    match procedure.function.returns.as_str() {
+        "double" => Some("double precision"),
+        "MPI_Aint" => Some("integer(kind=MPI_ADDRESS_KIND)"),
+        _ => None,
+    }
 }
 
 /// One specific procedure.
@@ -382,11 +396,8 @@ fn interface(out: &mut Text, procedure: &Procedure, prefix: &str, suffix: &str) 
         true => format!(" bind(C, name=\"{}_\")", name.to_lowercase()),
         false => String::new(),
     };
-    let (what, result) = match procedure.function.returns.as_str() {
-        "double" => ("function", Some("double precision")),
-        "MPI_Aint" => ("function", Some("integer(kind=MPI_ADDRESS_KIND)")),
-        _ => ("subroutine", None),
-    };
+    let result = result_type(procedure);
+    let what = if result.is_some() { "function" } else { "subroutine" };
     out.line(&format!("    {what} {name}({}){bind}", names.join(", ")));
     out.line("      import");
     out.line("      implicit none");
@@ -394,17 +405,25 @@ fn interface(out: &mut Text, procedure: &Procedure, prefix: &str, suffix: &str) 
         out.line(&format!("      {result} :: {name}"));
     }
     for arg in &procedure.args {
-        match procedure.form {
-            Form::Old => declare_old(out, arg, suffix),
-            Form::F08 => declare_f08(out, arg, procedure),
-        }
+        declare(out, arg, procedure, suffix);
     }
+    declare_ierror(out, procedure);
+    out.line(&format!("    end {what} {name}"));
+}
+
+fn declare(out: &mut Text, arg: &Arg, procedure: &Procedure, suffix: &str) {
+    match procedure.form {
+        Form::Old => declare_old(out, arg, suffix),
+        Form::F08 => declare_f08(out, arg, procedure),
+    }
+}
+
+fn declare_ierror(out: &mut Text, procedure: &Procedure) {
     match (procedure.has_ierror(), procedure.form) {
         (true, Form::Old) => out.line("      integer :: ierror"),
         (true, Form::F08) => out.line("      integer, optional, intent(out) :: ierror"),
         (false, _) => {}
     }
-    out.line(&format!("    end {what} {name}"));
 }
 
 /// A dummy argument as `mpif.h` has it, for the module `mpi`. No intents: what is not changed must be left alone.

@@ -4,6 +4,7 @@
 mod abi;
 mod api;
 mod codegen;
+mod coverage;
 mod ctype;
 mod fuzz;
 mod gen_abi;
@@ -36,6 +37,7 @@ const COMMANDS: &[Command] = &[
     ("abi", "check mpi.h from C and C++, and the symbols of a library: [path of libmpi_abi.so]", abi::run),
     ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),
     ("test-programs", "compile and run tests/programs with an installation; see --help", suite::run),
+    ("fortran-coverage", "which procedures the Fortran programs call, form by form: [--list]", coverage::run),
     ("fuzz-handles", "call every function with bad handles; each answers with an error; see --help", fuzz::run),
     ("soak", "kill ranks and mpirun at random moments; nothing may hang or be left behind; see --help", soak::run),
 ];
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask <command>\n");
     for (name, what, _) in COMMANDS {
-        text.push_str(&format!("  {name:14} {what}\n"));
+        text.push_str(&format!("  {name:16} {what}\n"));
     }
     text
 }

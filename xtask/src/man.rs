@@ -20,8 +20,66 @@ pub fn pages(api: &Api) -> Result<Vec<(String, String)>, String> {
             pages.push((format!("{}.3", twin.name), format!(".so man3/{}.3\n", function.name)));
         }
     }
+    pages.extend(FORTRAN_ONLY.iter().map(|(name, text)| {
+        let version = env!("CARGO_PKG_VERSION");
+        (format!("{name}.3"), format!(".TH {name} 3 \"\" \"OxMPI {version}\" \"MPI-5.0\"\n.SH NAME\n{name} \\- {text}"))
+    }));
     Ok(pages)
 }
+
+/// The procedures that C does not have: what follows the name.
+const FORTRAN_ONLY: &[(&str, &str)] = &[
+    (
+        "MPI_Sizeof",
+        "gives the size of a variable of any intrinsic type
+.SH FORTRAN WITH USE MPI_F08
+.nf
+MPI_Sizeof(x, size, ierror)
+  type(*), dimension(..), intent(in) :: x
+  integer, intent(out) :: size
+  integer, optional, intent(out) :: ierror
+.fi
+.SH FORTRAN WITH USE MPI
+.nf
+MPI_Sizeof(x, size, ierror)
+  <type> :: x
+  integer :: size
+  integer :: ierror
+.fi
+.SH ARGUMENTS
+.TP
+x
+in: a variable, scalar or array
+.TP
+size
+out: the number of bytes of the variable, or of an element of the array
+.SH NOTES
+It is not part of mpif.h. It is deprecated: use storage_size(x) / 8 instead. MPI-5.0 describes it in chapter 20.
+",
+    ),
+    (
+        "MPI_F_sync_reg",
+        "does nothing with a variable, which a compiler cannot know
+.SH FORTRAN WITH USE MPI_F08
+.nf
+MPI_F_sync_reg(buf)
+  type(*), dimension(..), asynchronous :: buf
+.fi
+.SH FORTRAN WITH USE MPI OR MPIF.H
+.nf
+MPI_F_sync_reg(buf)
+  <type> :: buf(*)
+.fi
+.SH ARGUMENTS
+.TP
+buf
+in and out: a variable that MPI may have read or written behind the compiler's back
+.SH NOTES
+A call before and after an operation that reaches a variable through MPI_BOTTOM, a window or a request keeps the
+compiler from holding the variable in a register meanwhile. MPI-5.0 describes it in chapter 20.
+",
+    ),
+];
 
 /// A line from the table, or one that follows from the function that this is a form of.
 fn purpose(api: &Api, name: &str) -> Option<String> {
@@ -125,7 +183,18 @@ mod tests {
     fn every_function_has_a_page_that_says_what_it_is_for() {
         let api = Api::read(&crate::root().join("api")).unwrap();
         let pages = pages(&api).unwrap();
-        assert_eq!(pages.len(), api.functions.len());
+        assert_eq!(pages.len(), api.functions.len() + FORTRAN_ONLY.len());
+        // Every form has the line of the call, to the last argument.
+        for form in [Form::Old, Form::F08] {
+            for procedure in procedures(&api, form) {
+                let page = pages.iter().find(|(name, _)| *name == format!("{}.3", procedure.function.name)).unwrap();
+                let lines = synopsis(&procedure);
+                assert!(page.1.starts_with(".so ") || page.1.contains(&lines.join("\n")), "{}", procedure.name);
+                let call: String = lines.iter().take_while(|line| !line.contains(" :: ")).map(String::as_str).collect();
+                assert!(call.contains(&format!("{}(", procedure.generic())) && call.ends_with(')'), "{call}");
+                assert!(lines.iter().all(|line| line.len() <= 110), "{lines:?}");
+            }
+        }
         let text = &pages.iter().find(|(name, _)| name == "MPI_Send.3").unwrap().1;
         for part in ["sends a message", "int MPI_Send(const void *buf", "type(*), dimension(..)", "MPI_Send_c"] {
             assert!(text.contains(part), "{part} is not in\n{text}");

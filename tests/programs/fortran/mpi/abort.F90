@@ -1,0 +1,6 @@
+! ranks: 1 3
+! expect-exit: 7
+! expect-stderr: called MPI_Abort with code 7
+! A rank ends the job.
+#define BY_MPI
+#include "../bodies/abort.inc"
