@@ -9,8 +9,8 @@ use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_datatype::Buf;
 
-/// Bytes that are combined at a time: few enough to stay in the second cache, many enough to be worth a system call.
-const PART: usize = 64 << 10;
+/// Bytes of all ranks that are combined at a time.
+const PIECES: usize = 1 << 20;
 
 /// Memory for data that is in one run: the user's, or our own.
 struct Run {
@@ -183,13 +183,19 @@ impl Node {
         self.show(wait, call, [own as u64, out.map_or(0, |out| out as u64)])?;
         self.meet_all(wait)?;
         let element = reduction.element;
-        let (start, count) = reduction.part(self.rank(), self.ranks());
-        let mut scratch = self.take_scratch();
-        for (at, count) in pieces(count, PART / element) {
+        let (start, count) = match self.ranks() {
+            2 if out.is_some() != (self.addresses(1 - self.rank()).1 != 0) => {
+                // The root has nothing to write to anybody, and so more time.
+                let more = (reduction.count * 3 / 5).next_multiple_of(Reduction::CUT).min(reduction.count);
+                if out.is_some() { (0, more) } else { (more, reduction.count - more) }
+            }
+            ranks => reduction.part(self.rank(), ranks),
+        };
+        for (at, count) in pieces(count, self.piece() / element) {
             let (at, bytes) = ((start + at) * element, count * element);
-            let result = out.map_or(scratch.as_mut_ptr(), |out| out.wrapping_add(at));
+            let result = out.map(|out| out.wrapping_add(at));
             // SAFETY: as the caller says.
-            unsafe { self.combine(wait, reduction, own, (at, count), result, &mut scratch)? };
+            let result = unsafe { self.combine(wait, reduction, own, (at, count), result)? };
             for rank in self.others() {
                 let theirs = self.addresses(rank).1;
                 if theirs != 0 {
@@ -198,7 +204,6 @@ impl Node {
                 }
             }
         }
-        self.scratch = scratch;
         self.close(wait);
         self.part(wait, call)
     }
@@ -227,17 +232,15 @@ impl Node {
             let (start, count) = reduction.part(self.rank(), self.ranks());
             let place = self.place(wait, count * element)?;
             let room = self.seat.room(self.rank(), place).as_ptr();
-            let mut scratch = self.take_scratch();
-            for (at, count) in pieces(count, PART / element) {
+            for (at, count) in pieces(count, self.piece() / element) {
                 let result = room.wrapping_add(at * element);
                 let at = (start + at) * element;
                 // SAFETY: as the caller says; our room has a place for our part, which nobody else reads in our memory.
                 unsafe {
-                    self.combine(wait, reduction, own, (at, count), result, &mut scratch)?;
+                    self.combine(wait, reduction, own, (at, count), Some(result))?;
                     out.wrapping_add(at).copy_from_nonoverlapping(result, count * element);
                 }
             }
-            self.scratch = scratch;
             self.close(wait);
 
             let round = self.open(wait, call)?;
@@ -257,43 +260,40 @@ impl Node {
         Ok(())
     }
 
-    /// Combines what all ranks have at an offset in the memory that they show, ours at `own`; at most [`PART`] bytes. The
-    /// order begins with our own elements: if all began with the same rank they would wait for each other at the
-    /// kernel's door. It is the same in every run, and each element is combined by one rank alone.
+    /// Combines what all ranks have at an offset in the memory that they show, ours at `own`; at most a
+    /// [piece](Node::piece). Others are read beginning with the next one: if all began with the same rank they would
+    /// wait for each other at the kernel's door.
     ///
     /// # Safety
-    /// The elements can be read and the results written; they may take the place of our own elements.
+    /// The elements can be read and the results written, which may take the place of our own elements; where no place is
+    /// given for them they stay in memory of ours until the next time.
     unsafe fn combine(
-        &self,
+        &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
         own: *const u8,
         (at, count): (usize, usize),
-        result: *mut u8,
-        scratch: &mut [u8],
-    ) -> Result<()> {
-        let (so_far, next) = scratch.split_at_mut(PART);
-        let (so_far, next) = (so_far.as_mut_ptr(), next.as_mut_ptr());
+        result: Option<*mut u8>,
+    ) -> Result<*const u8> {
         let bytes = count * reduction.element;
-        let mut left = own.wrapping_add(at);
-        let mut others = self.others().peekable();
-        while let Some(rank) = others.next() {
-            // SAFETY: that rank's elements; they fit into a part. Our own have been read when the result is written.
-            unsafe {
-                wait.read(self.members[rank] as usize, next, self.addresses(rank).0 + at, bytes)?;
-                let to = if others.peek().is_some() { so_far } else { result };
-                (reduction.kernel)(left, next, to, count);
-            }
-            left = so_far;
+        self.scratch.resize(self.ranks() * self.piece(), 0);
+        let operands = self.scratch.as_mut_ptr();
+        let operand = |rank: usize| operands.wrapping_add(rank * bytes);
+        for rank in self.others() {
+            // SAFETY: that rank's elements, and a place for them in our memory.
+            unsafe { wait.read(self.members[rank] as usize, operand(rank), self.addresses(rank).0 + at, bytes)? };
         }
-        Ok(())
+        let source = |rank: usize| if rank == self.rank() { own.wrapping_add(at) } else { operand(rank) };
+        let result = result.unwrap_or(operand(self.rank()));
+        // SAFETY: all elements are there; the rest is as the caller says.
+        unsafe { self.fold(reduction, count, source, result, None) };
+        Ok(result)
     }
 
-    /// Memory for what is combined, two parts; it goes back to where it was.
-    fn take_scratch(&mut self) -> Vec<u8> {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize(2 * PART, 0);
-        scratch
+    /// Bytes of a rank's that are combined at a time: many enough to be worth a system call, and those of all ranks few
+    /// enough to stay in the second cache.
+    fn piece(&self) -> usize {
+        (PIECES / self.ranks()).clamp(4 << 10, 64 << 10) & !63
     }
 
     /// Begins a round and shows two addresses.

@@ -299,7 +299,7 @@ impl Node {
 
     /// # Safety
     /// As for [`fold`].
-    unsafe fn fold(
+    pub(super) unsafe fn fold(
         &self,
         reduction: &Reduction,
         count: usize,

@@ -51,16 +51,20 @@ fn everybody(ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'sta
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Commutative only if the factor is one; otherwise a wrong order shows.
-unsafe fn add<const FACTOR: u64>(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
+/// Not commutative, so that a wrong order shows.
+unsafe fn add(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
     for index in 0..count {
         // SAFETY: as the caller says.
         unsafe {
             let left = left.cast::<u64>().add(index).read_unaligned();
             let right = right.cast::<u64>().add(index).read_unaligned();
-            out.cast::<u64>().add(index).write_unaligned(left.wrapping_mul(FACTOR).wrapping_add(right));
+            out.cast::<u64>().add(index).write_unaligned(left.wrapping_mul(31).wrapping_add(right));
         }
     }
+}
+
+fn reduced(ranks: std::ops::Range<usize>, value: impl Fn(usize) -> u64) -> u64 {
+    ranks.map(value).reduce(|left, right| left.wrapping_mul(31).wrapping_add(right)).unwrap()
 }
 
 fn dense(words: &mut [u64]) -> Buf {
@@ -76,7 +80,6 @@ fn value(step: u64, rank: usize, index: usize) -> u64 {
     (step << 32) + ((rank as u64) << 20) + index as u64
 }
 
-/// A random operation. What is combined by single copies may be combined in any order.
 fn one_operation(node: &mut Node, step: u64, direct: bool) {
     let (me, ranks) = (node.rank(), node.ranks());
     let random = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
@@ -87,11 +90,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
     let in_place = random >> 16 & 1 == 1;
     let wait = &mut Yield;
     let mine: Vec<u64> = (0..count).map(|index| value(step, me, index)).collect();
-    let (kernel, factor): (Kernel, u64) = if direct { (add::<1>, 1) } else { (add::<31>, 31) };
-    let reduced = |ranks: std::ops::Range<usize>, value: &dyn Fn(usize) -> u64| {
-        ranks.map(value).reduce(|left, right| left.wrapping_mul(factor).wrapping_add(right)).unwrap()
-    };
-    let reduction = Reduction { op: MPI_SUM, kernel, element: 8, count };
+    let reduction = Reduction { op: MPI_SUM, kernel: add, element: 8, count };
     let block = count * 8;
     let mut out = vec![0; count];
     let mut all = vec![0; count * ranks];
@@ -108,7 +107,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
             // SAFETY: both have `count` words.
             unsafe { node.allreduce(wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() };
-            let expected = |index| reduced(0..ranks, &|rank| value(step, rank, index));
+            let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         5 | 6 => {
@@ -117,7 +116,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             let to = (me == root).then_some(out.as_mut_ptr().cast());
             // SAFETY: both have `count` words.
             unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
-            let expected = |index| reduced(0..ranks, &|rank| value(step, rank, index));
+            let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
             assert!(me != root || out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         7 | 8 => {
@@ -159,7 +158,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             // SAFETY: a block for every rank, and one.
             unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() };
             let result = if in_place { &send[..count] } else { &out[..] };
-            let expected = |index| reduced(0..ranks, &|rank| value(step, rank, me * count + index));
+            let expected = |index| reduced(0..ranks, |rank| value(step, rank, me * count + index));
             assert!(result.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         exclusive => {
@@ -167,7 +166,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             // SAFETY: both have `count` words.
             unsafe { node.scan(wait, &reduction, exclusive, bytes(&own), out.as_mut_ptr().cast()).unwrap() };
             let last = me + usize::from(!exclusive);
-            let expected = |index| if last == 0 { 0 } else { reduced(0..last, &|rank| value(step, rank, index)) };
+            let expected = |index| if last == 0 { 0 } else { reduced(0..last, |rank| value(step, rank, index)) };
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
     }
