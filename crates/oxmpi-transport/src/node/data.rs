@@ -13,11 +13,13 @@ use oxmpi_datatype::Buf;
 /// writes and another reads changes caches twice.
 const DIRECT: usize = 8 << 10;
 
-/// That for a block that all ranks read, of three or more: they wait for each other at the kernel's door.
+/// That for a block that all ranks read, of three or more: they wait for each other at the kernel's door. With many
+/// ranks the copy into a room is little beside those out of it.
 const DIRECT_FOR_ALL: usize = 64 << 10;
+const MANY: usize = 6;
 
-/// Pieces of a broadcast: small enough that reading one overlaps writing the next.
-const BROADCAST: usize = 64 << 10;
+/// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
+const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
 
 impl Node {
     /// `MPI_Bcast`.
@@ -26,7 +28,8 @@ impl Node {
         if self.ranks() == 2 && self.goes_directly(buf.len() / 2) {
             return self.bcast_directly(wait, call, root, buf);
         }
-        for (at, bytes) in pieces(buf.len(), BROADCAST.min(self.chunk())) {
+        let piece = (buf.len() / 2).clamp(BROADCAST.0, BROADCAST.1).next_multiple_of(64);
+        for (at, bytes) in pieces(buf.len(), piece.min(self.chunk())) {
             if self.rank() == root {
                 let round = self.open(wait, call)?;
                 self.write(wait, round, buf, at, bytes)?;
@@ -124,7 +127,12 @@ impl Node {
     /// `MPI_Allgather`: `send` is our block, `None` when it is in its place in `recv`.
     pub fn allgather(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Allgather, None, block);
-        if self.direct && block >= if self.ranks() == 2 { DIRECT } else { DIRECT_FOR_ALL } {
+        let longest = match self.ranks() {
+            2 => DIRECT,
+            3..MANY => DIRECT_FOR_ALL,
+            _ => usize::MAX,
+        };
+        if self.direct && block >= longest {
             return self.allgather_directly(wait, call, block, send, recv);
         }
         let own = self.rank() * block;
