@@ -5,6 +5,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{self, Errhandler};
 use oxmpi_base::lock::Lock;
 use oxmpi_base::slots::{Kind, SlotTable};
+use oxmpi_base::wait;
 use oxmpi_core::errhandler::Errhandlers;
 use oxmpi_core::errors::ErrorRegistry;
 use oxmpi_core::info::Info;
@@ -241,6 +242,15 @@ impl Guard {
         pause(unsafe { &*self.process });
         if self.locked {
             LOCK.take();
+        }
+    }
+
+    /// What a call does that found nothing and that a program makes again and again until another rank has done something:
+    /// where ranks outnumber CPUs, that rank may need this one's.
+    #[inline]
+    pub fn hand_over(&mut self) {
+        if wait::is_crowded(self.engine.shm().job()) {
+            self.unlocked(|_| wait::hand_over());
         }
     }
 

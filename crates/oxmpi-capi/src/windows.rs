@@ -295,14 +295,6 @@ fn quick_looks(guard: &Guard) -> usize {
     if guard.is_shared() || oxmpi_base::wait::is_crowded(guard.engine.shm().job()) { 4 } else { 2000 }
 }
 
-/// What a call does that a program makes again and again until another rank has done something: where ranks outnumber
-/// CPUs, that rank may need this one's.
-pub fn hand_over(guard: &mut Guard) {
-    if oxmpi_base::wait::is_crowded(guard.engine.shm().job()) {
-        guard.unlocked(|_| std::thread::yield_now());
-    }
-}
-
 /// Waits until something is so in a window: in a tight loop for a moment, then as everybody waits.
 pub fn wait(cx: &Cx, guard: &mut Guard, win: Handle, mut ready: impl FnMut(&mut Window) -> bool) {
     let looks = quick_looks(guard);

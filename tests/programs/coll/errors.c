@@ -200,14 +200,16 @@ static void requests(void) {
     FAILS_(MPI_Ibcast(a, 1, MPI_INT, 0, self, NULL), MPI_ERR_ARG, "MPI_Ibcast");
     FAILS_(MPI_Allreduce_init(a, b, 1, MPI_INT, MPI_SUM, self, MPI_INFO_NULL, NULL), MPI_ERR_ARG, "MPI_Allreduce_init");
     FAILS_(MPI_Bcast_init(a, 1, MPI_INT, 0, self, (MPI_Info)MPI_INT, &request), MPI_ERR_INFO, "MPI_Bcast_init");
-    // A nonblocking collective is neither cancelled nor started.
+    // A nonblocking collective is neither freed, cancelled nor started.
     OK(MPI_Ibarrier(world, &request));
+    FAILS_(MPI_Request_free(&request), MPI_ERR_REQUEST, "MPI_Request_free");
     FAILS_(MPI_Cancel(&request), MPI_ERR_REQUEST, "MPI_Cancel");
     FAILS_(MPI_Start(&request), MPI_ERR_REQUEST, "MPI_Start");
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    // A persistent one is not started twice, nor cancelled.
+    // A persistent one is not started twice, nor freed or cancelled meanwhile.
     OK(MPI_Barrier_init(world, MPI_INFO_NULL, &request));
     OK(MPI_Start(&request));
+    FAILS_(MPI_Request_free(&request), MPI_ERR_REQUEST, "MPI_Request_free");
     FAILS_(MPI_Start(&request), MPI_ERR_REQUEST, "MPI_Start");
     FAILS_(MPI_Cancel(&request), MPI_ERR_REQUEST, "MPI_Cancel");
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));

@@ -10,7 +10,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::process::Plain;
-use oxmpi_core::request::{Body, Generalized};
+use oxmpi_core::request::{Active, Body, Generalized};
 use std::ffi::{c_int, c_void};
 
 /// Whether a request can still complete something: it is neither null nor an inactive persistent one.
@@ -178,8 +178,12 @@ pub unsafe fn test(cx: &Cx, request: *mut Request, flag: *mut c_int, status: *mu
     // SAFETY: checked; null or a status.
     unsafe {
         flag.write(c_int::from(done));
-        if done { super::finish(complete(cx, &mut guard, request), status) } else { Ok(()) }
+        if done {
+            return super::finish(complete(cx, &mut guard, request), status);
+        }
     }
+    guard.hand_over();
+    Ok(())
 }
 
 /// Every handle of an array, checked before anything else happens.
@@ -281,6 +285,7 @@ pub unsafe fn testall(
     // SAFETY: checked.
     unsafe { flag.write(c_int::from(done)) };
     if !done {
+        guard.hand_over();
         return Ok(());
     }
     let mut several = Several::new(cx, statuses);
@@ -386,6 +391,7 @@ pub unsafe fn testany(
             None => {
                 flag.write(0);
                 index.write(MPI_UNDEFINED);
+                guard.hand_over();
                 Ok(())
             }
         }
@@ -422,7 +428,11 @@ pub unsafe fn testsome(
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
     cx.progress(&mut guard);
-    let any = !matches!(find_done(&mut guard, requests, 0), Some(None));
+    let found = find_done(&mut guard, requests, 0);
+    if found.is_none() {
+        guard.hand_over();
+    }
+    let any = !matches!(found, Some(None));
     // SAFETY: checked; the arrays are as long as that of requests.
     unsafe { end_some(cx, &mut guard, requests, any, outcount, indices, statuses) }
 }
@@ -476,7 +486,14 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
     let mut guard = cx.process()?;
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
-    guard.request(*request)?;
+    if let Body::Once(Active::Promise(_)) | Body::Persistent(_, Some(Active::Promise(_))) =
+        &guard.request(*request)?.body
+    {
+        bail!(
+            MPI_ERR_REQUEST,
+            "the request is of a collective operation that is under way: complete it first, for example with MPI_Wait"
+        );
+    }
     let handle = std::mem::replace(request, MPI_REQUEST_NULL);
     if handle == guard.sent {
         return Ok(());
@@ -606,7 +623,7 @@ pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, st
         match found {
             Some(found) if active => store_status(status, &found),
             Some(_) => store_empty(status),
-            None => {}
+            None => guard.hand_over(),
         }
     }
     Ok(())
@@ -638,6 +655,9 @@ pub unsafe fn request_get_status_all(
             }
         }
     }
+    if !done {
+        guard.hand_over();
+    }
     Ok(())
 }
 
@@ -668,7 +688,7 @@ pub unsafe fn request_get_status_any(
                 }
             }
             Some(None) => store_empty(status),
-            None => {}
+            None => guard.hand_over(),
         }
     }
     Ok(())
@@ -705,6 +725,9 @@ pub unsafe fn request_get_status_some(
             }
             done += 1;
         }
+    }
+    if any && done == 0 {
+        guard.hand_over();
     }
     // SAFETY: checked.
     unsafe { store(outcount, if any { done as c_int } else { MPI_UNDEFINED }, "outcount") }

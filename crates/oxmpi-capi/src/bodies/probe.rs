@@ -49,8 +49,9 @@ pub unsafe fn iprobe(
     // SAFETY: checked; null or a status.
     unsafe {
         flag.write(c_int::from(found.is_some()));
-        if let Some(found) = found {
-            store_status(status, &found);
+        match found {
+            Some(found) => store_status(status, &found),
+            None => guard.hand_over(),
         }
     }
     Ok(())
@@ -109,9 +110,12 @@ pub unsafe fn improbe(
     // SAFETY: checked; null or a status.
     unsafe {
         flag.write(c_int::from(found.is_some()));
-        if let Some((found, seen)) = found {
-            message.write(found);
-            store_status(status, &seen);
+        match found {
+            Some((found, seen)) => {
+                message.write(found);
+                store_status(status, &seen);
+            }
+            None => guard.hand_over(),
         }
     }
     Ok(())

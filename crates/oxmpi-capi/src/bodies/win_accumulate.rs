@@ -4,7 +4,6 @@ use super::check_place;
 use super::win_access::{check_passive, store_done};
 use crate::call::Cx;
 use crate::library::Guard;
-use crate::windows;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
@@ -194,7 +193,7 @@ pub unsafe fn fetch_and_op(
         slowly(&mut guard, origin, Some(result), target, op, win)?;
     }
     if op == MPI_NO_OP {
-        windows::hand_over(&mut guard);
+        guard.hand_over();
     }
     Ok(())
 }
@@ -249,7 +248,7 @@ pub unsafe fn compare_and_swap(
         }
     };
     if !swapped {
-        windows::hand_over(&mut guard);
+        guard.hand_over();
     }
     Ok(())
 }

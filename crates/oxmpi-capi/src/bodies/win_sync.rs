@@ -75,7 +75,7 @@ pub unsafe fn win_test(cx: &Cx, win: Win, flag: *mut c_int) -> Result<()> {
     let done = window.try_wait();
     match done {
         true => window.synchronize_copies(),
-        false => windows::hand_over(&mut guard),
+        false => guard.hand_over(),
     }
     // SAFETY: checked.
     unsafe { store(flag, c_int::from(done), "flag") }
