@@ -1590,7 +1590,7 @@ module mpi_f08
         name="mpi_pack_external_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -1603,7 +1603,7 @@ module mpi_f08
         ierror) bind(C, name="mpi_pack_external_c_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -2051,7 +2051,7 @@ module mpi_f08
         ierror) bind(C, name="mpi_unpack_external_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: insize
       integer(kind=MPI_ADDRESS_KIND), intent(inout) :: position
@@ -2064,7 +2064,7 @@ module mpi_f08
         ierror) bind(C, name="mpi_unpack_external_c_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: insize
       integer(kind=MPI_COUNT_KIND), intent(inout) :: position
@@ -8577,7 +8577,7 @@ module mpi_f08
         name="pmpi_pack_external_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -8590,7 +8590,7 @@ module mpi_f08
         ierror) bind(C, name="pmpi_pack_external_c_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -9039,7 +9039,7 @@ module mpi_f08
         ierror) bind(C, name="pmpi_unpack_external_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: insize
       integer(kind=MPI_ADDRESS_KIND), intent(inout) :: position
@@ -9052,7 +9052,7 @@ module mpi_f08
         ierror) bind(C, name="pmpi_unpack_external_c_f08ts_")
       import
       implicit none
-      character(len=*), intent(in) :: datarep
+      character(len=*), intent(in) :: datarep ! by descriptor
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: insize
       integer(kind=MPI_COUNT_KIND), intent(inout) :: position

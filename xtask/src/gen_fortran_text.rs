@@ -371,7 +371,7 @@ pub fn synopsis(procedure: &Procedure) -> Vec<String> {
         }
     }
     declare_ierror(&mut text, procedure);
-    lines.extend(text.0.lines().map(|line| format!("  {}", line.trim_start())));
+    lines.extend(text.0.lines().map(|line| format!("  {}", line.split(" ! ").next().unwrap_or(line).trim_start())));
     lines
 }
 
@@ -532,7 +532,9 @@ fn declare_f08(out: &mut Text, arg: &Arg, procedure: &Procedure) {
                 ("MPI_Info_get", Some(length)) => length,
                 (_, length) => length.filter(is_fixed).unwrap_or("*"),
             };
-            out.line(&format!("      character(len={length}){intent} :: {name}"));
+            // A compiler that does not know how texts come by descriptor gets another declaration from `oxmpi fortran`.
+            let mark = if procedure.has_choice() { " ! by descriptor" } else { "" };
+            out.line(&format!("      character(len={length}){intent} :: {name}{mark}"));
         }
         What::Texts => out.line(&format!("      character(len=*), intent(in) :: {name}{}", texts_shape(name))),
         What::Callback => {

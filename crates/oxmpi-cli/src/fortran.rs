@@ -64,14 +64,19 @@ fn build_in(
     let source = |name: &str| prefix.join("share/oxmpi/fortran").join(name);
     compile(&source("mpi.f90"), "", work)
         .map_err(|text| format!("{program} cannot compile the module mpi:\n{text}"))?;
-    let newer = compile(&source("mpi_f08.f90"), "", work);
+    let newer = compile(&source("mpi_f08.f90"), "", work).or_else(|text| {
+        let other = work.join("other.f90");
+        let written = fs::read_to_string(source("mpi_f08.f90")).and_then(|text| fs::write(&other, without_texts(&text)));
+        written.map_err(|error| format!("cannot write {}: {error}", other.display()))?;
+        compile(&other, "", work).map_err(|_| text)
+    });
     let trial = work.join("trial.f");
     let written = fs::write(&trial, "      program trial\n      end\n");
     written.map_err(|error| format!("cannot write {}: {error}", trial.display()))?;
     let flags: Vec<&str> = WANTED.iter().copied().filter(|flag| compile(&trial, flag, work).is_ok()).collect();
     let written = fs::write(work.join("flags"), flags.join(" "));
     written.map_err(|error| format!("cannot write the flags: {error}"))?;
-    for name in ["trial.f", "object.o"] {
+    for name in ["trial.f", "other.f90", "object.o"] {
         let _ = fs::remove_file(work.join(name));
     }
     match newer {
@@ -81,6 +86,16 @@ fn build_in(
             Ok(format!("The module mpi, without mpi_f08, for {program} is"))
         }
     }
+}
+
+/// gfortran before version 12 takes no text in a procedure that takes descriptors, but anything at all by descriptor, which is
+/// what the library gets in either case.
+fn without_texts(source: &str) -> String {
+    let lines = source.lines().map(|line| match line.strip_suffix(" ! by descriptor") {
+        Some(declaration) => declaration.replace("character(len=*)", "type(*), dimension(..)"),
+        None => line.to_owned(),
+    });
+    lines.map(|line| line + "\n").collect()
 }
 
 /// What the wrapper answers: it knows which compiler is meant and where its modules belong.

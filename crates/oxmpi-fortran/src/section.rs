@@ -19,7 +19,7 @@ pub struct Descriptor {
 #[derive(Clone, Copy)]
 struct Dimension {
     _lower_bound: isize,
-    /// -1 for the last one of an array whose size nobody knows.
+    /// -1 for the last one of an array whose size nobody knows, and with old compilers for that of an empty array.
     extent: isize,
     /// The distance in bytes from one element to the next.
     stride: isize,
@@ -87,11 +87,11 @@ unsafe fn is_contiguous(descriptor: *mut Descriptor) -> bool {
     let mut contiguous = true;
     for dim in dims {
         match dim.extent {
-            0 => return true,
+            // Nothing, of which gfortran 11 says -1; or the last one of an array without a known size, which has no gaps.
+            ..=0 => return true,
             1 => {}
             _ => contiguous &= dim.stride == expected,
         }
-        // After an unknown extent nothing follows.
         expected = expected.wrapping_mul(dim.extent);
     }
     contiguous
