@@ -66,7 +66,8 @@ fn build_in(
         .map_err(|text| format!("{program} cannot compile the module mpi:\n{text}"))?;
     let newer = compile(&source("mpi_f08.f90"), "", work).or_else(|text| {
         let other = work.join("other.f90");
-        let written = fs::read_to_string(source("mpi_f08.f90")).and_then(|text| fs::write(&other, without_texts(&text)));
+        let written =
+            fs::read_to_string(source("mpi_f08.f90")).and_then(|text| fs::write(&other, without_texts(&text)));
         written.map_err(|error| format!("cannot write {}: {error}", other.display()))?;
         compile(&other, "", work).map_err(|_| text)
     });
@@ -106,5 +107,22 @@ fn ask(prefix: &Path, choice: Option<&str>, question: &str) -> Result<String, St
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
         false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_compilers_get_no_texts_beside_descriptors() {
+        let source = include_str!("../../../fortran/generated/mpi_f08.f90");
+        let other = without_texts(source);
+        let texts = |text: &str| {
+            let procedures: Vec<&str> = text.split("    subroutine ").filter(|p| p.contains("bind(C")).collect();
+            procedures.iter().filter(|p| p.contains("character(")).count()
+        };
+        assert!(texts(source) > 0 && texts(&other) == 0);
+        assert_eq!(source.lines().count(), other.lines().count());
     }
 }
