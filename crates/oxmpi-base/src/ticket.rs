@@ -50,8 +50,10 @@ pub struct Ticket {
     claimed: AtomicU64,
     /// Bytes of the copy that are done.
     copied: AtomicU64,
-    /// Where the receiver wants the bytes; 0 until it asks the sender to help.
+    /// Where the receiver wants the bytes, or where its list of pieces is; 0 until it asks the sender to help.
     target: AtomicU64,
+    /// Entries of that list; 0: the target is one run of bytes. Valid once there is a target.
+    pieces: AtomicU64,
     /// Bytes to copy, which truncation may make fewer than were offered; valid once taken.
     length: AtomicU64,
     /// Bytes in a claim; valid once taken.
@@ -64,6 +66,8 @@ pub struct Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
     pub target: usize,
+    /// 0: the target is one run of bytes. Else it is a list of that many pieces.
+    pub pieces: u64,
     pub length: u64,
     pub chunk: u64,
 }
@@ -101,6 +105,7 @@ impl Ticket {
 
     /// Receiver, of a message it has taken: asks the sender to help with the copy.
     pub fn invite(&self, copy: &Copy) {
+        self.pieces.store(copy.pieces, Ordering::Relaxed);
         self.length.store(copy.length, Ordering::Relaxed);
         self.chunk.store(copy.chunk, Ordering::Relaxed);
         self.claimed.store(0, Ordering::Relaxed);
@@ -126,6 +131,7 @@ impl Ticket {
         let target = self.target.load(Ordering::Acquire) as usize;
         (target != 0).then(|| Copy {
             target,
+            pieces: self.pieces.load(Ordering::Relaxed),
             length: self.length.load(Ordering::Relaxed),
             chunk: self.chunk.load(Ordering::Relaxed),
         })
@@ -141,8 +147,14 @@ impl Ticket {
         if !self.has_unclaimed(copy) {
             return None;
         }
-        let from = self.claimed.fetch_add(copy.chunk, Ordering::Relaxed);
+        // Release: what was read of the other side's list was read before.
+        let from = self.claimed.fetch_add(copy.chunk, Ordering::AcqRel);
         (from < copy.length).then(|| (from, copy.chunk.min(copy.length - from)))
+    }
+
+    /// Receiver: nothing more can be claimed. Where it gives the copy up, its list and its buffer are no longer for others.
+    pub fn close(&self, copy: &Copy) {
+        self.claimed.fetch_add(copy.length, Ordering::SeqCst);
     }
 
     /// Either side: that many claimed bytes are in place.
@@ -156,7 +168,7 @@ impl Ticket {
         self.broken.store(1, Ordering::Release);
     }
 
-    /// Receiver: whether the sender gave a claimed part up.
+    /// Either side: whether the sender gave a claimed part up.
     pub fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire) != 0
     }
@@ -254,7 +266,7 @@ mod tests {
         let (_fd, segment) = Segment::create(1, 1).unwrap();
         let mut book = TicketBook::new(&segment, 0);
         let id = book.offer().unwrap();
-        let copy = Copy { target: 4096, length: 1000, chunk: 300 };
+        let copy = Copy { target: 4096, pieces: 3, length: 1000, chunk: 300 };
         assert!(ticket_of(&segment, 0, id).take(id));
         ticket_of(&segment, 0, id).invite(&copy);
         assert_eq!(book.ticket(id).copy(), Some(copy));
@@ -265,6 +277,19 @@ mod tests {
         }
         assert_eq!(covered, [(0, 300), (300, 300), (600, 300), (900, 100)]);
         assert!(book.ticket(id).all_copied(&copy));
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_a_closed_copy() {
+        let (_fd, segment) = Segment::create(1, 1).unwrap();
+        let mut book = TicketBook::new(&segment, 0);
+        let id = book.offer().unwrap();
+        let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300 };
+        book.ticket(id).invite(&copy);
+        assert_eq!(book.ticket(id).claim(&copy), Some((0, 300)));
+        book.ticket(id).close(&copy);
+        assert!(!book.ticket(id).has_unclaimed(&copy));
+        assert_eq!(book.ticket(id).claim(&copy), None);
     }
 }
 
@@ -280,6 +305,7 @@ mod loom_tests {
             claimed: zero(),
             copied: zero(),
             target: zero(),
+            pieces: zero(),
             length: zero(),
             chunk: zero(),
             broken: zero(),
@@ -307,7 +333,7 @@ mod loom_tests {
             let id = TicketId(1 << 32);
             let shared = Arc::new(ticket());
             shared.state.store(shared.is(id, OFFERED), Ordering::Relaxed);
-            let copy = Copy { target: 8, length: 5, chunk: 2 };
+            let copy = Copy { target: 8, pieces: 0, length: 5, chunk: 2 };
             let sender = Arc::clone(&shared);
             let helper = loom::thread::spawn(move || {
                 let mut mine = 0;

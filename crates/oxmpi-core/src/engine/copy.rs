@@ -2,11 +2,11 @@
 //! or, where one side's layout or the kernel forbids that, streamed through the ring.
 
 use super::ops::{Op, OpId};
+use super::pieces::{self, Far, List, Place};
 use super::recv::{self, RecvOp};
-use super::send;
+use super::send::{self, FarSide};
 use super::{DATA, Engine, STREAM, TAKEN};
-use oxmpi_datatype::Buf;
-use oxmpi_transport::{Incoming, Piece, TicketCopy, TicketId, TicketState};
+use oxmpi_transport::{Incoming, TicketCopy, TicketId, TicketState};
 
 /// A receive that copies from its sender.
 pub(super) struct Copying {
@@ -14,24 +14,23 @@ pub(super) struct Copying {
     ticket: TicketId,
     send: u64,
     /// The sender's bytes.
-    address: usize,
+    far: Far,
+    /// Our pieces, where the buffer has gaps: the sender reads it.
+    _list: Option<List>,
+    copy: TicketCopy,
     share: Share,
 }
 
 #[derive(Clone, Copy)]
 enum Share {
     /// The sender may help.
-    Both(TicketCopy),
-    /// We copy `length` bytes alone.
-    Alone { length: u64 },
+    Both,
+    /// We copy alone, and have come so far.
+    Alone { done: u64 },
 }
 
 /// What one step of a copy that we do alone moves.
-const ALONE_STEP: usize = 256 << 10;
-/// Blocks shorter than this are read in one piece and unpacked, since the kernel's work for a piece would cost more.
-const PIECE_MIN: usize = 512;
-/// What is read at once to be unpacked: it should still be in the cache then.
-const UNPACK_STEP: usize = 64 << 10;
+const ALONE_STEP: u64 = 256 << 10;
 /// From this length on a block is packed so fast that taking the ring's cells back from the receiver takes longer: they are
 /// asked for ahead of time. Where blocks are shorter, their own cache lines are waited for, and asking for more delays them.
 const LONG_BLOCK: usize = 128;
@@ -56,7 +55,7 @@ fn stream_part(length: u64, long_blocks: bool) -> usize {
 
 impl Engine {
     /// Begins to receive the bytes of an offer that was taken.
-    pub(super) fn start_copy(&mut self, op: OpId, peer: usize, ticket: TicketId, send: u64, address: u64, bytes: u64) {
+    pub(super) fn start_copy(&mut self, op: OpId, peer: usize, ticket: TicketId, send: u64, place: Place, bytes: u64) {
         let Some(recv) = self.ops.recv_mut(op) else { return };
         let length = bytes.min(recv.buf.len() as u64);
         if length == 0 {
@@ -64,23 +63,34 @@ impl Engine {
             self.control(peer, TAKEN, [ticket.0, send, 0, 0]);
             return self.finish_recv(op);
         }
-        if address == 0 || !self.single_copy {
+        let (mut target, mut list) = (Place::NONE, None);
+        if place != Place::NONE && self.single_copy {
+            match recv.buf.as_dense() {
+                Some(run) => target = Place::run(run as u64),
+                None => list = List::of(&recv.buf, length as usize),
+            }
+            if let Some(list) = &list {
+                target = list.place();
+            }
+        }
+        if target == Place::NONE {
             recv.phase = recv::Phase::Stream(length);
-            self.shm.ticket_of(peer, ticket).finish(ticket);
             return self.control(peer, STREAM, [ticket.0, send, u64::from(op), length]);
         }
-        let share = match recv.buf.as_dense() {
-            Some(target) => {
-                let copy = TicketCopy { target: target as usize, length, chunk: chunk(length) };
-                self.shm.ticket_of(peer, ticket).invite(&copy);
-                Share::Both(copy)
-            }
-            None => Share::Alone { length },
-        };
-        let copying = Copying { peer, ticket, send, address: address as usize, share };
-        recv.phase = recv::Phase::Copying(Box::new(copying));
+        let copy =
+            TicketCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
+        self.shm.ticket_of(peer, ticket).invite(&copy);
         self.copies.push(op);
         self.control(peer, TAKEN, [ticket.0, send, 0, 0]);
+        let far = Far::read(&self.shm, peer, place);
+        let Some(recv) = self.ops.recv_mut(op) else { return };
+        let unread = far.is_none();
+        let far = far.unwrap_or(Far::Run(0));
+        let copying = Copying { peer, ticket, send, far, _list: list, copy, share: Share::Both };
+        recv.phase = recv::Phase::Copying(Box::new(copying));
+        if unread {
+            self.fall_back(op);
+        }
     }
 
     /// Our offer was taken: it may be done already, or the receiver may want help.
@@ -120,16 +130,17 @@ impl Engine {
         self.copies.iter().any(|&op| match self.ops.get(op) {
             Op::Recv(RecvOp { phase: recv::Phase::Copying(copying), .. }) => {
                 let ticket = self.shm.ticket_of(copying.peer, copying.ticket);
+                let copy = &copying.copy;
                 match copying.share {
-                    Share::Both(copy) => ticket.has_unclaimed(&copy) || ticket.all_copied(&copy) || ticket.is_broken(),
+                    Share::Both => ticket.has_unclaimed(copy) || ticket.all_copied(copy) || ticket.is_broken(),
                     Share::Alone { .. } => true,
                 }
             }
-            Op::Send(send::SendOp { phase: send::Phase::Taken(id), buf, .. }) => {
+            Op::Send(send @ send::SendOp { phase: send::Phase::Taken(id), .. }) => {
                 let ticket = self.shm.own_ticket(*id);
-                let can_help =
-                    || ticket.copy().is_some_and(|copy| buf.as_dense().is_some() && ticket.has_unclaimed(&copy));
-                ticket.state(*id) == TicketState::Done || can_help()
+                let lost = send.pieces.as_ref().is_some_and(|pieces| matches!(pieces.far, FarSide::Lost));
+                let can_help = || ticket.copy().is_some_and(|copy| ticket.has_unclaimed(&copy) && !ticket.is_broken());
+                ticket.state(*id) == TicketState::Done || (!lost && can_help())
             }
             _ => true,
         })
@@ -143,17 +154,32 @@ impl Engine {
             self.ops.complete(op);
             return true;
         }
-        let Op::Send(send) = self.ops.get(op) else { return true };
-        let (Some(copy), Some(from)) = (ticket.copy(), send.buf.as_dense()) else { return false };
-        if let Some((offset, length)) = ticket.claim(&copy) {
-            let local = (from as usize + offset as usize, length as usize);
-            let remote = (copy.target + offset as usize, length as usize);
-            if transfer(|l, r| self.shm.copy_to(send.peer(), l, r), local, remote) {
-                ticket.add_copied(length);
+        let Some(send) = self.ops.send_mut(op) else { return true };
+        let Some(copy) = ticket.copy() else { return false };
+        if !ticket.is_broken() && ticket.has_unclaimed(&copy) {
+            let peer = send.peer();
+            let mut run = Far::Run(copy.target);
+            let far = if copy.pieces == 0 {
+                &mut run
             } else {
-                ticket.break_off();
+                // Read before a part is claimed: the list is there as long as there is something to claim.
+                let place = Place { address: copy.target as u64, pieces: copy.pieces as u32 };
+                let known = &mut send.pieces.get_or_insert_default().far;
+                if let FarSide::Unknown = known {
+                    *known = Far::read(&self.shm, peer, place).map_or(FarSide::Lost, FarSide::Known);
+                }
+                let FarSide::Known(far) = known else { return false };
+                far
+            };
+            if let Some((offset, length)) = ticket.claim(&copy) {
+                let call = |ours: &[_], theirs: &[_]| self.shm.copy_to(peer, ours, theirs);
+                if pieces::copy(call, &send.buf, far, offset as usize, length as usize) {
+                    ticket.add_copied(length);
+                } else {
+                    ticket.break_off();
+                }
+                self.shm.wake(peer);
             }
-            self.shm.wake(send.peer());
         }
         if ticket.all_copied(&copy) {
             // Whether the receiver notices now or after an hour of computing is no concern of the send's.
@@ -178,40 +204,41 @@ impl Engine {
 
     /// The receiver's part; `true` when it is over.
     fn step_receive(&mut self, op: OpId) -> bool {
-        let Some(RecvOp { phase: recv::Phase::Copying(copying), buf, cursor, .. }) = self.ops.recv_mut(op) else {
+        let Some(RecvOp { phase: recv::Phase::Copying(copying), buf, .. }) = self.ops.recv_mut(op) else {
             return true;
         };
-        let ticket = self.shm.ticket_of(copying.peer, copying.ticket);
-        let (peer, address) = (copying.peer, copying.address);
-        match copying.share {
-            Share::Both(copy) => {
-                if let Some((offset, length)) = ticket.claim(&copy) {
-                    let local = (copy.target + offset as usize, length as usize);
-                    let remote = (address + offset as usize, length as usize);
-                    if !transfer(|l, r| self.shm.copy_from(peer, l, r), local, remote) {
+        let (peer, id) = (copying.peer, copying.ticket);
+        let Copying { far, copy, share, .. } = &mut **copying;
+        let ticket = self.shm.ticket_of(peer, id);
+        let call = |ours: &[_], theirs: &[_]| self.shm.copy_from(peer, ours, theirs);
+        match share {
+            Share::Both => {
+                if let Some((offset, length)) = ticket.claim(copy) {
+                    if !pieces::copy(call, buf, far, offset as usize, length as usize) {
                         return self.fall_back(op);
                     }
                     ticket.add_copied(length);
                 }
-                if !ticket.all_copied(&copy) {
+                if !ticket.all_copied(copy) {
                     if ticket.is_broken() {
-                        copying.share = Share::Alone { length: copy.length };
+                        ticket.close(copy);
+                        *share = Share::Alone { done: 0 };
                     }
                     return false;
                 }
             }
-            Share::Alone { length } => {
-                let done = cursor.position();
-                let step = ALONE_STEP.min(length as usize - done);
-                if !read_into(&self.shm, peer, address + done, buf, cursor, step) {
+            Share::Alone { done } => {
+                let step = ALONE_STEP.min(copy.length - *done);
+                if !pieces::copy(call, buf, far, *done as usize, step as usize) {
                     return self.fall_back(op);
                 }
-                if (cursor.position() as u64) < length {
+                *done += step;
+                if *done < copy.length {
                     return false;
                 }
             }
         }
-        ticket.finish(copying.ticket);
+        ticket.finish(id);
         self.shm.wake(peer);
         self.finish_recv(op);
         true
@@ -223,20 +250,17 @@ impl Engine {
         self.single_copy = false;
         let Some(recv) = self.ops.recv_mut(op) else { return true };
         let recv::Phase::Copying(ref copying) = recv.phase else { return true };
-        let (peer, ticket, send) = (copying.peer, copying.ticket, copying.send);
-        let length = match copying.share {
-            Share::Both(copy) => copy.length,
-            Share::Alone { length } => length,
-        };
-        recv.cursor.seek(&recv.buf, 0);
-        recv.phase = recv::Phase::Stream(length);
-        self.shm.ticket_of(peer, ticket).finish(ticket);
-        self.control(peer, STREAM, [ticket.0, send, u64::from(op), length]);
+        let (peer, ticket, send, copy) = (copying.peer, copying.ticket, copying.send, copying.copy);
+        self.shm.ticket_of(peer, ticket).close(&copy);
+        recv.phase = recv::Phase::Stream(copy.length);
+        self.control(peer, STREAM, [ticket.0, send, u64::from(op), copy.length]);
         true
     }
 
     /// The receiver wants the bytes through the ring.
     pub(super) fn start_stream(&mut self, ticket: TicketId, op: OpId, receive: u64, length: u64) {
+        // Not the receiver's to finish: a send whose ticket is done counts as complete.
+        self.shm.own_ticket(ticket).finish(ticket);
         self.shm.release_ticket(ticket);
         if let Some(send) = self.ops.send_mut(op) {
             send.phase = send::Phase::Stream { receive, length };
@@ -293,52 +317,4 @@ impl Engine {
         }
         done
     }
-}
-
-/// Copies one piece to one piece, whatever the kernel moves at a time.
-fn transfer(call: impl Fn(&[Piece], &[Piece]) -> std::io::Result<usize>, local: Piece, remote: Piece) -> bool {
-    let mut done = 0;
-    while done < local.1 {
-        match call(&[(local.0 + done, local.1 - done)], &[(remote.0 + done, remote.1 - done)]) {
-            Ok(moved) if moved > 0 => done += moved,
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// Reads the peer's next `bytes` bytes into a buffer that is not contiguous.
-fn read_into(
-    shm: &oxmpi_transport::Shm,
-    peer: usize,
-    address: usize,
-    buf: &Buf,
-    cursor: &mut oxmpi_datatype::Cursor,
-    bytes: usize,
-) -> bool {
-    if buf.average_block() < PIECE_MIN {
-        let mut chunk = vec![0u8; UNPACK_STEP.min(bytes)];
-        let mut done = 0;
-        while done < bytes {
-            let part = chunk.len().min(bytes - done);
-            let local = (chunk.as_mut_ptr() as usize, part);
-            if !transfer(|l, r| shm.copy_from(peer, l, r), local, (address + done, part)) {
-                return false;
-            }
-            oxmpi_transport::own::unpack(&chunk[..part], buf, cursor);
-            done += part;
-        }
-        return true;
-    }
-    let mut pieces = Vec::new();
-    let mut done = 0;
-    while done < bytes {
-        pieces.clear();
-        let part = cursor.iovecs(buf, &mut pieces, oxmpi_transport::MAX_PIECES, bytes - done);
-        match shm.copy_from(peer, &pieces, &[(address + done, part)]) {
-            Ok(moved) if moved == part => done += part,
-            _ => return false,
-        }
-    }
-    true
 }

@@ -5,6 +5,7 @@
 //!           large or synchronous: an offer that waits        OFFER
 //! recv.rs   packets meet posted receives, or are kept        (matching/)
 //! copy.rs   a taken offer is copied by both sides (TAKEN), or streamed through the ring (STREAM, DATA)
+//! pieces.rs which bytes of the other side belong to which of ours, where there are gaps
 //! own.rs    messages to oneself
 //! ops.rs    operations under way, and how they ended
 //! ```
@@ -15,6 +16,7 @@
 mod copy;
 mod ops;
 mod own;
+mod pieces;
 mod recv;
 mod send;
 
@@ -32,7 +34,8 @@ pub use send::{Mode, Route};
 const EAGER: u8 = 1;
 /// The next part of the message that the last EAGER packet of this sender started.
 const MORE: u8 = 2;
-/// A message that stays with its sender until it is taken. Body: length, address (0: not contiguous), ticket, operation.
+/// A message that stays with its sender until it is taken. Body: length, address (0: only to be streamed), ticket, operation;
+/// `aux`: how many pieces the list at the address has, 0 when the bytes themselves are there.
 const OFFER: u8 = 3;
 /// The offer is taken. Body: ticket, the sender's operation.
 const TAKEN: u8 = 4;

@@ -1,6 +1,7 @@
 //! The receiving side: posted receives and arriving messages meet here, in the order that MPI promises.
 
 use super::ops::{Op, OpId, Outcome};
+use super::pieces::Place;
 use super::{Assembly, Engine, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
@@ -48,10 +49,8 @@ pub(super) enum Body {
     Small([u8; INLINE_BYTES]),
     /// Bytes that have arrived, fewer than the message has while parts are still coming.
     Stored(Vec<u8>),
-    /// The bytes are with the sender, at an address if they are contiguous there.
-    Offered {
-        address: u64,
-    },
+    /// The bytes are with the sender.
+    Offered(Place),
     /// A send of our own that has not been matched.
     Own(OpId),
 }
@@ -215,9 +214,9 @@ impl Engine {
                     return;
                 }
             }
-            Body::Offered { address } => {
+            Body::Offered(place) => {
                 if let Some((ticket, send)) = message.waits {
-                    self.start_copy(op, message.from, ticket, send, address, message.bytes);
+                    self.start_copy(op, message.from, ticket, send, place, message.bytes);
                 }
                 return;
             }
@@ -329,21 +328,21 @@ impl Engine {
     pub(super) fn arrive_offer(&mut self, peer: usize, packet: Incoming, picky: bool) -> Option<bool> {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
-        let (bytes, address) = (packet.word(0), packet.word(1));
+        let bytes = packet.word(0);
+        let place = Place { address: packet.word(1), pieces: head.aux };
         let (ticket, send) = (TicketId(packet.word(2)), packet.word(3));
         match self.posted.peek_match(&envelope) {
             Some((posted, &op)) => {
                 if self.shm.ticket_of(peer, ticket).take(ticket) {
                     self.posted.cancel(posted);
                     self.begin(op, &envelope, bytes)?;
-                    self.start_copy(op, peer, ticket, send, address, bytes);
+                    self.start_copy(op, peer, ticket, send, place, bytes);
                     return Some(true);
                 }
             }
             None if picky => return None,
             None => {
-                let message =
-                    Message { from: peer, bytes, body: Body::Offered { address }, waits: Some((ticket, send)) };
+                let message = Message { from: peer, bytes, body: Body::Offered(place), waits: Some((ticket, send)) };
                 self.account_stored(peer, message.weight(), 0);
                 self.unexpected.push(envelope, message);
             }

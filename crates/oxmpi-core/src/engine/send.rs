@@ -2,6 +2,7 @@
 //! waits in the peer's lane, so that messages of one pair never overtake each other.
 
 use super::ops::{Op, OpId, Outcome};
+use super::pieces::{Far, List, Place};
 use super::{EAGER, Engine, MORE, OFFER, Queued, SYNC};
 use crate::matching::MessageId;
 use oxmpi_datatype::{Buf, Cursor};
@@ -41,6 +42,25 @@ pub(super) struct SendOp {
     pub phase: Phase,
     /// Keeps the bytes of a buffered send alive.
     storage: Option<Box<[u8]>>,
+    /// For a copy between buffers of which one has gaps.
+    pub pieces: Option<Box<Pieces>>,
+}
+
+#[derive(Default)]
+pub(super) struct Pieces {
+    /// Our own, which the receiver reads.
+    list: Option<List>,
+    /// The receiver's, once its help was asked for.
+    pub far: FarSide,
+}
+
+#[derive(Default)]
+pub(super) enum FarSide {
+    #[default]
+    Unknown,
+    Known(Far),
+    /// The list could not be read: the receiver was faster, or the kernel forbids it.
+    Lost,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +81,7 @@ pub(super) enum Phase {
 
 impl SendOp {
     pub fn new(route: Route, buf: Buf, phase: Phase) -> SendOp {
-        SendOp { route, buf, cursor: Cursor::new(), phase, storage: None }
+        SendOp { route, buf, cursor: Cursor::new(), phase, storage: None, pieces: None }
     }
 
     pub fn peer(&self) -> usize {
@@ -70,6 +90,18 @@ impl SendOp {
 
     pub fn context(&self) -> u32 {
         self.route.context
+    }
+
+    /// Where the receiver finds the bytes; `list`: also if that takes a list.
+    fn place(&mut self, list: bool) -> Place {
+        if let Some(at) = self.buf.as_dense() {
+            return Place::run(at as u64);
+        }
+        if list && self.pieces.is_none() {
+            let Some(list) = List::of(&self.buf, self.buf.len()) else { return Place::NONE };
+            self.pieces = Some(Box::new(Pieces { list: Some(list), ..Pieces::default() }));
+        }
+        self.pieces.as_ref().and_then(|pieces| pieces.list.as_ref()).map_or(Place::NONE, List::place)
     }
 }
 
@@ -206,8 +238,8 @@ impl Engine {
             let head = send.route.head(EAGER, SYNC, len as u32);
             self.shm.send_first(peer, &head, &[ticket.0, u64::from(op)], &send.buf, &mut send.cursor, len)
         } else {
-            let address = send.buf.as_dense().map_or(0, |at| at as u64);
-            let head = send.route.head(OFFER, 0, 0);
+            let Place { address, pieces } = send.place(self.single_copy);
+            let head = send.route.head(OFFER, 0, pieces);
             self.shm.send_control(peer, &head, &[len as u64, address, ticket.0, u64::from(op)])
         };
         if sent {

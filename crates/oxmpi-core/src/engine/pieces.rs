@@ -1,0 +1,202 @@
+//! Single copies between buffers that have gaps: the two sides tell each other where their pieces lie, by a list in the
+//! memory of whose pieces they are, which the other side reads as it reads everything else.
+//!
+//! A list stays where it is while its operation is under way. Whoever reads it may come too late and find anything, but
+//! claims no part of the copy then, since there is none left.
+
+use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_transport::{MAX_PIECES, Piece, Shm};
+use std::io;
+
+/// Where a side's bytes are, as the other side is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Of the bytes or, when there are pieces, of their list; 0: no copy is possible.
+    pub address: u64,
+    /// 0: the bytes lie in one run.
+    pub pieces: u32,
+}
+
+impl Place {
+    pub const NONE: Place = Place { address: 0, pieces: 0 };
+
+    pub fn run(address: u64) -> Place {
+        Place { address, pieces: 0 }
+    }
+}
+
+/// Blocks shorter than this go through the ring: the kernel's work for a piece, on both sides, would cost more than two
+/// copies.
+const PIECE_MIN: usize = 2048;
+
+/// The pieces of a buffer of this process, for the other side to read: address and length, in the order of the stream.
+pub(super) struct List(Vec<[usize; 2]>);
+
+impl List {
+    /// The list of a buffer with gaps, `None` where single copies would not be worth it.
+    pub fn of(buf: &Buf, bytes: usize) -> Option<List> {
+        if buf.average_block() < PIECE_MIN {
+            return None;
+        }
+        let mut pieces = Vec::new();
+        let listed = Cursor::new().iovecs(buf, &mut pieces, u32::MAX as usize, bytes);
+        (listed == bytes).then(|| List(pieces.into_iter().map(|(at, len)| [at, len]).collect()))
+    }
+
+    pub fn place(&self) -> Place {
+        Place { address: self.0.as_ptr() as u64, pieces: self.0.len() as u32 }
+    }
+}
+
+/// The other side's bytes, as this side reaches them.
+pub(super) enum Far {
+    Run(usize),
+    Pieces {
+        list: Vec<[usize; 2]>,
+        /// Where the next search begins: a piece, and its first byte in the stream.
+        index: usize,
+        start: usize,
+    },
+}
+
+impl Far {
+    /// Reads the list, if there is one; `None` when that is not possible.
+    pub fn read(shm: &Shm, peer: usize, place: Place) -> Option<Far> {
+        let address = place.address as usize;
+        let count = place.pieces as usize;
+        if count == 0 {
+            return Some(Far::Run(address));
+        }
+        let mut list = vec![[0usize; 2]; count];
+        let bytes = size_of_val(&list[..]);
+        let local = (list.as_mut_ptr() as usize, bytes);
+        copy_run(|l, r| shm.copy_from(peer, l, r), local, (address, bytes)).then_some(Far::Pieces {
+            list,
+            index: 0,
+            start: 0,
+        })
+    }
+
+    /// The pieces from byte `from` of the stream on, until they are `bytes` or as many as a call takes.
+    fn pieces(&mut self, from: usize, bytes: usize, out: &mut Vec<Piece>) {
+        out.clear();
+        let (list, index, start) = match self {
+            Far::Run(address) => return out.push((*address + from, bytes)),
+            Far::Pieces { list, index, start } => (list, index, start),
+        };
+        if from < *start {
+            (*index, *start) = (0, 0);
+        }
+        let mut skip = from - *start;
+        let mut left = bytes;
+        while let Some(&[at, len]) = list.get(*index) {
+            if skip < len {
+                let part = left.min(len - skip);
+                out.push((at.wrapping_add(skip), part));
+                left -= part;
+                if left == 0 || out.len() == MAX_PIECES {
+                    return;
+                }
+                skip = len;
+            }
+            skip -= len;
+            *start += len;
+            *index += 1;
+        }
+    }
+}
+
+/// Copies bytes `from..from + bytes` of the stream between a buffer of ours and the other side's, whatever the kernel moves
+/// at a time. `call` takes our pieces first.
+pub(super) fn copy(
+    call: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
+    near: &Buf,
+    far: &mut Far,
+    from: usize,
+    bytes: usize,
+) -> bool {
+    if let (Some(near), Far::Run(far)) = (near.as_dense(), &*far) {
+        return copy_run(call, (near as usize + from, bytes), (far + from, bytes));
+    }
+    let mut cursor = Cursor::new();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut done = 0;
+    while done < bytes {
+        ours.clear();
+        cursor.seek(near, from + done);
+        cursor.iovecs(near, &mut ours, MAX_PIECES, bytes - done);
+        far.pieces(from + done, bytes - done, &mut theirs);
+        // The kernel stops where the shorter of the two ends.
+        match call(&ours, &theirs) {
+            Ok(moved) if moved > 0 => done += moved,
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn copy_run(call: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>, near: Piece, far: Piece) -> bool {
+    let mut done = 0;
+    while done < near.1 {
+        match call(&[(near.0 + done, near.1 - done)], &[(far.0 + done, far.1 - done)]) {
+            Ok(moved) if moved > 0 => done += moved,
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(far: &mut Far, from: usize, bytes: usize) -> Vec<Piece> {
+        let mut out = vec![(1, 1)];
+        far.pieces(from, bytes, &mut out);
+        out
+    }
+
+    #[test]
+    fn pieces_of_any_part_of_the_stream() {
+        let list = vec![[100, 10], [200, 5], [300, 20]];
+        let mut far = Far::Pieces { list, index: 0, start: 0 };
+        assert_eq!(all(&mut far, 0, 35), [(100, 10), (200, 5), (300, 20)]);
+        assert_eq!(all(&mut far, 12, 4), [(202, 3), (300, 1)]);
+        assert_eq!(all(&mut far, 15, 20), [(300, 20)]);
+        assert_eq!(all(&mut far, 34, 1), [(319, 1)]);
+        assert_eq!(all(&mut far, 3, 7), [(103, 7)], "backwards again");
+        assert_eq!(all(&mut far, 9, 2), [(109, 1), (200, 1)]);
+        assert_eq!(all(&mut Far::Run(1000), 5, 7), [(1005, 7)]);
+    }
+
+    #[test]
+    fn no_more_pieces_than_a_call_takes() {
+        let list = (0..3000).map(|i| [10 * i, 4]).collect();
+        let mut far = Far::Pieces { list, index: 0, start: 0 };
+        let first = all(&mut far, 0, 12000);
+        assert_eq!((first.len(), first[MAX_PIECES - 1]), (MAX_PIECES, (10 * (MAX_PIECES - 1), 4)));
+        let next = all(&mut far, 4 * MAX_PIECES, 12000 - 4 * MAX_PIECES);
+        assert_eq!((next.len(), next[0]), (MAX_PIECES, (10 * MAX_PIECES, 4)));
+    }
+
+    /// Lists whose pieces end at different places, in parts of any length, and a kernel that moves some bytes at a time:
+    /// every byte comes from where it should.
+    #[test]
+    fn copies_between_lists() {
+        let list = vec![[7, 3], [100, 20], [200, 41]];
+        let mut far = Far::Pieces { list, index: 0, start: 0 };
+        let near = Buf::dense(std::ptr::without_provenance_mut(1000), 64);
+        let moved = std::cell::RefCell::new(vec![0; 64]);
+        let call = |ours: &[Piece], theirs: &[Piece]| {
+            let bytes = |pieces: &[Piece]| pieces.iter().flat_map(|p| p.0..p.0 + p.1).collect::<Vec<_>>();
+            let pairs = bytes(ours).into_iter().zip(bytes(theirs)).take(11);
+            Ok(pairs.map(|(to, from)| moved.borrow_mut()[to - 1000] = from).count())
+        };
+        for (from, bytes) in [(30, 34), (0, 2), (2, 28)] {
+            assert!(copy(call, &near, &mut far, from, bytes));
+        }
+        let expected: Vec<usize> = (7..10).chain(100..120).chain(200..241).collect();
+        assert_eq!(*moved.borrow(), expected);
+        assert!(!copy(|_, _| Ok(0), &near, &mut far, 0, 5), "a kernel that moves nothing");
+    }
+}

@@ -1,0 +1,37 @@
+// ranks: 2 4
+// cflags: -O2
+// args: none-reads
+// args: none-writes
+// args: odd-ranks
+// args: neither
+// The same as datatype/rows.c, where some ranks find out in the middle that the kernel does not let them read another's memory,
+// or write to it. What the others may do does not matter.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+static const char *how = "";
+static void refuse(void);
+#define PREPARE() (how = argv[1], refuse())
+#include "../datatype/rows.c"
+
+static void refuse(void) {
+    int odd = rank % 2, both = !strcmp(how, "neither") || (odd && !strcmp(how, "odd-ranks"));
+    int reads = both || !strcmp(how, "none-reads"), writes = both || !strcmp(how, "none-writes");
+    const unsigned none = ~0u;
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, reads ? SYS_process_vm_readv : none, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, writes ? SYS_process_vm_writev : none, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
