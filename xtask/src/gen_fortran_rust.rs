@@ -221,7 +221,7 @@ fn argument(body: &mut Body, procedure: &Procedure, arg: &Arg) {
                 }
                 (true, Dir::In) => {
                     let length = length(procedure, arg);
-                    let _ = writeln!(body.before, "let mut {local} = truths({name}, {length});");
+                    let _ = writeln!(body.before, "let mut {local} = truths({name}, || {length});");
                     body.arguments.push(format!("{local}.as_mut_ptr()"));
                 }
                 (true, _) => {

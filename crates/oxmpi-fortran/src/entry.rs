@@ -123,13 +123,30 @@ pub unsafe fn put_truth(logical: *mut Fint, value: c_int) {
     unsafe { *logical = if value != 0 { TRUE.load(Relaxed) } else { FALSE.load(Relaxed) } };
 }
 
-/// An array of LOGICALs as C has it.
+/// An array of LOGICALs as C has it, which is what Fortran has where false is zero.
 ///
 /// # Safety
-/// `count` elements may be read.
-pub unsafe fn truths(logicals: *mut Fint, count: usize) -> Vec<c_int> {
-    // SAFETY: as the caller says.
-    (0..count).map(|i| unsafe { truth(logicals.add(i)) }).collect()
+/// As many elements may be read as `count` says.
+pub unsafe fn truths(logicals: *mut Fint, count: impl FnOnce() -> usize) -> Truths {
+    match FALSE.load(Relaxed) {
+        0 => Truths::Same(logicals),
+        // SAFETY: as the caller says.
+        _ => Truths::Made((0..count()).map(|i| unsafe { truth(logicals.add(i)) }).collect()),
+    }
+}
+
+pub enum Truths {
+    Same(*mut c_int),
+    Made(Vec<c_int>),
+}
+
+impl Truths {
+    pub fn as_mut_ptr(&mut self) -> *mut c_int {
+        match self {
+            Truths::Same(logicals) => *logicals,
+            Truths::Made(integers) => integers.as_mut_ptr(),
+        }
+    }
 }
 
 /// C has stored its integers into an array of LOGICALs: makes LOGICALs of them.

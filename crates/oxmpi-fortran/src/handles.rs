@@ -134,8 +134,12 @@ pub fn positive(length: impl TryInto<usize>) -> usize {
 
 /// The processes that an all-to-all reaches.
 pub fn peers(comm: Comm) -> usize {
+    // Of this the call itself complains, which knows its name.
+    if comm == MPI_COMM_NULL {
+        return 0;
+    }
     let (mut inter, mut size) = (0, 0);
-    // SAFETY: the places are valid for the calls; of a bad communicator the call itself complains.
+    // SAFETY: the places are valid for the calls.
     unsafe {
         if c::PMPI_Comm_test_inter(comm, &mut inter) != MPI_SUCCESS {
             return 0;
@@ -163,6 +167,9 @@ pub fn dimensions(comm: Comm) -> usize {
 
 /// How many neighbours a process has that send to it, and to which it sends.
 pub fn neighbors(comm: Comm) -> (usize, usize) {
+    if comm == MPI_COMM_NULL {
+        return (0, 0);
+    }
     let (mut kind, mut rank, mut sources, mut destinations, mut weighted) = (MPI_UNDEFINED, 0, 0, 0, 0);
     // SAFETY: as above.
     unsafe {

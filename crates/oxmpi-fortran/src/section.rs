@@ -125,7 +125,8 @@ impl Section {
     pub unsafe fn typed<N: Number>(&mut self, count: N, datatype: Datatype) -> Option<(*mut c_void, N, Datatype)> {
         // SAFETY: as the caller says.
         unsafe {
-            if is_contiguous(self.descriptor) {
+            // Of bad arguments C shall complain.
+            if is_contiguous(self.descriptor) || datatype == MPI_DATATYPE_NULL || count.into() < 0 {
                 return Some((start_of(self.descriptor, datatype), count, datatype));
             }
             let section = match elements(datatype, count.into(), (*self.descriptor).elem_len) {

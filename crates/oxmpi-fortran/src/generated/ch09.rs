@@ -20,7 +20,7 @@ entry! {
 [mpi_cart_create_ pmpi_cart_create_ mpi_cart_create_f08_ pmpi_cart_create_f08_] MPI_Cart_create PMPI_Cart_create
 (comm_old: *mut Fint, ndims: *mut Fint, dims: *mut Fint, periods: *mut Fint, reorder: *mut Fint, comm_cart: *mut Fint, ierror: *mut Fint) |call| {
 let comm_old_c: Comm = get(comm_old);
-let mut periods_c = truths(periods, positive(*ndims));
+let mut periods_c = truths(periods, || positive(*ndims));
 let mut comm_cart_c = Comm(0);
 
 let code = call(comm_old_c, *ndims, dims, periods_c.as_mut_ptr(), truth(reorder), &mut comm_cart_c);
@@ -48,7 +48,7 @@ entry! {
 [mpi_cart_map_ pmpi_cart_map_ mpi_cart_map_f08_ pmpi_cart_map_f08_] MPI_Cart_map PMPI_Cart_map
 (comm: *mut Fint, ndims: *mut Fint, dims: *mut Fint, periods: *mut Fint, newrank: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
-let mut periods_c = truths(periods, positive(*ndims));
+let mut periods_c = truths(periods, || positive(*ndims));
 
 let code = call(comm_c, *ndims, dims, periods_c.as_mut_ptr(), newrank);
 
@@ -85,7 +85,7 @@ entry! {
 [mpi_cart_sub_ pmpi_cart_sub_ mpi_cart_sub_f08_ pmpi_cart_sub_f08_] MPI_Cart_sub PMPI_Cart_sub
 (comm: *mut Fint, remain_dims: *mut Fint, newcomm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
-let mut remain_dims_c = truths(remain_dims, dimensions(comm_c));
+let mut remain_dims_c = truths(remain_dims, || dimensions(comm_c));
 let mut newcomm_c = Comm(0);
 
 let code = call(comm_c, remain_dims_c.as_mut_ptr(), &mut newcomm_c);
