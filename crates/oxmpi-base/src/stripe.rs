@@ -45,8 +45,8 @@ impl Stripe {
     }
 }
 
-/// Pauses between two looks, at most: about as long as ten operations of somebody else's take.
-const LONGEST: u32 = 8;
+/// Pauses between two looks, at most: a microsecond or so, in which somebody else does dozens of operations.
+const LONGEST: u32 = 64;
 
 /// Pauses before the CPU is handed over.
 #[cfg(not(loom))]

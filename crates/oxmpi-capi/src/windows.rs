@@ -176,9 +176,10 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
     };
     let no_locks = hints.boolean("no_locks") == Some(true);
     let parts = (0..all.len()).map(part).collect();
+    let single_copy = guard.engine.may_copy();
+    let making = Making { flavor, rank, no_locks, parts, separate, granularity, single_copy, mapping, others };
     // SAFETY: the mapping is as the plan wants it, fresh and so all zeroes.
-    let window =
-        unsafe { Window::new(Making { flavor, rank, no_locks, parts, separate, granularity, mapping, others }) };
+    let window = unsafe { Window::new(making) };
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
     guard.add_window(made)

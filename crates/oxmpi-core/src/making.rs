@@ -67,7 +67,7 @@ impl Process {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = self.engine.progress();
-        if !self.far_windows.is_empty() {
+        if !self.serving_windows.is_empty() {
             moved |= self.serve_windows();
         }
         if self.making.is_empty() && self.runs.is_empty() {

@@ -54,7 +54,7 @@ pub struct Process {
     pub types: SlotTable<Arc<Datatype>>,
     pub windows: SlotTable<Box<Win>>,
     /// Those in which this rank may be asked for favours.
-    pub(crate) far_windows: Vec<handle::Win>,
+    pub(crate) serving_windows: Vec<handle::Win>,
     /// Reduction operations that the user made.
     pub operations: SlotTable<Arc<UserFunction>>,
     pub buffer: Option<BufferPool>,
@@ -108,7 +108,7 @@ impl Process {
             messages: SlotTable::new(Kind::Message),
             types: SlotTable::new(Kind::Datatype),
             windows: SlotTable::new(Kind::Win),
-            far_windows: Vec::new(),
+            serving_windows: Vec::new(),
             operations: SlotTable::new(Kind::Op),
             buffer: None,
             session_buffers: BTreeMap::new(),

@@ -76,23 +76,23 @@ impl Process {
             Some(found) => found.window.serve(Some(self.engine.shm())) | served,
             None => served,
         };
-        self.far_windows.iter().fold(false, serve)
+        self.serving_windows.iter().fold(false, serve)
     }
 
     /// Takes a window in.
     pub fn add_window(&mut self, win: Win) -> Result<handle::Win> {
-        let is_far = win.window.is_far();
+        let may_serve = win.window.may_serve();
         let Ok(number) = self.windows.try_insert(Box::new(win)) else {
             bail!(MPI_ERR_NO_SPACE, "no handles are left for windows");
         };
-        if is_far {
-            self.far_windows.push(handle::Win(number));
+        if may_serve {
+            self.serving_windows.push(handle::Win(number));
         }
         Ok(handle::Win(number))
     }
 
     pub fn remove_window(&mut self, handle: handle::Win) -> Option<Box<Win>> {
-        self.far_windows.retain(|far| *far != handle);
+        self.serving_windows.retain(|serving| *serving != handle);
         self.windows.remove(handle.0)
     }
 

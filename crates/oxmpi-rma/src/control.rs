@@ -31,6 +31,8 @@ struct Station {
     rounds: AtomicU64,
     _pad: [u8; 56],
     lock: WindowLock,
+    /// How often others have offered the rank parts of long operations.
+    bell: Lone,
 }
 
 /// The lock of one rank's memory, for `MPI_Win_lock`.
@@ -164,6 +166,18 @@ impl Control {
             let first = self.base.add(self.layout.favours + target * ranks * size_of::<Favour>());
             std::slice::from_raw_parts(first.cast::<Favour>().as_ptr(), ranks)
         }
+    }
+
+    /// Says to a rank that something was offered to it.
+    pub fn ring(&self, rank: usize) {
+        // Release: whoever hears it sees what was offered.
+        self.station(rank).bell.0.fetch_add(1, Release);
+    }
+
+    /// How often a rank's bell was rung.
+    #[inline]
+    pub fn rings(&self, rank: usize) -> u32 {
+        self.station(rank).bell.0.load(Acquire)
     }
 
     /// The table of what a rank has attached; only of a dynamic window.

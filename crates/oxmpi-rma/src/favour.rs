@@ -197,7 +197,7 @@ impl Window {
     #[inline]
     pub fn serve(&self, shm: Option<&Shm>) -> bool {
         if !self.is_far {
-            return false;
+            return self.has_bell && shm.is_some_and(|shm| self.answer_bell(shm));
         }
         let favours = self.control.favours(self.rank);
         // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.

@@ -21,6 +21,7 @@ mod transfer;
 pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
 pub use control::{Control, WindowLock};
 pub use place::Spot;
+pub use share::SHORTEST_MAPPED;
 pub use transfer::{get, put};
 
 use epoch::{Access, Exposure, Open};
@@ -29,6 +30,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_transport::Shm;
+use std::sync::atomic::AtomicU32;
 
 /// How a window came to its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +65,10 @@ pub struct Window {
     exposed: Box<[u32]>,
     /// This rank's memory is not mapped by others, who may ask it for favours.
     is_far: bool,
+    /// Everybody's memory is mapped by all, but one may help another with long operations, and rings for that.
+    has_bell: bool,
+    /// How often this rank has heard it.
+    heard: AtomicU32,
     /// How it goes with asking each rank for favours.
     manners: Box<[Manners]>,
     /// Before one looks whether such a favour was done.
@@ -154,6 +160,8 @@ pub struct Making {
     /// The program's memory is reached through public copies.
     pub separate: bool,
     pub granularity: usize,
+    /// Other processes' memory can be copied from and to.
+    pub single_copy: bool,
     pub mapping: Mapping,
     /// Where other ranks' memory is mapped that the program gave but that lies in the segment, and where in there.
     pub others: Vec<Option<(Mapping, usize)>>,
@@ -164,7 +172,7 @@ impl Window {
     /// The mapping begins with [`Control::bytes`] of zeroes for this window alone, behind which the parts lie; the
     /// program's memory stays where it is until the window is freed.
     pub unsafe fn new(making: Making) -> Window {
-        let Making { flavor, rank, no_locks, parts, separate, granularity, mapping, others } = making;
+        let Making { flavor, rank, no_locks, parts, separate, granularity, single_copy, mapping, others } = making;
         let size = parts.len();
         // SAFETY: as the caller says.
         let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
@@ -191,6 +199,7 @@ impl Window {
             flavor: flavor as i32,
             model: if separate { MPI_WIN_SEPARATE } else { MPI_WIN_UNIFIED },
         };
+        let is_long = parts.iter().any(|part| part.size >= SHORTEST_MAPPED);
         let mut window = Window {
             targets,
             all_open: false,
@@ -205,6 +214,8 @@ impl Window {
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
             is_far: !library_gave && !separate && !own.shared && size > 1,
+            has_bell: library_gave && single_copy && is_long && size > 1,
+            heard: AtomicU32::new(0),
             answering_pauses: favour::answering_pauses(),
             manners: (0..size).map(|_| Manners::default()).collect(),
             block_shift: granularity.next_power_of_two().trailing_zeros(),
@@ -357,8 +368,8 @@ impl Window {
         }
     }
 
-    /// Whether [favours](Window::serve) may be asked of this rank.
-    pub fn is_far(&self) -> bool {
-        self.is_far
+    /// Whether something may be [asked](Window::serve) of this rank.
+    pub fn may_serve(&self) -> bool {
+        self.is_far || self.has_bell
     }
 }

@@ -1,21 +1,25 @@
-//! Long operations on memory that is not mapped here. Where the target waits in the library, both sides do parts of them at
-//! the same time: the origin with the system calls that it would make anyway, the target with its own, and of accumulates
-//! the target's parts cost half as much. A part is done by whoever claims it first, so a target that goes away, or never
-//! comes, leaves its parts to the origin and keeps nobody waiting for longer than one of them takes.
+//! Long operations. Where the target waits in the library, both sides do parts of them at the same time: the origin as it
+//! would do the whole, the target with single-copy system calls from and to the origin's memory. A part is done by whoever
+//! claims it first, so a target that goes away, or never comes, leaves its parts to the origin and keeps nobody waiting for
+//! longer than one of them takes.
 
-use crate::accumulate::quick_combine;
+use crate::accumulate::{Combine, quick_combine};
 use crate::favour::{Favour, Order, What, pause};
 use crate::transfer::transfer_run;
-use crate::{Far, Window};
+use crate::{Far, Target, Window};
 use oxmpi_abi::Result;
-use oxmpi_abi::constants::MPI_REPLACE;
+use oxmpi_abi::constants::{MPI_NO_OP, MPI_REPLACE};
 use oxmpi_base::errand::{End, Wanted};
 use oxmpi_base::wait;
 use oxmpi_ops::Op;
 use oxmpi_transport::Shm;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// Under this, agreeing on parts takes longer than it saves.
+/// Under this, agreeing on parts takes longer than it saves, where the target's memory is not mapped here.
 pub(crate) const SHORTEST: usize = 32 << 10;
+
+/// The same where it is mapped.
+pub const SHORTEST_MAPPED: usize = 512 << 10;
 
 /// From here on it is worth while to wake a target that sleeps in the library, if there is a CPU for it.
 const WORTH_WAKING: usize = 512 << 10;
@@ -32,16 +36,17 @@ struct Parts {
 }
 
 impl Parts {
-    fn new(what: What, length: u64) -> Parts {
+    fn new(what: What, length: u64, mapped: bool) -> Parts {
         let piece = |parts: u64, most: u64| (length / parts).next_multiple_of(PART_UNIT as u64).min(most);
+        let half = |most: u64| Parts { origin: piece(2, most), target: piece(2, most) };
         match what {
-            What::Combine { op, fetch: false, .. } if op != MPI_REPLACE.0 as u32 => {
-                // The target fetches operands and combines them; the origin fetches what is there, too, and brings it back.
-                let third = piece(3, 64 << 10);
-                Parts { origin: third, target: 2 * third }
-            }
-            What::Combine { .. } => Parts { origin: piece(2, 128 << 10), target: piece(2, 128 << 10) },
-            _ => Parts { origin: piece(2, 256 << 10), target: piece(2, 256 << 10) },
+            What::Combine { op, .. } if op == MPI_REPLACE.0 as u32 || op == MPI_NO_OP.0 as u32 => half(128 << 10),
+            // The target has to fetch the operands first.
+            What::Combine { .. } if mapped => Parts { origin: 2 * piece(3, 64 << 10), target: piece(3, 64 << 10) },
+            // The origin has to fetch what is there, and to bring back what comes of it.
+            What::Combine { fetch: false, .. } => Parts { origin: piece(3, 64 << 10), target: 2 * piece(3, 64 << 10) },
+            What::Combine { .. } => half(128 << 10),
+            _ => half(256 << 10),
         }
     }
 }
@@ -64,7 +69,8 @@ impl Window {
             return own(0, bytes);
         };
         let length = bytes as u64;
-        let part = Parts::new(what, length).origin;
+        let mapped = !self.targets[at.rank].base.is_null();
+        let part = Parts::new(what, length, mapped).origin;
         // SAFETY: nobody else looks at it before it is offered.
         unsafe {
             *favour.near.get() = ends.map(|end| end as u64);
@@ -72,6 +78,9 @@ impl Window {
         }
         let errand = &favour.errand;
         errand.offer();
+        if mapped {
+            self.control.ring(at.rank);
+        }
         if may_come {
             shm.wake(at.process);
         }
@@ -102,6 +111,99 @@ impl Window {
         }
     }
 
+    /// Looks whether somebody has offered parts since the last time, where nobody asks for anything else.
+    #[inline]
+    pub(crate) fn answer_bell(&self, shm: &Shm) -> bool {
+        let rung = self.control.rings(self.rank);
+        rung != self.heard.load(Relaxed) && self.answer(shm, rung)
+    }
+
+    #[cold]
+    fn answer(&self, shm: &Shm, rung: u32) -> bool {
+        let (mut helped, mut more) = (false, false);
+        for (origin, favour) in self.control.favours(self.rank).iter().enumerate() {
+            helped |= favour.errand.wanted() == Wanted::Parts && self.help(shm, origin, favour);
+            more |= favour.errand.wanted() == Wanted::Parts;
+        }
+        if !more {
+            self.heard.store(rung, Relaxed);
+        }
+        helped
+    }
+
+    /// A run of a rank's memory that is mapped here, if its rank may help with a long operation on it.
+    fn helped_at(&self, rank: usize, at: *mut u8, bytes: usize, ends: [usize; 2]) -> Option<Far> {
+        let Target { base, process, .. } = self.targets[rank];
+        // Buffers that are memory of the target's themselves are rare, and better copied by one.
+        let apart = |&end: &usize| end + bytes <= at.addr() || at.addr() + bytes <= end;
+        let offset = at.addr().wrapping_sub(base.addr());
+        let helps = self.has_bell && rank != self.rank && ends.iter().all(apart);
+        helps.then_some(Far { rank, process, address: at.addr(), offset })
+    }
+
+    /// A long put into memory that is mapped here.
+    ///
+    /// # Safety
+    /// Both runs are memory of that length, `at` in the window of the rank.
+    #[cold]
+    pub unsafe fn put_mapped(&self, shm: &Shm, rank: usize, from: *const u8, at: *mut u8, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller says.
+        let own = |start: usize, count: usize| unsafe {
+            at.add(start).copy_from(from.add(start), count);
+            Ok(())
+        };
+        match self.helped_at(rank, at, bytes, [from.expose_provenance(), 0]) {
+            Some(far) => self.share(shm, far, What::Put, bytes, [from.addr(), 0], own),
+            None => own(0, bytes),
+        }
+    }
+
+    /// A long get from memory that is mapped here.
+    ///
+    /// # Safety
+    /// As for [`Window::put_mapped`].
+    #[cold]
+    pub unsafe fn get_mapped(&self, shm: &Shm, rank: usize, to: *mut u8, at: *mut u8, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller says.
+        let own = |start: usize, count: usize| unsafe {
+            to.add(start).copy_from(at.add(start), count);
+            Ok(())
+        };
+        match self.helped_at(rank, at, bytes, [0, to.expose_provenance()]) {
+            Some(far) => self.share(shm, far, What::Get, bytes, [0, to.addr()], own),
+            None => own(0, bytes),
+        }
+    }
+
+    /// [`Window::combine`] for many elements.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn combine_mapped(
+        &self,
+        shm: &Shm,
+        rank: usize,
+        with: &Combine,
+        at: *mut u8,
+        (source, old): (*const u8, *mut u8),
+        count: usize,
+    ) -> Result<()> {
+        let bytes = count * with.extent;
+        // SAFETY: as the caller says.
+        let own = |start: usize, bytes: usize| unsafe {
+            let old = if old.is_null() { old } else { old.add(start) };
+            self.combine(rank, with, at.add(start), source.wrapping_add(start), old, bytes / with.extent);
+            Ok(())
+        };
+        let [op, datatype] = with.handles;
+        let what = What::Combine { op, datatype, fetch: !old.is_null() };
+        let ends = [source.expose_provenance(), old.expose_provenance()];
+        match self.helped_at(rank, at, bytes, ends).filter(|_| PART_UNIT % with.extent == 0) {
+            Some(far) => self.share(shm, far, what, bytes, ends, own),
+            None => own(0, bytes),
+        }
+    }
+
     /// Does one part of what another rank offers.
     #[inline(never)]
     pub(crate) fn help(&self, shm: &Shm, origin: usize, favour: &Favour) -> bool {
@@ -111,7 +213,7 @@ impl Window {
         }
         // SAFETY: taken, so that nobody else looks at them.
         let (Order { what, length, offset }, ends) = unsafe { (*favour.order.get(), *favour.near.get()) };
-        let Some((from, count)) = errand.claim(Parts::new(what, length).target, length) else {
+        let Some((from, count)) = errand.claim(Parts::new(what, length, !self.is_far).target, length) else {
             errand.finish();
             return false;
         };

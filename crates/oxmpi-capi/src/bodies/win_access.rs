@@ -8,7 +8,7 @@ use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_PROC_NULL;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
-use oxmpi_rma::Far;
+use oxmpi_rma::{Far, SHORTEST_MAPPED};
 use std::ffi::{c_int, c_void};
 
 /// Where plain bytes lie at the target.
@@ -73,7 +73,12 @@ pub unsafe fn put(
     let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
     match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
-        Some((bytes, Plain::Here(at))) => unsafe { copy(origin_addr.cast(), at, bytes) },
+        Some((bytes, Plain::Here(at))) if bytes < SHORTEST_MAPPED => unsafe { copy(origin_addr.cast(), at, bytes) },
+        // SAFETY: as above.
+        Some((bytes, Plain::Here(at))) => unsafe {
+            let (window, shm) = (&guard.win(win)?.window, guard.engine.shm());
+            window.put_mapped(shm, target_rank as usize, origin_addr.cast(), at, bytes)?;
+        },
         // SAFETY: as above.
         Some((bytes, Plain::Far(far))) => unsafe {
             guard.win(win)?.window.put_run(guard.engine.shm(), origin_addr.cast(), bytes, far)?;
@@ -117,7 +122,12 @@ pub unsafe fn get(
     let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
     match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
-        Some((bytes, Plain::Here(at))) => unsafe { copy(at, origin_addr.cast(), bytes) },
+        Some((bytes, Plain::Here(at))) if bytes < SHORTEST_MAPPED => unsafe { copy(at, origin_addr.cast(), bytes) },
+        // SAFETY: as above.
+        Some((bytes, Plain::Here(at))) => unsafe {
+            let (window, shm) = (&guard.win(win)?.window, guard.engine.shm());
+            window.get_mapped(shm, target_rank as usize, origin_addr.cast(), at, bytes)?;
+        },
         // SAFETY: as above.
         Some((bytes, Plain::Far(far))) => unsafe {
             guard.win(win)?.window.get_run(guard.engine.shm(), origin_addr.cast(), bytes, far)?;

@@ -8,7 +8,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_rma::Combine;
+use oxmpi_rma::{Combine, SHORTEST_MAPPED};
 use std::ffi::{c_int, c_void};
 
 // The short way is inlined into the entry points: handing arguments on through the stack would cost more than it does.
@@ -59,13 +59,37 @@ unsafe fn quick(
     let count = target.count as usize;
     let (from, to, bytes) = (origin.address.cast(), result.cast(), count * with.extent);
     if let Some(at) = found.window.quick(target.rank, target.disp, bytes) {
+        let rank = target.rank as usize;
         // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
-        unsafe { found.window.combine(target.rank as usize, &with, at, from, to, count) };
+        unsafe {
+            if bytes >= SHORTEST_MAPPED {
+                return long(guard, &with, (rank, at), from, to, count, win);
+            }
+            found.window.combine(rank, &with, at, from, to, count);
+        }
         return Ok(true);
     }
     let Some(far) = found.window.quick_far(target.rank, target.disp, bytes) else { return Ok(false) };
     // SAFETY: as above.
     unsafe { guard.win(win)?.window.combine_far(guard.engine.shm(), &with, far, from, to, count)? };
+    Ok(true)
+}
+
+/// # Safety
+/// As for [`quick`]; the rank's memory is mapped there.
+#[cold]
+unsafe fn long(
+    guard: &Guard,
+    with: &Combine,
+    (rank, at): (usize, *mut u8),
+    from: *const u8,
+    to: *mut u8,
+    count: usize,
+    win: Win,
+) -> Result<bool> {
+    let (window, shm) = (&guard.win(win)?.window, guard.engine.shm());
+    // SAFETY: as the caller says.
+    unsafe { window.combine_mapped(shm, rank, with, at, (from, to), count)? };
     Ok(true)
 }
 
