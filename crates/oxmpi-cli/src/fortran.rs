@@ -29,21 +29,10 @@ fn make(compiler: Option<&str>) -> Result<String, String> {
     let folder = PathBuf::from(ask(&prefix, choice.as_deref(), "--showme:modules")?.replace('"', ""));
     let words: Vec<&str> = command.split_whitespace().collect();
     let [program, rest @ ..] = &words[..] else { return Err("the compiler has no name".to_owned()) };
-    let compile = |source: &Path, flag: &str, at: &Path| -> Result<(), String> {
-        let mut compiler = Command::new(program);
-        compiler.current_dir(at).args(rest).args(Some(flag).filter(|f| !f.is_empty()));
-        compiler.args([OsStr::new("-c"), source.as_os_str(), OsStr::new("-o"), OsStr::new("object.o")]);
-        let output = compiler.output().map_err(|error| {
-            format!("cannot run {program} ({error}); install a Fortran compiler (on Debian: apt-get install gfortran)")
-        })?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-        }
-    };
+    let compiler = Compiler { program, rest };
     let work = folder.with_file_name(format!(".new-{}", std::process::id()));
     fs::create_dir_all(&work).map_err(|error| format!("cannot write {}: {error}", work.display()))?;
-    let built = build_in(&work, &prefix, program, compile);
+    let built = build_in(&work, &prefix, &compiler);
     let placed = built.and_then(|text| {
         let _ = fs::remove_dir_all(&folder);
         let moved = fs::rename(&work, &folder);
@@ -54,38 +43,97 @@ fn make(compiler: Option<&str>) -> Result<String, String> {
     placed
 }
 
+/// A compiler, and the arguments that came with its name.
+struct Compiler<'a> {
+    program: &'a str,
+    rest: &'a [&'a str],
+}
+
+impl Compiler<'_> {
+    /// Compiles a file; what it makes is in the folder `at`.
+    fn compile(&self, source: &Path, flag: &str, at: &Path) -> Result<(), String> {
+        let mut command = self.command(at);
+        command.args(Some(flag).filter(|f| !f.is_empty()));
+        command.args([OsStr::new("-c"), source.as_os_str(), OsStr::new("-o"), OsStr::new("object.o")]);
+        let output = command.output().map_err(|error| {
+            let program = self.program;
+            format!("cannot run {program} ({error}); install a Fortran compiler (on Debian: apt-get install gfortran)")
+        })?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
+    }
+
+    fn command(&self, at: &Path) -> Command {
+        let mut command = Command::new(self.program);
+        command.current_dir(at).args(self.rest);
+        command
+    }
+}
+
 /// Compiles the modules and tries the flags. A compiler without descriptors of arrays still gets the module `mpi`.
-fn build_in(
-    work: &Path,
-    prefix: &Path,
-    program: &str,
-    compile: impl Fn(&Path, &str, &Path) -> Result<(), String>,
-) -> Result<String, String> {
+fn build_in(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<String, String> {
+    let program = compiler.program;
     let source = |name: &str| prefix.join("share/oxmpi/fortran").join(name);
-    compile(&source("mpi.f90"), "", work)
+    compiler
+        .compile(&source("mpi.f90"), "", work)
         .map_err(|text| format!("{program} cannot compile the module mpi:\n{text}"))?;
-    let newer = compile(&source("mpi_f08.f90"), "", work).or_else(|text| {
+    let newer = compiler.compile(&source("mpi_f08.f90"), "", work);
+    let newer = newer.or_else(|text| {
         let other = work.join("other.f90");
         let written =
             fs::read_to_string(source("mpi_f08.f90")).and_then(|text| fs::write(&other, without_texts(&text)));
         written.map_err(|error| format!("cannot write {}: {error}", other.display()))?;
-        compile(&other, "", work).map_err(|_| text)
+        compiler.compile(&other, "", work).map_err(|_| text)
     });
+    let newer = newer.and_then(|()| try_descriptors(work, prefix, compiler));
+    if newer.is_err() {
+        let _ = fs::remove_file(work.join("mpi_f08.mod"));
+    }
     let trial = work.join("trial.f");
     let written = fs::write(&trial, "      program trial\n      end\n");
     written.map_err(|error| format!("cannot write {}: {error}", trial.display()))?;
-    let flags: Vec<&str> = WANTED.iter().copied().filter(|flag| compile(&trial, flag, work).is_ok()).collect();
+    let flags: Vec<&str> = WANTED.iter().copied().filter(|flag| compiler.compile(&trial, flag, work).is_ok()).collect();
     let written = fs::write(work.join("flags"), flags.join(" "));
     written.map_err(|error| format!("cannot write the flags: {error}"))?;
-    for name in ["trial.f", "other.f90", "object.o"] {
+    for name in ["trial", "trial.f", "trial.f90", "other.f90", "object.o"] {
         let _ = fs::remove_file(work.join(name));
     }
     match newer {
         Ok(()) => Ok(format!("The modules mpi and mpi_f08 for {program} are")),
         Err(text) => {
-            eprintln!("oxmpi fortran: {program} cannot compile the module mpi_f08:\n{text}");
+            eprintln!("oxmpi fortran: {program} cannot have the module mpi_f08:\n{text}");
             Ok(format!("The module mpi, without mpi_f08, for {program} is"))
         }
+    }
+}
+
+/// A program that asks the library for the size of a variable, which stands in its descriptor.
+const DESCRIPTOR: &str = "program trial
+  use mpi_f08
+  integer :: size
+  character(len=3) :: x(9)
+  call MPI_Sizeof(x(1:9:2), size)
+  if (size /= 3) error stop 1
+end program trial
+";
+
+/// Does the compiler hand arrays over by the descriptors that the Fortran standard has for C? What cannot be tried, on a machine
+/// other than the programs', is believed.
+fn try_descriptors(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<(), String> {
+    let source = work.join("trial.f90");
+    fs::write(&source, DESCRIPTOR).map_err(|error| format!("cannot write {}: {error}", source.display()))?;
+    let lib = prefix.join("lib");
+    let mut command = compiler.command(work);
+    command.arg("trial.f90").arg("-L").arg(&lib).args(["-lmpifort_abi", "-lmpi_abi", "-o", "trial"]);
+    let is_linked = command.output().is_ok_and(|output| output.status.success());
+    let run = Command::new(work.join("trial")).env("LD_LIBRARY_PATH", &lib).output();
+    match run {
+        Ok(output) if is_linked && !output.status.success() => {
+            Err("it hands arrays over in a way of its own, as gfortran did before version 9".to_owned())
+        }
+        _ => Ok(()),
     }
 }
 

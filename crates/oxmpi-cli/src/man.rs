@@ -17,12 +17,13 @@ pub fn page(name: &str) -> (String, i32) {
     }
 }
 
-/// In any letter case, with or without `MPI_`.
+/// In any letter case, with or without `MPI_`, also by the names of profiling and of Fortran's specific procedures.
 fn find(name: &str) -> Result<PathBuf, String> {
     let prefix = prefix().ok_or("the place of the installation is unknown (is /proc mounted?)")?;
     let folder = prefix.join("share/man/man3");
     let wanted = name.to_lowercase();
-    let wanted = wanted.trim_start_matches('p').trim_start_matches("mpi_");
+    let wanted = ["pmpi_", "mpi_"].iter().find_map(|start| wanted.strip_prefix(start)).unwrap_or(&wanted);
+    let wanted = ["_f08ts", "_f08"].iter().find_map(|end| wanted.strip_suffix(end)).unwrap_or(wanted);
     let entries = fs::read_dir(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
     let fits = |path: &PathBuf| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
