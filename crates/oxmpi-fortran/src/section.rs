@@ -169,9 +169,6 @@ impl Section {
         for made in types.into_iter().chain(blocks.into_iter().skip(1).map(|(_, block)| block)) {
             free(made);
         }
-        if elements.is_made {
-            free(elements.each);
-        }
         section
     }
 }
@@ -267,6 +264,14 @@ struct Elements {
     count: i64,
     each: Datatype,
     is_made: bool,
+}
+
+impl Drop for Elements {
+    fn drop(&mut self) {
+        if self.is_made {
+            free(self.each);
+        }
+    }
 }
 
 /// How much of the array `count` values of the datatype cover. `None`: it has gaps, or does not fit the elements.

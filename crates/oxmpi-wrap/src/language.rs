@@ -56,7 +56,23 @@ impl Language {
         match self {
             Language::C => &["cc", "gcc", "clang"],
             Language::Cxx => &["c++", "g++", "clang++"],
-            Language::Fortran => &["gfortran", "flang", "flang-new", "ifx", "nvfortran"],
+            // Some systems have them with their versions only.
+            Language::Fortran => &[
+                "gfortran",
+                "flang",
+                "flang-new",
+                "ifx",
+                "nvfortran",
+                "gfortran-15",
+                "gfortran-14",
+                "gfortran-13",
+                "gfortran-12",
+                "gfortran-11",
+                "flang-22",
+                "flang-21",
+                "flang-20",
+                "flang-new-19",
+            ],
         }
     }
 
