@@ -390,6 +390,10 @@ impl Wait for Waiter<'_> {
         self.cx.wait(self.guard, |_| ready().then_some(()));
     }
 
+    fn give_way(&mut self) {
+        self.guard.hand_over();
+    }
+
     #[inline]
     fn wake(&mut self, process: usize) {
         self.guard.engine.shm().wake(process);

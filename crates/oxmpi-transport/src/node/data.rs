@@ -25,6 +25,9 @@ impl Node {
     /// `MPI_Bcast`.
     pub fn bcast(&mut self, wait: &mut impl Wait, root: usize, buf: &Buf) -> Result<()> {
         let call = Call::rooted(Fun::Bcast, None, root, buf.len());
+        if std::mem::take(&mut self.met) {
+            self.sender = Some(root);
+        }
         if self.ranks() == 2 && self.goes_directly(buf.len() / 2) {
             return self.bcast_directly(wait, call, root, buf);
         }

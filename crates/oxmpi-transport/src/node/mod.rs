@@ -34,6 +34,9 @@ pub trait Wait {
     /// Waits until `ready` says yes. It may be asked any number of times.
     fn until(&mut self, ready: impl FnMut() -> bool);
 
+    /// Lets others run first, where ranks outnumber CPUs.
+    fn give_way(&mut self);
+
     /// Wakes a process that may sleep: something was written that it may wait for.
     fn wake(&mut self, process: usize);
 
@@ -61,6 +64,9 @@ pub struct Node {
     direct: bool,
     /// Memory for what is being combined, once there was any.
     scratch: Vec<u8>,
+    /// Whether the last operation was a barrier, and who sent to all after the last one.
+    met: bool,
+    sender: Option<usize>,
 }
 
 impl Node {
@@ -72,7 +78,7 @@ impl Node {
     /// Takes a rank's place; `None` if the memory does not fit.
     pub fn new(mapping: Mapping, members: Box<[u32]>, rank: usize, room: usize, barrier: Barrier) -> Option<Node> {
         let seat = Seat::new(&mapping, members.len(), room, rank)?;
-        Some(Node { seat, mapping, members, barrier, direct: false, scratch: Vec::new() })
+        Some(Node { seat, mapping, members, barrier, direct: false, scratch: Vec::new(), met: false, sender: None })
     }
 
     /// All ranks have found that they can copy from and to each other's memory, or that some cannot.
@@ -113,8 +119,18 @@ impl Node {
     pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
         self.open(wait, Call::BARRIER)?;
         self.seat.publish();
+        // If the next call waits for data of another rank, the last one here would only come to wait there.
+        let gives_way =
+            self.sender.is_some_and(|sender| sender != self.rank()) && self.seat.have_arrived(self.others());
         self.meet_all(wait)?;
         self.close(wait);
+        if gives_way {
+            wait.give_way();
+        }
+        if self.met {
+            self.sender = None;
+        }
+        self.met = true;
         Ok(())
     }
 

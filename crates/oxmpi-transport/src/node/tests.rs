@@ -19,6 +19,10 @@ impl Wait for Yield {
         }
     }
 
+    fn give_way(&mut self) {
+        std::thread::yield_now();
+    }
+
     fn wake(&mut self, _process: usize) {}
 
     unsafe fn read(&mut self, _process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
