@@ -123,9 +123,23 @@ pub fn abort(code: c_int) -> ! {
         block.state.store(STATE_ABORTED, Ordering::Release);
     }
     // What the program has printed so far shall be seen; but no destructor of its runs, it might wait for the others.
+    let status = if code & 0xff == 0 { 1 } else { code & 0xff };
+    flush_fortran(status);
     // SAFETY: plain calls into the C library.
     unsafe {
         libc::fflush(std::ptr::null_mut());
-        libc::_exit(if code & 0xff == 0 { 1 } else { code & 0xff })
+        libc::_exit(status)
+    }
+}
+
+/// The output of a Fortran program lies elsewhere; the Fortran library, where there is one, knows how to empty its buffers.
+fn flush_fortran(status: c_int) {
+    // SAFETY: a look at the symbols of the process; the one of that name is such a function.
+    unsafe {
+        let flush = libc::dlsym(libc::RTLD_DEFAULT, c"oxmpi_fortran_flush".as_ptr());
+        let flush = std::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn(c_int)>>(flush);
+        if let Some(flush) = flush {
+            flush(status);
+        }
     }
 }

@@ -25,6 +25,7 @@ mod attributes;
 mod callbacks;
 mod generated;
 mod handles;
+mod output;
 mod pending;
 mod places;
 mod plain;

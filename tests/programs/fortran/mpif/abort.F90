@@ -1,5 +1,6 @@
 ! ranks: 1 3
 ! expect-exit: 7
+! expect-stdout: the last words
 ! expect-stderr: called MPI_Abort with code 7
 ! A rank ends the job.
 #define BY_MPIF
