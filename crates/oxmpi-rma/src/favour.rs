@@ -215,7 +215,7 @@ impl Window {
 
     /// What a rank does in passing that accesses the window.
     #[inline]
-    pub(crate) fn attend(&self) {
+    pub fn attend(&self) {
         if self.is_far {
             self.attend_now();
         }

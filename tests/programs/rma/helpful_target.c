@@ -6,7 +6,7 @@
 // its own memory and waits, in turn and for random times. Every value is checked, and that computing holds nobody up.
 #include "windows.h"
 
-enum { LONG = 1 << 17, OWN = 1 << 20, SHORT = 16, ROUNDS = 60 };
+enum { LONG = 1 << 17, OWN = 1 << 20, SHORT = 16, ROUNDS = 60, TOGETHER = 10000, TIMES = 100 };
 
 static uint64_t state;
 
@@ -61,9 +61,10 @@ static long originate(Window *w, long *adds) {
         switch (draw(3)) {
         case 0: MPI_Accumulate(ones, m, MPI_LONG, 0, at, m, MPI_LONG, MPI_SUM, w->win); break;
         case 1:
+            for (int i = 0; i < m; i++) old[i] = -1;
             MPI_Get_accumulate(ones, m, MPI_LONG, old, m, MPI_LONG, 0, at, m, MPI_LONG, MPI_SUM, w->win);
             MPI_Win_flush(0, w->win);
-            for (int i = 0; i < m; i++) CHECK(old[i] >= adds[first + i]);
+            for (int i = 0; i < m; i++) CHECK(size == 2 ? old[i] == adds[first + i] : old[i] >= adds[first + i]);
             break;
         default: {
             // Nobody else writes this rank's own part.
@@ -98,6 +99,22 @@ static long originate(Window *w, long *adds) {
     free(ones);
     free(old);
     return increments;
+}
+
+// All at once to the same elements, while the target waits for the end.
+static void add_together(Window *w) {
+    if (rank == 0) {
+        for (int i = 1; i < size; i++) MPI_Recv(NULL, 0, MPI_INT, i, 79, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return;
+    }
+    long *ones = get_memory(TOGETHER * 8);
+    for (int i = 0; i < TOGETHER; i++) ones[i] = 1;
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w->win);
+    for (int i = 0; i < TIMES; i++)
+        MPI_Accumulate(ones, TOGETHER, MPI_LONG, 0, place(w, 0, sums()), TOGETHER, MPI_LONG, MPI_SUM, w->win);
+    MPI_Win_unlock(0, w->win);
+    free(ones);
+    MPI_Send(NULL, 0, MPI_INT, 0, 79, MPI_COMM_WORLD);
 }
 
 // Until all origins are done; sometimes in the library, sometimes not.
@@ -149,12 +166,14 @@ int main(int argc, char **argv) {
             be_target(&w);
         else
             increments = originate(&w, adds);
+        add_together(&w);
         MPI_Reduce(&increments, &together, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
         MPI_Reduce(adds, all, LONG, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
         if (rank == 0) {
             MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w.win);
             CHECK_EQ(*(long *)w.base, together);
-            for (int i = 0; i < LONG; i++) CHECK_EQ(((long *)(w.base + sums()))[i], all[i]);
+            for (int i = 0; i < LONG; i++)
+                CHECK_EQ(((long *)(w.base + sums()))[i], all[i] + (i < TOGETHER ? TIMES * (size - 1) : 0));
             MPI_Win_unlock(0, w.win);
         }
         free(adds);

@@ -189,9 +189,13 @@ pub unsafe fn win_flush_local_all(cx: &Cx, win: Win) -> Result<()> {
     cx.process()?.win(win)?.window.check_any_passive()
 }
 
-/// Outside of an epoch too, where the standard does not ask for it: memory can always be brought in order.
+/// Outside of an epoch too, where the standard does not ask for it: memory can always be brought in order. Programs that
+/// look at their own memory until others have changed it call this again and again.
 pub unsafe fn win_sync(cx: &Cx, win: Win) -> Result<()> {
-    cx.process()?.win_mut(win)?.window.synchronize_copies();
+    let mut guard = cx.process()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    window.attend();
     full_fence();
     Ok(())
 }
