@@ -12,6 +12,7 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_datatype::Datatype;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
@@ -21,6 +22,9 @@ pub struct Extras {
 }
 
 static EXTRAS: Mutex<Option<HashMap<usize, Extras>>> = Mutex::new(None);
+
+/// How many types have any: mostly none, and then nobody need lock or look.
+static WITH_EXTRAS: AtomicUsize = AtomicUsize::new(0);
 
 /// The handles of predefined types without a name, by the address of the type, which lives for ever.
 static UNNAMED: Mutex<Option<HashMap<usize, handle::Datatype>>> = Mutex::new(None);
@@ -58,7 +62,11 @@ pub fn handle_of(guard: &mut Guard, of: &Arc<Datatype>) -> Result<handle::Dataty
 
 /// What hangs on a type, to be read or changed.
 pub fn extras<R>(of: handle::Datatype, with: impl FnOnce(&mut Extras) -> R) -> R {
-    with(locked(&EXTRAS).get_or_insert_default().entry(of.0).or_default())
+    let mut all = locked(&EXTRAS);
+    let all = all.get_or_insert_default();
+    let result = with(all.entry(of.0).or_default());
+    WITH_EXTRAS.store(all.len(), Relaxed);
+    result
 }
 
 /// The name that the user gave a type.
@@ -68,12 +76,14 @@ pub fn name(of: handle::Datatype) -> Option<Vec<u8>> {
 
 /// Whether the type may hold attributes; most hold none, and this is cheap to see.
 pub fn has_extras(of: handle::Datatype) -> bool {
-    locked(&EXTRAS).as_ref().is_some_and(|extras| extras.contains_key(&of.0))
+    // Relaxed: a handle that another thread gave extras to comes from there by the user's synchronisation.
+    WITH_EXTRAS.load(Relaxed) > 0 && locked(&EXTRAS).as_ref().is_some_and(|extras| extras.contains_key(&of.0))
 }
 
 pub fn forget(of: handle::Datatype) {
     if let Some(extras) = locked(&EXTRAS).as_mut() {
         extras.remove(&of.0);
+        WITH_EXTRAS.store(extras.len(), Relaxed);
     }
 }
 

@@ -98,7 +98,10 @@ pub(crate) fn vector(
     child: &Arc<Datatype>,
     origin: Origin,
 ) -> Result<Arc<Datatype>> {
-    let facts = Map::of(&child.facts).repeat(len, child.extent())?.repeat(count, stride)?.finish()?;
+    let facts = match child.facts.small_vector(count, len, stride) {
+        Some(facts) => facts,
+        None => Map::of(&child.facts).repeat(len, child.extent())?.repeat(count, stride)?.finish()?,
+    };
     Ok(Datatype::new(Shape::Vector { count, len, stride, child: child.clone() }, origin, facts))
 }
 
@@ -109,7 +112,7 @@ pub(crate) fn indexed(
     child: &Arc<Datatype>,
     origin: Origin,
 ) -> Result<Arc<Datatype>> {
-    let map = Map::of(&child.facts).blocks(child.extent(), |i| lens.get(i), &disps, unit)?;
+    let map = Map::of(&child.facts).blocks(child.extent(), &lens, &disps, unit)?;
     let shape = Shape::Indexed { lens, disps: disps.into(), unit, child: child.clone() };
     Ok(Datatype::new(shape, origin, map.finish()?))
 }

@@ -184,7 +184,9 @@ impl Datatype {
                 f.true_ub
             );
         }
-        self.layout();
+        if !lower::is_simple(self) {
+            self.layout();
+        }
         self.set_committed();
         Ok(())
     }
@@ -195,7 +197,8 @@ impl Datatype {
         self.committed.store(true, Ordering::Relaxed);
     }
 
-    /// The program that moves one element. Only a type that could be committed has one.
+    /// The program that moves one element, made when the type is committed or, where that is the work of a moment, when it is
+    /// used. Only a type that could be committed has one.
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         self.layout.get_or_init(|| lower::lower(self))

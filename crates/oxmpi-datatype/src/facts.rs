@@ -3,7 +3,7 @@
 
 use oxmpi_abi::{Error, Result};
 
-use crate::datatype::Wide;
+use crate::datatype::{Lens, Wide};
 use crate::named::Named;
 use oxmpi_abi::constants::MPI_ERR_COUNT;
 
@@ -72,6 +72,38 @@ impl Facts {
     /// Copies one extent apart form one run of bytes.
     pub fn dense(&self) -> bool {
         self.block && self.size == self.extent()
+    }
+}
+
+impl Facts {
+    /// What [`Map::repeat`], twice, would find for a vector, when numbers are as small as they mostly are and nothing is
+    /// marked; `None` otherwise.
+    pub fn small_vector(&self, count: i64, len: i64, stride: Wide) -> Option<Facts> {
+        const SMALL: u128 = 1 << 20;
+        let small = |w: Wide| w.unsigned_abs() < SMALL;
+        let plain = !self.marked_lb && !self.marked_ub && self.size > 0 && count > 0 && len > 0;
+        let sizes = [self.size, self.elements, self.external, self.ub, self.true_lb, self.true_ub];
+        let sizes = sizes.into_iter().all(small) && small(count.into()) && small(len.into());
+        if !plain || !sizes || stride.unsigned_abs() >= SMALL * SMALL {
+            return None;
+        }
+        let (extent, stride, size) = (self.extent() as i64, stride as i64, self.size as i64);
+        let (inner, outer) = (extent * (len - 1), stride * (count - 1));
+        let (low, high) = (inner.min(0) + outer.min(0), inner.max(0) + outer.max(0));
+        let (true_lb, true_ub) = (self.true_lb as i64 + low, self.true_ub as i64 + high);
+        let end = self.ub as i64 + high;
+        let copies = Wide::from(count * len);
+        Some(Facts {
+            size: self.size * copies,
+            elements: self.elements * copies,
+            external: self.external * copies,
+            lb: true_lb.into(),
+            ub: (end + ((true_lb - end) & (i64::from(self.align) - 1))).into(),
+            true_lb: true_lb.into(),
+            true_ub: true_ub.into(),
+            block: self.block && (len == 1 || extent == size) && (count == 1 || stride == size * len),
+            ..*self
+        })
     }
 }
 
@@ -172,21 +204,25 @@ impl Map {
 
     /// Blocks of copies of a map, `extent` apart, each block somewhere: what [`Map::repeat`], [`Map::shift`] and
     /// [`Map::then`] would find one block after the other, for very many blocks.
-    pub fn blocks(self, extent: Wide, len: impl Fn(usize) -> i64, disps: &[i64], unit: Wide) -> Result<Map> {
+    pub fn blocks(self, extent: Wide, lens: &Lens, disps: &[i64], unit: Wide) -> Result<Map> {
         // Where all arithmetic is known to fit into 64 bits, the loop does without checks. Markers are rare, and few
         // blocks are not worth it.
         let far = disps.iter().fold(0, |most: u64, d| most.max(d.unsigned_abs()));
-        let long = (0..disps.len()).fold(0, |most, i| most.max(len(i)));
-        let total = (0..disps.len()).fold(0, |sum: Wide, i| sum + Wide::from(len(i)));
+        let (long, total) = match lens {
+            Lens::All(len) => (*len, Wide::from(*len) * disps.len() as Wide),
+            Lens::Each(lens) => {
+                lens.iter().fold((0, 0), |(most, sum): (i64, Wide), len| (most.max(*len), sum + Wide::from(*len)))
+            }
+        };
         let reach = Wide::from(far)
             .checked_mul(unit.saturating_abs())
             .and_then(|reach| reach.checked_add(Wide::from(long).checked_mul(extent.saturating_abs())?));
         let (Some((first, last)), Some(reach)) = (self.data, reach) else {
-            return self.any_blocks(extent, len, disps, unit);
+            return self.any_blocks(extent, lens, disps, unit);
         };
         let limit = Wide::from(i64::MAX) / 4;
         if self.lb.is_some() || self.ub.is_some() || [reach, first.abs(), last.abs()].iter().any(|r| *r > limit) {
-            return self.any_blocks(extent, len, disps, unit);
+            return self.any_blocks(extent, lens, disps, unit);
         }
         if total == 0 {
             return Ok(Map::EMPTY);
@@ -194,8 +230,7 @@ impl Map {
         let (unit, extent, first, last) = (unit as i64, extent as i64, first as i64, last as i64);
         let dense = self.block && Wide::from(extent) == self.size;
         let (mut low, mut high, mut block, mut end) = (i64::MAX, i64::MIN, self.block, None);
-        for (i, d) in disps.iter().enumerate() {
-            let copies = len(i);
+        let mut add = |copies: i64, d: &i64| {
             if copies > 0 {
                 let (start, over) = (d * unit, (copies - 1) * extent);
                 low = low.min(start + first + over.min(0));
@@ -203,6 +238,10 @@ impl Map {
                 block &= (copies == 1 || dense) && end.is_none_or(|end| end == start + first);
                 end = Some(start + last + over);
             }
+        };
+        match lens {
+            Lens::All(len) => disps.iter().for_each(|d| add(*len, d)),
+            Lens::Each(lens) => lens.iter().zip(disps).for_each(|(len, d)| add(*len, d)),
         }
         Ok(Map {
             size: mul(self.size, total)?,
@@ -215,10 +254,10 @@ impl Map {
         })
     }
 
-    fn any_blocks(self, extent: Wide, len: impl Fn(usize) -> i64, disps: &[i64], unit: Wide) -> Result<Map> {
+    fn any_blocks(self, extent: Wide, lens: &Lens, disps: &[i64], unit: Wide) -> Result<Map> {
         let mut map = Map::EMPTY;
         for (i, disp) in disps.iter().enumerate() {
-            map = map.then(self.repeat(len(i), extent)?.shift(mul(Wide::from(*disp), unit)?)?)?;
+            map = map.then(self.repeat(lens.get(i), extent)?.shift(mul(Wide::from(*disp), unit)?)?)?;
         }
         Ok(map)
     }
@@ -317,4 +356,39 @@ pub(crate) fn mul(a: Wide, b: Wide) -> Result<Wide> {
 #[cold]
 fn too_large() -> Error {
     Error::new(MPI_ERR_COUNT, "the type would span more than 2^125 bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::predefined;
+    use crate::{Datatype, construct};
+    use std::sync::Arc;
+
+    /// The short way to the facts of a vector finds what the long way does.
+    #[test]
+    fn small_vectors_are_vectors() {
+        let int = predefined(oxmpi_abi::constants::MPI_INT.0).unwrap();
+        let pair = predefined(oxmpi_abi::constants::MPI_DOUBLE_INT.0).unwrap();
+        let apart = Datatype::vector(3, 1, -2, int).unwrap();
+        let moved = Datatype::hindexed(vec![1, 2], vec![5, 40], pair).unwrap();
+        let marked = Datatype::resized(int, -4, 20).unwrap();
+        let children: [&Arc<Datatype>; 5] = [int, pair, &apart, &moved, &marked];
+        let mut quick = 0;
+        for child in children {
+            for (count, len) in [(0, 1), (1, 0), (1, 1), (1, 7), (4, 1), (4, 3)] {
+                for stride in [-100, -12, -4, 0, 4, 12, 16, 28, 1 << 39, 1 << 50] {
+                    let map = Map::of(&child.facts).repeat(len, child.extent()).and_then(|m| m.repeat(count, stride));
+                    let long = map.and_then(Map::finish).unwrap();
+                    if let Some(short) = child.facts.small_vector(count, len, stride) {
+                        assert_eq!(format!("{short:?}"), format!("{long:?}"), "{count} {len} {stride} of {child:?}");
+                        quick += 1;
+                    }
+                    let made = construct::vector(count, len, stride, child, crate::contents::Origin::Hvector).unwrap();
+                    assert_eq!(format!("{:?}", made.facts), format!("{long:?}"));
+                }
+            }
+        }
+        assert_eq!(quick, 4 * 4 * 9);
+    }
 }

@@ -131,6 +131,13 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
+    /// Makes room for as many runs.
+    pub fn reserve(&mut self, runs: usize) {
+        self.disps.reserve(runs);
+        // One more: the lengths become the starts, which have an end.
+        self.lens.reserve(runs + 1);
+    }
+
     /// A run of bytes; joins the run before it when it continues it.
     #[inline]
     pub fn block(&mut self, disp: isize, len: usize) {

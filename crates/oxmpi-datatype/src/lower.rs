@@ -36,6 +36,11 @@ pub(crate) fn lower(of: &Datatype) -> Layout {
     }
 }
 
+/// Whether the layout takes no longer to make than to ask for.
+pub(crate) fn is_simple(of: &Datatype) -> bool {
+    (of.facts.block && of.facts.size > 0) || matches!(&of.shape, Shape::Vector { child, .. } if child.facts.block)
+}
+
 /// Types of one run or of runs at a stride, which most are, without any book-keeping.
 fn lower_simple(of: &Datatype) -> Option<Layout> {
     let facts = &of.facts;
@@ -169,11 +174,21 @@ impl<'a> Frame<'a> {
         done: &HashMap<*const Datatype, Arc<Layout>>,
     ) -> Option<&'a Datatype> {
         let facts = &child.facts;
-        let at = |i: usize| disp + Wide::from(disps[i]) * unit;
         if facts.block {
             let size = facts.size as usize;
-            for i in (0..disps.len()).filter(|i| lens.get(*i) > 0) {
-                let (at, len) = ((at(i) + facts.true_lb) as isize, lens.get(i) as usize);
+            // Where data lies fits into a word, whatever the sums on the way to it do.
+            let (first, unit) = ((disp + facts.true_lb) as isize, unit as isize);
+            let (each, all) = match lens {
+                Lens::All(len) => (&[][..], *len),
+                Lens::Each(lens) => (&lens[..], 0),
+            };
+            self.builder.reserve(disps.len());
+            for (i, d) in disps.iter().enumerate() {
+                let at = first.wrapping_add((*d as isize).wrapping_mul(unit));
+                let len = each.get(i).copied().unwrap_or(all) as usize;
+                if len == 0 {
+                    continue;
+                }
                 if len == 1 || facts.dense() {
                     self.builder.block(at, len * size);
                 } else {
@@ -182,6 +197,7 @@ impl<'a> Frame<'a> {
             }
             return None;
         }
+        let at = |i: usize| disp + Wide::from(disps[i]) * unit;
         if let ([_], 1) = (disps, lens.get(0)) {
             self.work.push(Work { of: child, disp: at(0), copies: 1 });
             return None;
