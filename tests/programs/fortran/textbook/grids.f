@@ -1,4 +1,4 @@
-! ranks: 1 4 6 8 24
+! ranks: 1 2 3 4 5 6 7 8 24
 ! timeout: 120
 ! Grids and graphs: surplus ranks, shifts off the edge, a star whose members are named by their world ranks, dimensions
 ! that cannot be had.

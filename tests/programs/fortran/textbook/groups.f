@@ -1,4 +1,4 @@
-! ranks: 1 2 3 6 8
+! ranks: 1 2 3 4 5 6 7 8
 ! Groups: translation, empty ones, a reversed split, disjoint communicators made in one call, attributes in INTEGERs.
       program groups
       implicit none

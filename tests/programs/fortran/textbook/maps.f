@@ -1,4 +1,4 @@
-! ranks: 1 2 4 8
+! ranks: 1 2 3 4 5 6 7 8
 ! timeout: 60
 ! Assignment through a distributed map, A = B(map): one get for each process with types that pick the elements, and one
 ! get for each element; then sums into the places that a map names, with accumulates.
@@ -14,7 +14,7 @@
       call MPI_COMM_SIZE(MPI_COMM_WORLD, size, ierr)
 ! A permutation of all indices, counted from zero.
       do i = 1, m
-         map(i) = mod((rank * m + i - 1) * 7 + 3, m * size)
+         map(i) = mod((rank * m + i - 1) * 13 + 3, m * size)
          b(i) = real(rank * m + i - 1)
       end do
       call bytype(a, b, map, m, size)

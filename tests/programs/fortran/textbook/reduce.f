@@ -1,4 +1,4 @@
-! ranks: 1 2 4 8
+! ranks: 1 2 3 4 5 6 7 8
 ! A reduction by doubling against MPI_REDUCE, an operation that is an integer function whose value nobody sets, a broadcast
 ! of a packed buffer that is half full, matrices and vectors through MPI_BCAST and MPI_GATHER.
       program reduce
@@ -16,15 +16,25 @@
       call MPI_COMM_SIZE(MPI_COMM_WORLD, size, ierr)
       mine = 3 * rank + 1
       step = 1
+! Half of those who are left send to the other half, if there is one.
  10   if (step .lt. size) then
-         partner = ieor(rank, step)
-         call MPI_SENDRECV(mine, 1, MPI_INTEGER, partner, 1, got, 1,
-     &        MPI_INTEGER, partner, 1, MPI_COMM_WORLD,
-     &        MPI_STATUS_IGNORE, ierr)
-         mine = mine + got
+         if (mod(rank, 2 * step) .eq. 0) then
+            partner = rank + step
+            if (partner .lt. size) then
+               call MPI_RECV(got, 1, MPI_INTEGER, partner, 1,
+     &              MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+               mine = mine + got
+            end if
+         else
+            partner = rank - step
+            call MPI_SEND(mine, 1, MPI_INTEGER, partner, 1,
+     &           MPI_COMM_WORLD, ierr)
+            goto 20
+         end if
          step = 2 * step
          goto 10
       end if
+ 20   continue
       all = -1
       call MPI_REDUCE(3 * rank + 1, all, 1, MPI_INTEGER, MPI_SUM, 0,
      &     MPI_COMM_WORLD, ierr)

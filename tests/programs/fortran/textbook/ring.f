@@ -1,4 +1,4 @@
-! ranks: 1 2 3 8
+! ranks: 1 2 3 4 5 6 7 8
 ! expect-stdout: ring of
 ! A token goes round a ring, blocking and nonblocking; the last word comes after MPI_FINALIZE.
       program ring

@@ -1,4 +1,4 @@
-! ranks: 1 2 4 8
+! ranks: 1 2 3 4 5 6 7 8
 ! A master hands out work and gathers answers with MPI_WAITSOME; columns are exchanged with MPI_WAITANY; a barrier is made of
 ! persistent requests that nobody frees.
       program workers
