@@ -45,8 +45,8 @@ impl Stripe {
     }
 }
 
-/// Pauses between two looks, at most: a microsecond or so, in which somebody else does dozens of operations.
-const LONGEST: u32 = 64;
+/// Pauses between two looks, at most: half a microsecond or so, in which somebody else does a dozen operations.
+const LONGEST: u32 = 32;
 
 /// Pauses before the CPU is handed over.
 #[cfg(not(loom))]

@@ -122,7 +122,8 @@ impl Manners {
 
     #[cold]
     fn ignored(&self) {
-        let failures = (self.failures.load(Relaxed) + 1).min(8);
+        // Not for ever: a question costs less than what it is to save, and who is in the library soon looks again.
+        let failures = (self.failures.load(Relaxed) + 1).min(4);
         self.failures.store(failures, Relaxed);
         self.skip.store(1 << failures, Relaxed);
         self.is_kind.store(0, Relaxed);
