@@ -30,7 +30,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_transport::Shm;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// How a window came to its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,10 +65,12 @@ pub struct Window {
     exposed: Box<[u32]>,
     /// This rank's memory is not mapped by others, who may ask it for favours.
     is_far: bool,
-    /// Everybody's memory is mapped by all, but one may help another with long operations, and rings for that.
+    /// This rank's memory is mapped by all, but one may help another with long operations, and rings for that.
     has_bell: bool,
     /// How often this rank has heard it.
     heard: AtomicU32,
+    /// A target could not help: the kernel forbids it.
+    helpless: AtomicBool,
     /// How it goes with asking each rank for favours.
     manners: Box<[Manners]>,
     /// Before one looks whether such a favour was done.
@@ -214,8 +216,9 @@ impl Window {
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
             is_far: !library_gave && !separate && !own.shared && size > 1,
-            has_bell: library_gave && single_copy && is_long && size > 1,
+            has_bell: (library_gave || own.shared) && single_copy && !separate && is_long && size > 1,
             heard: AtomicU32::new(0),
+            helpless: AtomicBool::new(false),
             answering_pauses: favour::answering_pauses(),
             manners: (0..size).map(|_| Manners::default()).collect(),
             block_shift: granularity.next_power_of_two().trailing_zeros(),

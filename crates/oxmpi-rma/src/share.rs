@@ -63,6 +63,9 @@ impl Window {
         ends: [usize; 2],
         mut own: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<()> {
+        if self.helpless.load(Relaxed) {
+            return own(0, bytes);
+        }
         let is_there = shm.is_waiting(at.process) && !wait::is_crowded(shm.job());
         let may_come = bytes >= WORTH_WAKING && shm.is_asleep(at.process) && wait::has_idle_cpu(shm.job());
         let Some(favour) = self.control.favours(at.rank).get(self.rank).filter(|_| is_there || may_come) else {
@@ -97,6 +100,7 @@ impl Window {
             match errand.end() {
                 End::Over => return result,
                 End::Broken => {
+                    self.helpless.store(true, Relaxed);
                     result?;
                     // SAFETY: the words are ours again; the target has written which part it is.
                     let [from, count] = unsafe { *favour.near.get() };

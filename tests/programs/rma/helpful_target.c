@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
     start(&argc, &argv);
     state = (uint64_t)rank * 77 + 5;
     for (int kind = 0; kind < KINDS; kind++) {
-        if (kind == SHARED || kind == GIVEN) continue;  // as allocated
+        if (kind == SHARED) continue;  // as allocated
         const size_t bytes = (size_t)own(size);
         Window w = window(kind, rank == 0 ? bytes : 8, 1);
         long *adds = calloc(LONG, sizeof *adds), *all = calloc(LONG, sizeof *all);
