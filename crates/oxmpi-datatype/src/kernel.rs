@@ -17,8 +17,9 @@ const FAR_LOADS: usize = 2048;
 const STORES_AHEAD: isize = 8;
 const FAR_STORES: usize = 256;
 
-/// Blocks shorter than this are moved here, longer ones by the library's `memcpy`: for a few cache lines its choices
-/// take longer than the lines, and it cannot announce the next block's.
+/// Blocks of these lengths are moved here, others by the library's `memcpy`. It is better where the last moves of a block, which
+/// overlap, would be many of all, and where a block is so long that its choices cost nothing.
+const MEDIUM: usize = 512;
 const LONG: usize = 4096;
 
 /// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream. `once`: nothing else in their
@@ -41,7 +42,7 @@ pub(crate) unsafe fn strided<const PACK: bool>(
         ($($n:literal)*) => {
             match len {
                 // SAFETY: as the caller promised.
-                $($n => unsafe { fixed::<$n, PACK>(mem, mem_stride, packed, packed_stride, count, announce) },)*
+                $($n => unsafe { fixed_len::<$n, PACK>(mem, mem_stride, packed, packed_stride, count, announce) },)*
                 _ => {
                     for i in 0..count {
                         let m = mem.wrapping_offset(mem_stride.wrapping_mul(i as isize));
@@ -68,6 +69,23 @@ pub(crate) unsafe fn strided<const PACK: bool>(
         _ => {}
     }
     by_len!(1 2 3 4 6 8 12 16 20 24 32 40 48 56 64);
+}
+
+/// A function of its own for every length: all in one, they would not find registers for their loops.
+///
+/// # Safety
+/// As [`strided`].
+#[inline(never)]
+unsafe fn fixed_len<const N: usize, const PACK: bool>(
+    mem: *mut u8,
+    mem_stride: isize,
+    packed: *mut u8,
+    packed_stride: usize,
+    count: usize,
+    announce: bool,
+) {
+    // SAFETY: as the caller promised.
+    unsafe { fixed::<N, PACK>(mem, mem_stride, packed, packed_stride, count, announce) }
 }
 
 /// # Safety
@@ -180,7 +198,7 @@ pub(crate) unsafe fn any<const PACK: bool>(mem: *mut u8, packed: *mut u8, len: u
             8..=16 => ends::<8, PACK>(mem, packed, len),
             17..=32 => ends::<16, PACK>(mem, packed, len),
             33..=64 => ends::<32, PACK>(mem, packed, len),
-            65..LONG => lines::<PACK, false>(mem, packed, len, mem),
+            MEDIUM..LONG => lines::<PACK, false>(mem, packed, len, mem),
             _ if PACK => packed.copy_from_nonoverlapping(mem, len),
             _ => mem.copy_from_nonoverlapping(packed, len),
         }
