@@ -9,10 +9,11 @@ use crate::sync::{AtomicU32, Ordering};
 pub struct Stripe(AtomicU32);
 
 impl Stripe {
+    /// Takes the lock; who has to wait looks after so many pauses at most.
     #[inline]
-    pub fn take(&self) {
+    pub fn take(&self, longest: u32) {
         if !self.try_take() {
-            self.wait();
+            self.wait(longest);
         }
     }
 
@@ -22,7 +23,7 @@ impl Stripe {
     }
 
     #[cold]
-    fn wait(&self) {
+    fn wait(&self, longest: u32) {
         let (mut pauses, mut waited) = (1, 0);
         loop {
             if self.0.load(Ordering::Relaxed) == 0 && self.try_take() {
@@ -34,7 +35,7 @@ impl Stripe {
                 (pauses, waited) = (1, 0);
             } else {
                 pause(pauses);
-                pauses = (pauses * 2).min(LONGEST);
+                pauses = (pauses * 2).min(longest);
             }
         }
     }
@@ -45,8 +46,12 @@ impl Stripe {
     }
 }
 
-/// Pauses between two looks, at most: half a microsecond or so, in which somebody else does a dozen operations.
-const LONGEST: u32 = 32;
+/// Pauses between two looks where the lock is held for moments: half a microsecond, in which somebody else does a dozen
+/// operations with the line at hand.
+pub const SELDOM: u32 = 32;
+
+/// The same where holders make system calls, and all else is quick: who looks seldom comes too late.
+pub const OFTEN: u32 = 1;
 
 /// Pauses before the CPU is handed over.
 #[cfg(not(loom))]
@@ -84,7 +89,7 @@ mod loom_tests {
         loom::model(|| {
             let shared = Arc::new(Guarded(Stripe(AtomicU32::new(0)), UnsafeCell::new(0)));
             let add = |shared: &Guarded| {
-                shared.0.take();
+                shared.0.take(SELDOM);
                 // SAFETY: under the stripe, which loom checks.
                 shared.1.with_mut(|value| unsafe { *value += 1 });
                 shared.0.give_back();

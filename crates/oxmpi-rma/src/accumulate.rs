@@ -84,7 +84,7 @@ impl Window {
             }
             if (offset ^ (offset + count * extent - 1)) >> self.block_shift == 0 {
                 let stripe = self.stripe(rank, offset);
-                stripe.take();
+                stripe.take(self.stripe_pauses);
                 if !old.is_null() {
                     copy_elements(at, old, extent, count);
                 }
@@ -159,7 +159,7 @@ impl Window {
         old: *mut u8,
     ) -> bool {
         let stripe = self.stripe(rank, at.addr().wrapping_sub(self.targets[rank].base.addr()));
-        stripe.take();
+        stripe.take(self.stripe_pauses);
         // SAFETY: as the caller says.
         let alike = unsafe {
             copy_elements(at, old, bytes, 1);
@@ -193,7 +193,7 @@ impl Window {
             }
         }
         let stripe = self.stripe(at.rank, at.offset);
-        stripe.take();
+        stripe.take(self.stripe_pauses);
         let swap = || {
             get_far(shm, old, bytes, at)?;
             // SAFETY: as the caller says.
@@ -298,7 +298,7 @@ impl Window {
     /// In the order of their numbers, as everybody takes them who takes several.
     #[inline]
     pub(crate) fn take_stripes(&self, rank: usize, stripes: u64) {
-        bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).take());
+        bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).take(self.stripe_pauses));
     }
 
     #[inline]

@@ -29,6 +29,7 @@ use favour::Manners;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::stripe;
 use oxmpi_transport::Shm;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
@@ -75,6 +76,8 @@ pub struct Window {
     manners: Box<[Manners]>,
     /// Before one looks whether such a favour was done.
     answering_pauses: u32,
+    /// How seldom to look for a stripe that somebody else holds.
+    stripe_pauses: u32,
     /// Accumulates on bytes with the same number after this shift exclude each other.
     block_shift: u32,
     /// The public copy of this rank's memory, where there is one, and how it was when both copies were alike.
@@ -221,6 +224,7 @@ impl Window {
             helpless: AtomicBool::new(false),
             answering_pauses: favour::answering_pauses(),
             manners: (0..size).map(|_| Manners::default()).collect(),
+            stripe_pauses: if library_gave || separate { stripe::SELDOM } else { stripe::OFTEN },
             block_shift: granularity.next_power_of_two().trailing_zeros(),
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
             control,
