@@ -22,6 +22,9 @@ const FAR_STORES: usize = 256;
 const MEDIUM: usize = 512;
 const LONG: usize = 4096;
 
+/// From this length on it is worth it to announce more than the first line of a block that will be stored to.
+const SEVERAL_LINES: usize = 192;
+
 /// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream. `once`: nothing else in their
 /// cache lines is about to be moved, so that the lines are not there yet.
 ///
@@ -44,18 +47,8 @@ pub(crate) unsafe fn strided<const PACK: bool>(
                 // SAFETY: as the caller promised.
                 $($n => unsafe { fixed_len::<$n, PACK>(mem, mem_stride, packed, packed_stride, count, announce) },)*
                 _ => {
-                    for i in 0..count {
-                        let m = mem.wrapping_offset(mem_stride.wrapping_mul(i as isize));
-                        let p = packed.wrapping_add(packed_stride * i);
-                        // SAFETY: as the caller promised.
-                        unsafe {
-                            if !PACK && announce && (64..LONG).contains(&len) {
-                                lines::<PACK, true>(m, p, len, m.wrapping_offset(mem_stride));
-                            } else {
-                                any::<PACK>(m, p, len);
-                            }
-                        }
-                    }
+                    // SAFETY: as the caller promised.
+                    unsafe { any_len::<PACK>(mem, mem_stride, packed, packed_stride, len, count, announce) }
                 }
             }
         };
@@ -69,6 +62,43 @@ pub(crate) unsafe fn strided<const PACK: bool>(
         _ => {}
     }
     by_len!(1 2 3 4 6 8 12 16 20 24 32 40 48 56 64);
+}
+
+/// Blocks of a length that is not worth loops of its own.
+///
+/// # Safety
+/// As [`strided`].
+unsafe fn any_len<const PACK: bool>(
+    mem: *mut u8,
+    mem_stride: isize,
+    packed: *mut u8,
+    packed_stride: usize,
+    len: usize,
+    count: usize,
+    announce: bool,
+) {
+    let at = |i: usize| {
+        let m = mem.wrapping_offset(mem_stride.wrapping_mul(i as isize));
+        (m, packed.wrapping_add(packed_stride * i), m.wrapping_offset(mem_stride))
+    };
+    let announce = announce && !PACK;
+    // SAFETY: as the caller promised.
+    unsafe {
+        if announce && (SEVERAL_LINES..LONG).contains(&len) {
+            for (m, p, next) in (0..count).map(at) {
+                lines::<PACK, true>(m, p, len, next);
+            }
+        } else if announce {
+            for (m, p, next) in (0..count).map(at) {
+                prefetch_store(next);
+                any::<PACK>(m, p, len);
+            }
+        } else {
+            for (m, p, _) in (0..count).map(at) {
+                any::<PACK>(m, p, len);
+            }
+        }
+    }
 }
 
 /// A function of its own for every length: all in one, they would not find registers for their loops.

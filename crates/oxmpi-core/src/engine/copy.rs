@@ -33,7 +33,7 @@ enum Share {
 const ALONE_STEP: u64 = 256 << 10;
 /// From this length on a block is packed so fast that taking the ring's cells back from the receiver takes longer: they are
 /// asked for ahead of time. Where blocks are shorter, their own cache lines are waited for, and asking for more delays them.
-const LONG_BLOCK: usize = 128;
+const LONG_BLOCK: usize = 96;
 
 /// Chunks small enough that both sides find work, large enough that their system calls do not matter: halves, and
 /// quarters where a quarter is still long.
