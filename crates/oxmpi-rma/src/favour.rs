@@ -7,7 +7,6 @@ use crate::accumulate::quick_combine;
 use crate::{Far, Flavor, Window};
 use oxmpi_base::errand::{Errand, Wanted};
 use oxmpi_base::prefetch;
-use oxmpi_base::wait;
 use oxmpi_transport::Shm;
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -96,20 +95,21 @@ const LOOKS: u32 = 20;
 const MORE_LOOKS: u32 = 80;
 
 impl Manners {
-    /// Whether to ask now.
+    /// Whether to ask now. Also where ranks outnumber CPUs: a target that does not run is soon no longer asked, and one
+    /// that does saves the others from holding up everybody with a stripe in their hands.
     #[inline]
     fn is_inviting(&self, shm: &Shm, process: usize) -> bool {
-        if self.is_kind.load(Relaxed) == 0 {
-            if !shm.is_waiting(process) {
-                return false;
-            }
-            let skip = self.skip.load(Relaxed);
-            if skip > 0 {
-                self.skip.store(skip - 1, Relaxed);
-                return false;
-            }
+        if self.is_kind.load(Relaxed) != 0 {
+            return true;
         }
-        !wait::is_crowded(shm.job())
+        if !shm.is_waiting(process) {
+            return false;
+        }
+        let skip = self.skip.load(Relaxed);
+        if skip > 0 {
+            self.skip.store(skip - 1, Relaxed);
+        }
+        skip == 0
     }
 
     fn answered(&self, looks: u32) {
