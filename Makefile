@@ -93,3 +93,5 @@ soak: stage
 	cargo xtask fuzz-handles --prefix $(STAGE) --calls 100000000 --seed 2
 	$(STAGE)/bin/mpicc -O2 tests/programs/coll/stress.c -o build/stress
 	$(STAGE)/bin/mpirun -n 5 build/stress 1000000
+	$(STAGE)/bin/mpicc -O2 tests/programs/rma/stress.c -o build/stress
+	$(STAGE)/bin/mpirun -n 8 build/stress 10000000
