@@ -121,12 +121,28 @@ impl Section {
     ///
     /// # Safety
     /// The descriptor may be read and is that of valid memory.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn typed<N: Number>(&mut self, count: N, datatype: Datatype) -> Option<(*mut c_void, N, Datatype)> {
         // SAFETY: as the caller says.
         unsafe {
+            if is_contiguous(self.descriptor) {
+                return Some((start_of(self.descriptor, datatype), count, datatype));
+            }
+            self.typed_with_gaps(count, datatype)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn typed_with_gaps<N: Number>(
+        &mut self,
+        count: N,
+        datatype: Datatype,
+    ) -> Option<(*mut c_void, N, Datatype)> {
+        // SAFETY: as the caller says.
+        unsafe {
             // Of bad arguments C shall complain.
-            if is_contiguous(self.descriptor) || datatype == MPI_DATATYPE_NULL || count.into() < 0 {
+            if datatype == MPI_DATATYPE_NULL || count.into() < 0 {
                 return Some((start_of(self.descriptor, datatype), count, datatype));
             }
             let section = match elements(datatype, count.into(), (*self.descriptor).elem_len) {
