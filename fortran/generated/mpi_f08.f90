@@ -7350,55 +7350,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Abi_set_fortran_info_f08
   end interface MPI_Abi_set_fortran_info
-  interface
-    subroutine MPI_Attr_delete(comm, keyval, ierror)
-      import
-      implicit none
-      integer :: comm
-      integer :: keyval
-      integer :: ierror
-    end subroutine MPI_Attr_delete
-  end interface
-  interface
-    subroutine MPI_Attr_get(comm, keyval, attribute_val, flag, ierror)
-      import
-      implicit none
-      integer :: comm
-      integer :: keyval
-      integer :: attribute_val
-      logical :: flag
-      integer :: ierror
-    end subroutine MPI_Attr_get
-  end interface
-  interface
-    subroutine MPI_Attr_put(comm, keyval, attribute_val, ierror)
-      import
-      implicit none
-      integer :: comm
-      integer :: keyval
-      integer :: attribute_val
-      integer :: ierror
-    end subroutine MPI_Attr_put
-  end interface
-  interface
-    subroutine MPI_Keyval_create(copy_fn, delete_fn, keyval, extra_state, ierror)
-      import
-      implicit none
-      external :: copy_fn
-      external :: delete_fn
-      integer :: keyval
-      integer :: extra_state
-      integer :: ierror
-    end subroutine MPI_Keyval_create
-  end interface
-  interface
-    subroutine MPI_Keyval_free(keyval, ierror)
-      import
-      implicit none
-      integer :: keyval
-      integer :: ierror
-    end subroutine MPI_Keyval_free
-  end interface
   interface MPI_F_sync_reg
     subroutine MPI_F_sync_reg_f08ts(buf) bind(C, name="mpi_f_sync_reg_f08ts_")
       import
@@ -14343,55 +14294,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Abi_set_fortran_info_f08
   end interface PMPI_Abi_set_fortran_info
-  interface
-    subroutine PMPI_Attr_delete(comm, keyval, ierror)
-      import
-      implicit none
-      integer :: comm
-      integer :: keyval
-      integer :: ierror
-    end subroutine PMPI_Attr_delete
-  end interface
-  interface
-    subroutine PMPI_Attr_get(comm, keyval, attribute_val, flag, ierror)
-      import
-      implicit none
-      integer :: comm
-      integer :: keyval
-      integer :: attribute_val
-      logical :: flag
-      integer :: ierror
-    end subroutine PMPI_Attr_get
-  end interface
-  interface
-    subroutine PMPI_Attr_put(comm, keyval, attribute_val, ierror)
-      import
-      implicit none
-      integer :: comm
-      integer :: keyval
-      integer :: attribute_val
-      integer :: ierror
-    end subroutine PMPI_Attr_put
-  end interface
-  interface
-    subroutine PMPI_Keyval_create(copy_fn, delete_fn, keyval, extra_state, ierror)
-      import
-      implicit none
-      external :: copy_fn
-      external :: delete_fn
-      integer :: keyval
-      integer :: extra_state
-      integer :: ierror
-    end subroutine PMPI_Keyval_create
-  end interface
-  interface
-    subroutine PMPI_Keyval_free(keyval, ierror)
-      import
-      implicit none
-      integer :: keyval
-      integer :: ierror
-    end subroutine PMPI_Keyval_free
-  end interface
   interface PMPI_F_sync_reg
     subroutine PMPI_F_sync_reg_f08ts(buf) bind(C, name="pmpi_f_sync_reg_f08ts_")
       import

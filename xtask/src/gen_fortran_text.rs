@@ -332,16 +332,9 @@ fn mpi_f08(api: &Api) -> String {
             }
             out.line(&format!("  end interface {prefix}{name}"));
         }
-        // Deprecated since MPI-2.0: there is only the older form.
-        for procedure in procedures(api, Form::Old) {
-            if procedure.function.fortran == crate::api::Fortran::Old && !procedure.function.is_extra {
-                out.line("  interface");
-                interface(&mut out, &procedure, prefix, "");
-                out.line("  end interface");
-            }
-        }
         fortran_only(&mut out, prefix, Form::F08);
     }
+    // MPI-1's attributes have no interface here, by the standard: programs call them with handles of either kind.
     for name in OLD_ATTRIBUTE_FUNCTIONS {
         out.line(&format!("  external :: {name}"));
     }

@@ -10,7 +10,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Owner};
-use oxmpi_datatype::Datatype;
+use oxmpi_datatype::{Datatype, predefined_or_marker};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +31,14 @@ static UNNAMED: Mutex<Option<HashMap<usize, handle::Datatype>>> = Mutex::new(Non
 
 fn locked<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A type that is only asked about itself: the markers of MPI-1 may be, too. They come out of `MPI_Type_get_contents`.
+pub fn asked(guard: &Guard, handle: handle::Datatype) -> Result<&Arc<Datatype>> {
+    match predefined_or_marker(handle.0) {
+        Some(found) => Ok(found),
+        None => guard.datatype(handle),
+    }
 }
 
 /// A handle for a type that was just made.

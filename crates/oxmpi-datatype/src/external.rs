@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(round("MPI_C_BOOL", 7u8), (vec![1], 1));
         assert_eq!(round("MPI_LOGICAL", [0u8, 0, 1, 0]), (vec![0, 0, 0, 1], [1, 0, 0, 0]));
         assert_eq!(round("MPI_2INT", [1i32, 2]), (vec![0, 0, 0, 1, 0, 0, 0, 2], [1, 2]));
-        assert_eq!(round("MPI_C_FLOAT_COMPLEX", [1.0f32, -2.0]), (vec![0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0], [1.0, -2.0]));
+        assert_eq!(round("MPI_C_COMPLEX", [1.0f32, -2.0]), (vec![0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0], [1.0, -2.0]));
         assert_eq!(round("MPI_INTEGER16", -1i128).0, [0xff; 16]);
         let (bytes, back) = round("MPI_DOUBLE_INT", (0.5f64, 9i32, 0u32));
         assert_eq!((bytes.len(), back.0, back.1), (12, 0.5, 9));

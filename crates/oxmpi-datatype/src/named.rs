@@ -13,7 +13,7 @@ use oxmpi_abi::constants::{MPI_DATATYPE_NULL, MPI_LB, MPI_UB};
 pub const NULL: usize = MPI_DATATYPE_NULL.0;
 
 /// `MPI_LB` and `MPI_UB`, the markers that MPI removed after MPI-2: values of our own, outside those of the ABI. They are
-/// valid only among the types of a struct.
+/// types only among those of a struct, and to be asked about.
 pub const LB: usize = MPI_LB.0;
 pub const UB: usize = MPI_UB.0;
 
@@ -179,7 +179,7 @@ pub static NAMED: &[Named] = &{
         Named::new(0x20e, "MPI_UNSIGNED_LONG", CInteger, U64, 4),
         Named::new(0x20f, "MPI_UNSIGNED_LONG_LONG", CInteger, U64, 8),
         Named::new(0x210, "MPI_FLOAT", Floating, F32, 4),
-        Named::new(0x212, "MPI_C_FLOAT_COMPLEX", Complex, C32, 8),
+        Named::new(0x212, "MPI_C_COMPLEX", Complex, C32, 8),
         Named::new(0x213, "MPI_CXX_FLOAT_COMPLEX", Complex, C32, 8),
         Named::new(0x214, "MPI_DOUBLE", Floating, F64, 8),
         Named::new(0x216, "MPI_C_DOUBLE_COMPLEX", Complex, C64, 16),

@@ -65,24 +65,54 @@ type Query = unsafe extern "C" fn(*mut i64, *mut Status, *mut Fint);
 type Free = unsafe extern "C" fn(*mut i64, *mut Fint);
 type Cancel = unsafe extern "C" fn(*mut i64, *mut Fint, *mut Fint);
 
+/// The extra state lives here, since the argument of the start may be a constant or gone by the time of a callback.
 struct Generalized {
     query: Query,
     free: Free,
     cancel: Cancel,
     extra_state: i64,
+    argument: *mut i64,
+}
+
+impl Generalized {
+    /// Hands the state to a callback. A callback that changes it means the variable that the program passed at the start.
+    fn with_state(&mut self, callback: impl FnOnce(&Self, *mut i64)) {
+        let before = self.extra_state;
+        let mut state = before;
+        callback(self, &mut state);
+        self.extra_state = state;
+        if state != before {
+            change(self.argument, before, state);
+        }
+    }
+}
+
+/// Stores a value where another one still stands. The kernel does it, which refuses what cannot be written.
+fn change(at: *mut i64, from: i64, to: i64) {
+    let (mut seen, mut to) = (0i64, to);
+    let piece = |at: *mut i64| libc::iovec { iov_base: at.cast(), iov_len: size_of::<i64>() };
+    // SAFETY: the local pieces are variables of this function; a bad address elsewhere is an error and no fault.
+    unsafe {
+        let own = libc::getpid();
+        let read = libc::process_vm_readv(own, &piece(&mut seen), 1, &piece(at), 1, 0);
+        if read == size_of::<i64>() as isize && seen == from {
+            // What cannot be written stays as it is, like any argument that only goes in.
+            let _written = libc::process_vm_writev(own, &piece(&mut to), 1, &piece(at), 1, 0);
+        }
+    }
 }
 
 entry! {
     [mpi_grequest_start_ pmpi_grequest_start_ mpi_grequest_start_f08_ pmpi_grequest_start_f08_]
     MPI_Grequest_start PMPI_Grequest_start
-    (query: Query, free: Free, cancel: Cancel, extra_state: *mut i64, request: *mut Fint, ierror: *mut Fint) |call| {
-        let state = Box::into_raw(Box::new(Generalized { query, free, cancel, extra_state: *extra_state }));
+    (query: Query, free: Free, cancel: Cancel, argument: *mut i64, request: *mut Fint, ierror: *mut Fint) |call| {
+        let state = Generalized { query, free, cancel, extra_state: *argument, argument };
         let mut made = Request(0);
         let code = call(
             query_request as *mut c_void,
             free_request as *mut c_void,
             cancel_request as *mut c_void,
-            state.cast(),
+            Box::into_raw(Box::new(state)).cast(),
             &mut made,
         );
         put(request, made);
@@ -93,17 +123,14 @@ entry! {
 unsafe extern "C" fn query_request(state: *mut Generalized, status: *mut Status) -> c_int {
     let mut code = MPI_SUCCESS;
     // SAFETY: MPI hands back the state that it was given, until it has called `free_request`.
-    unsafe { ((*state).query)(&mut (*state).extra_state, status, &mut code) };
+    unsafe { (*state).with_state(|of, extra| (of.query)(extra, status, &mut code)) };
     code
 }
 
 unsafe extern "C" fn free_request(state: *mut Generalized) -> c_int {
     let mut code = MPI_SUCCESS;
     // SAFETY: as above; this is the last call.
-    unsafe {
-        ((*state).free)(&mut (*state).extra_state, &mut code);
-        drop(Box::from_raw(state));
-    }
+    unsafe { Box::from_raw(state).with_state(|of, extra| (of.free)(extra, &mut code)) };
     code
 }
 
@@ -112,7 +139,7 @@ unsafe extern "C" fn cancel_request(state: *mut Generalized, complete: c_int) ->
     // SAFETY: as above.
     unsafe {
         put_truth(&mut logical, complete);
-        ((*state).cancel)(&mut (*state).extra_state, &mut logical, &mut code);
+        (*state).with_state(|of, extra| (of.cancel)(extra, &mut logical, &mut code));
     }
     code
 }

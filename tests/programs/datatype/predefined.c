@@ -64,7 +64,7 @@ static void all(void) {
     C(MPI_AINT, MPI_Aint);
     C(MPI_COUNT, MPI_Count);
     C(MPI_OFFSET, MPI_Offset);
-    C(MPI_C_FLOAT_COMPLEX, float complex);
+    C(MPI_C_COMPLEX, float complex);
     CHECK(MPI_C_COMPLEX == MPI_C_FLOAT_COMPLEX);
     C(MPI_C_DOUBLE_COMPLEX, double complex);
     C(MPI_C_LONG_DOUBLE_COMPLEX, long double complex);

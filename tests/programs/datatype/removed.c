@@ -40,13 +40,24 @@ int main(int argc, char **argv) {
     CHECK(types[0] == MPI_LB && types[1] == MPI_INT && types[2] == MPI_UB);
     OK(MPI_Type_free(&two));
     OK(MPI_Type_free(&t));
-    // The newer name takes them too; nothing else does.
+    // They answer questions like other predefined types.
+    char name[MPI_MAX_OBJECT_NAME];
+    int n, combiner;
+    OK(MPI_Type_get_name(MPI_LB, name, &n));
+    CHECK(n == 6 && !strcmp(name, "MPI_LB"));
+    OK(MPI_Type_get_name(MPI_UB, name, &n));
+    CHECK(n == 6 && !strcmp(name, "MPI_UB"));
+    OK(MPI_Type_get_envelope(MPI_UB, &integers[0], &integers[1], &integers[2], &combiner));
+    CHECK(integers[0] == 0 && integers[1] == 0 && integers[2] == 0 && combiner == MPI_COMBINER_NAMED);
+    OK(MPI_Type_size(MPI_LB, &n));
+    CHECK_EQ(n, 0);
+    OK(MPI_Type_extent(MPI_UB, &value));
+    CHECK_EQ(value, 0);
+    // The newer constructor takes them too; nothing else does.
     OK(MPI_Type_create_struct(3, ones, marks, members, &t));
     CHECK_BOUNDS(t, 4, -3, 9, 0, 4);
     OK(MPI_Type_free(&t));
     CHECK_CLASS(MPI_Type_contiguous(2, MPI_UB, &t), MPI_ERR_TYPE);
-    int n;
-    CHECK_CLASS(MPI_Type_size(MPI_LB, &n), MPI_ERR_TYPE);
     CHECK_CLASS(MPI_Send(&n, 1, MPI_LB, MPI_PROC_NULL, 0, MPI_COMM_SELF), MPI_ERR_TYPE);
 
     int place;

@@ -10,7 +10,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::{Aint, Count};
 use oxmpi_abi::{Result, Status, bail};
-use oxmpi_datatype::{Datatype as Layout, Wide, match_size, predefined_or_marker};
+use oxmpi_datatype::{Datatype as Layout, Wide, match_size};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -192,12 +192,9 @@ pub unsafe fn type_create_struct(
     };
     let mut members = Vec::with_capacity(handles.len());
     for (i, handle) in handles.into_iter().enumerate() {
-        // The markers of MPI-1 are types here and nowhere else.
-        let member = match predefined_or_marker(handle.0) {
-            Some(found) => found,
-            None => guard.datatype(handle).map_err(|error| error.within(format_args!("array_of_types[{i}]")))?,
-        };
-        members.push(member.clone());
+        // No other constructor takes the markers of MPI-1.
+        let member = types::asked(&guard, handle);
+        members.push(member.map_err(|error| error.within(format_args!("array_of_types[{i}]")))?.clone());
     }
     let new = Layout::create_struct(lens, disps, members)?;
     // SAFETY: checked not to be null.
@@ -339,7 +336,7 @@ pub(super) unsafe fn store_wide(to: OutInt, value: Option<Wide>, name: &str) -> 
 pub unsafe fn type_size(cx: &Cx, datatype: Datatype, size: OutInt) -> Result<()> {
     let guard = cx.process()?;
     // SAFETY: null or may be written.
-    unsafe { store_wide(size, Some(guard.datatype(datatype)?.size()), "size") }
+    unsafe { store_wide(size, Some(types::asked(&guard, datatype)?.size()), "size") }
 }
 
 pub unsafe fn type_size_x(cx: &Cx, datatype: Datatype, size: *mut Count) -> Result<()> {
@@ -349,7 +346,7 @@ pub unsafe fn type_size_x(cx: &Cx, datatype: Datatype, size: *mut Count) -> Resu
 
 pub unsafe fn type_get_extent(cx: &Cx, datatype: Datatype, lb: OutInt, extent: OutInt) -> Result<()> {
     let guard = cx.process()?;
-    let found = guard.datatype(datatype)?;
+    let found = types::asked(&guard, datatype)?;
     // SAFETY: null or may be written.
     unsafe {
         store_wide(lb, Some(found.lb()), "lb")?;
@@ -364,7 +361,7 @@ pub unsafe fn type_get_extent_x(cx: &Cx, datatype: Datatype, lb: *mut Count, ext
 
 pub unsafe fn type_get_true_extent(cx: &Cx, datatype: Datatype, true_lb: OutInt, true_extent: OutInt) -> Result<()> {
     let guard = cx.process()?;
-    let found = guard.datatype(datatype)?;
+    let found = types::asked(&guard, datatype)?;
     // SAFETY: null or may be written.
     unsafe {
         store_wide(true_lb, Some(found.true_lb()), "true_lb")?;

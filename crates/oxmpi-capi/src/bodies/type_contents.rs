@@ -21,7 +21,7 @@ pub unsafe fn type_get_envelope(
     num_datatypes: *mut c_int,
     combiner: *mut c_int,
 ) -> Result<()> {
-    let envelope = cx.process()?.datatype(datatype)?.envelope();
+    let envelope = types::asked(&cx.process()?, datatype)?.envelope();
     check_small(&envelope, "MPI_Type_get_envelope_c")?;
     // A type of small counts has no more arguments than an int can count: they came in two arrays of at most 2^31.
     let narrow = |n: usize| c_int::try_from(n).unwrap_or(MPI_UNDEFINED);
@@ -43,7 +43,7 @@ pub unsafe fn type_get_envelope_c(
     num_datatypes: *mut Count,
     combiner: *mut c_int,
 ) -> Result<()> {
-    let envelope = cx.process()?.datatype(datatype)?.envelope();
+    let envelope = types::asked(&cx.process()?, datatype)?.envelope();
     // SAFETY: null or may be written, each.
     unsafe {
         store(num_integers, envelope.integers as Count, "num_integers")?;
@@ -149,12 +149,15 @@ fn check_room<T>(array: *mut T, max: i64, need: usize, what: &str) -> Result<()>
 
 pub unsafe fn type_get_name(cx: &Cx, datatype: Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
     let guard = cx.process()?;
-    let name = if datatype == MPI_DATATYPE_NULL {
-        b"MPI_DATATYPE_NULL".to_vec()
-    } else {
-        let found = guard.datatype(datatype)?;
-        let predefined = || found.named().map_or_else(Vec::new, |named| named.name.as_bytes().to_vec());
-        types::name(datatype).unwrap_or_else(predefined)
+    let name = match datatype {
+        MPI_DATATYPE_NULL => b"MPI_DATATYPE_NULL".to_vec(),
+        MPI_LB => b"MPI_LB".to_vec(),
+        MPI_UB => b"MPI_UB".to_vec(),
+        _ => {
+            let found = guard.datatype(datatype)?;
+            let predefined = || found.named().map_or_else(Vec::new, |named| named.name.as_bytes().to_vec());
+            types::name(datatype).unwrap_or_else(predefined)
+        }
     };
     // SAFETY: null or room for MPI_MAX_OBJECT_NAME characters; null or may be written.
     unsafe { store_text(type_name, resultlen, &name, "type_name") }

@@ -4,6 +4,7 @@ use super::datatype::*;
 use super::store;
 use crate::args::Ints;
 use crate::call::Cx;
+use crate::types;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_UNDEFINED;
 use oxmpi_abi::handle::Datatype;
@@ -60,19 +61,19 @@ fn narrowed(value: Wide) -> Aint {
 }
 
 pub unsafe fn type_extent(cx: &Cx, datatype: Datatype, extent: *mut Aint) -> Result<()> {
-    let value = narrowed(cx.process()?.datatype(datatype)?.extent());
+    let value = narrowed(types::asked(&cx.process()?, datatype)?.extent());
     // SAFETY: null or may be written, here and below.
     unsafe { store(extent, value, "extent") }
 }
 
 pub unsafe fn type_lb(cx: &Cx, datatype: Datatype, displacement: *mut Aint) -> Result<()> {
-    let value = narrowed(cx.process()?.datatype(datatype)?.lb());
+    let value = narrowed(types::asked(&cx.process()?, datatype)?.lb());
     // SAFETY: as above.
     unsafe { store(displacement, value, "displacement") }
 }
 
 pub unsafe fn type_ub(cx: &Cx, datatype: Datatype, displacement: *mut Aint) -> Result<()> {
-    let value = narrowed(cx.process()?.datatype(datatype)?.ub());
+    let value = narrowed(types::asked(&cx.process()?, datatype)?.ub());
     // SAFETY: as above.
     unsafe { store(displacement, value, "displacement") }
 }

@@ -58,10 +58,26 @@ program handles
   call check(s%MPI_TAG == 9 .and. s%MPI_ERROR == 5 .and. old(3) == 5, 'converted')
   call MPI_Get_count(s, MPI_INTEGER, n)
   call check(n == 1, 'count')
+  call attributes()
   if (size > 1000) call never()
   call MPI_Finalize()
 
 contains
+
+  ! The attributes of MPI-1 have no interface in the module: both kinds of handle will do.
+  subroutine attributes()
+    integer :: key, value, code
+    logical :: flag
+    call MPI_KEYVAL_CREATE(MPI_DUP_FN, MPI_NULL_DELETE_FN, key, 0, code)
+    call MPI_ATTR_PUT(MPI_COMM_SELF, key, 41, code)
+    call MPI_ATTR_GET(MPI_COMM_SELF%MPI_VAL, key, value, flag, code)
+    call check(flag .and. value == 41, 'MPI_ATTR_GET')
+    call MPI_ATTR_DELETE(MPI_COMM_SELF, key, code)
+    call MPI_ATTR_GET(MPI_COMM_SELF, key, value, flag, code)
+    call check(.not. flag .and. code == MPI_SUCCESS, 'MPI_ATTR_DELETE')
+    call MPI_KEYVAL_FREE(key, code)
+    call check(key == MPI_KEYVAL_INVALID, 'MPI_KEYVAL_FREE')
+  end subroutine attributes
 
   ! Only to compile: what stands for absent arguments.
   subroutine never()
