@@ -9,21 +9,15 @@ use crate::sync::{AtomicU32, Ordering};
 pub struct Stripe(AtomicU32);
 
 impl Stripe {
-    /// Takes the lock; who has to wait looks after so many pauses at most.
+    /// Takes the lock if nobody holds it.
     #[inline]
-    pub fn take(&self, longest: u32) {
-        if !self.try_take() {
-            self.wait(longest);
-        }
-    }
-
-    #[inline]
-    fn try_take(&self) -> bool {
+    pub fn try_take(&self) -> bool {
         self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Takes the lock that somebody holds; looks after so many pauses at most.
     #[cold]
-    fn wait(&self, longest: u32) {
+    pub fn wait(&self, longest: u32) {
         let (mut pauses, mut waited) = (1, 0);
         loop {
             if self.0.load(Ordering::Relaxed) == 0 && self.try_take() {
@@ -89,7 +83,9 @@ mod loom_tests {
         loom::model(|| {
             let shared = Arc::new(Guarded(Stripe(AtomicU32::new(0)), UnsafeCell::new(0)));
             let add = |shared: &Guarded| {
-                shared.0.take(SELDOM);
+                if !shared.0.try_take() {
+                    shared.0.wait(SELDOM);
+                }
                 // SAFETY: under the stripe, which loom checks.
                 shared.1.with_mut(|value| unsafe { *value += 1 });
                 shared.0.give_back();

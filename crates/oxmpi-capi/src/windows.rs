@@ -98,9 +98,6 @@ impl Told {
 
 const PAGE: usize = 4096;
 
-/// How much memory an accumulate locks at a time, unless the program asks for something else.
-const BLOCK: usize = 4096;
-
 /// What a process reads of another in order to see whether it can.
 static PROBE: AtomicU64 = AtomicU64::new(PROBE_VALUE);
 const PROBE_VALUE: u64 = 0x6f78_6d70_6972_6d61;
@@ -168,12 +165,9 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
         let offset = plan.offset(number, &offsets);
         Part { process: members.get(number), size, unit, address, offset, shared: area.bytes > 0 }
     };
-    let agreed = all.iter().all(|one| one.granularity == all[0].granularity);
-    let granularity = match all[0].granularity as usize {
-        0 => BLOCK,
-        bytes if agreed => bytes.clamp(64, 1 << 20),
-        _ => BLOCK,
-    };
+    let granularity = all[0].granularity as usize;
+    let agreed = granularity > 0 && all.iter().all(|one| one.granularity == all[0].granularity);
+    let granularity = agreed.then(|| granularity.clamp(64, 1 << 20));
     let no_locks = hints.boolean("no_locks") == Some(true);
     let parts = (0..all.len()).map(part).collect();
     let single_copy = guard.engine.may_copy();

@@ -60,6 +60,17 @@ impl Window {
         self.control.stripe(rank, (offset >> self.block_shift) % STRIPES)
     }
 
+    /// Takes a stripe of a rank's memory. Who waits for one of its own is soon there for others again, and they shall know:
+    /// if they did it all themselves meanwhile, it would have to wait for them in turn.
+    #[inline]
+    fn take(&self, rank: usize, stripe: &Stripe) {
+        if stripe.try_take() {
+            return;
+        }
+        let wait = || stripe.wait(self.stripe_pauses);
+        if rank == self.rank && self.is_far { self.control.while_looking(rank, wait) } else { wait() }
+    }
+
     /// Combines a run of elements in memory that is mapped here. `source` is null for `MPI_NO_OP`; `old`, unless it is
     /// null, gets what was there before.
     ///
@@ -84,7 +95,7 @@ impl Window {
             }
             if (offset ^ (offset + count * extent - 1)) >> self.block_shift == 0 {
                 let stripe = self.stripe(rank, offset);
-                stripe.take(self.stripe_pauses);
+                self.take(rank, stripe);
                 if !old.is_null() {
                     copy_elements(at, old, extent, count);
                 }
@@ -159,7 +170,7 @@ impl Window {
         old: *mut u8,
     ) -> bool {
         let stripe = self.stripe(rank, at.addr().wrapping_sub(self.targets[rank].base.addr()));
-        stripe.take(self.stripe_pauses);
+        self.take(rank, stripe);
         // SAFETY: as the caller says.
         let alike = unsafe {
             copy_elements(at, old, bytes, 1);
@@ -193,7 +204,7 @@ impl Window {
             }
         }
         let stripe = self.stripe(at.rank, at.offset);
-        stripe.take(self.stripe_pauses);
+        self.take(at.rank, stripe);
         let swap = || {
             get_far(shm, old, bytes, at)?;
             // SAFETY: as the caller says.
@@ -298,7 +309,7 @@ impl Window {
     /// In the order of their numbers, as everybody takes them who takes several.
     #[inline]
     pub(crate) fn take_stripes(&self, rank: usize, stripes: u64) {
-        bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).take(self.stripe_pauses));
+        bits(stripes).for_each(|stripe| self.take(rank, self.control.stripe(rank, stripe)));
     }
 
     #[inline]

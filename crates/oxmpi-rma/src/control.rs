@@ -33,6 +33,8 @@ struct Station {
     lock: WindowLock,
     /// How often others have offered the rank parts of long operations.
     bell: Lone,
+    /// Changes whenever the rank looks for favours, and is odd while it does.
+    looks: Lone,
 }
 
 /// The lock of one rank's memory, for `MPI_Win_lock`.
@@ -178,6 +180,25 @@ impl Control {
     #[inline]
     pub fn rings(&self, rank: usize) -> u32 {
         self.station(rank).bell.0.load(Acquire)
+    }
+
+    /// While it does something a rank looks for favours, or soon will; said by that rank alone.
+    #[inline]
+    pub fn while_looking<T>(&self, rank: usize, does: impl FnOnce() -> T) -> T {
+        let looks = &self.station(rank).looks.0;
+        let before = looks.load(Relaxed);
+        looks.store(before | 1, Relaxed);
+        let done = does();
+        // Not if that goes on.
+        if before % 2 == 0 {
+            looks.store(before.wrapping_add(2), Relaxed);
+        }
+        done
+    }
+
+    /// A number that is odd while a rank looks for favours, and another one after that.
+    pub fn looks(&self, rank: usize) -> u32 {
+        self.station(rank).looks.0.load(Relaxed)
     }
 
     /// The table of what a rank has attached; only of a dynamic window.

@@ -87,6 +87,8 @@ pub struct Manners {
     patience: AtomicU32,
     failures: AtomicU32,
     skip: AtomicU32,
+    /// Its [number](crate::Control::looks) when that was last asked for.
+    looks: AtomicU32,
 }
 
 /// How often the origin looks for the answer before it takes the question back: for about as long as system calls take, and
@@ -94,15 +96,22 @@ pub struct Manners {
 const LOOKS: u32 = 20;
 const MORE_LOOKS: u32 = 80;
 
+/// The same for a target that is seen to look for favours: who does without it locks it out meanwhile, so that the next
+/// one waits in vain, too, and soon everybody does without.
+const MOST_LOOKS: u32 = 20_000;
+
+/// Accesses to the window that a rank makes before it looks again, when nothing was asked of it.
+const PASSING: u32 = 1;
+
 impl Manners {
     /// Whether to ask now. Also where ranks outnumber CPUs: a target that does not run is soon no longer asked, and one
     /// that does saves the others from holding up everybody with a stripe in their hands.
     #[inline]
-    fn is_inviting(&self, shm: &Shm, process: usize) -> bool {
+    fn is_inviting(&self, shm: &Shm, process: usize, looks: impl FnOnce() -> u32) -> bool {
         if self.is_kind.load(Relaxed) != 0 {
             return true;
         }
-        if !shm.is_waiting(process) {
+        if !shm.is_waiting(process) && !self.has_looked(looks()) {
             return false;
         }
         let skip = self.skip.load(Relaxed);
@@ -110,6 +119,13 @@ impl Manners {
             self.skip.store(skip - 1, Relaxed);
         }
         skip == 0
+    }
+
+    /// Whether it looks for favours, or has done so since this was last asked.
+    fn has_looked(&self, looks: u32) -> bool {
+        let before = self.looks.load(Relaxed);
+        self.looks.store(looks, Relaxed);
+        looks != before || looks % 2 == 1
     }
 
     fn answered(&self, looks: u32) {
@@ -148,7 +164,7 @@ impl Window {
         back: *mut u8,
     ) -> bool {
         let (room, manners) = (what.room(length), &self.manners[at.rank]);
-        if room > what.most() || !manners.is_inviting(shm, at.process) {
+        if room > what.most() || !manners.is_inviting(shm, at.process, || self.control.looks(at.rank)) {
             return false;
         }
         let Some(favour) = self.control.favours(at.rank).get(self.rank) else { return false };
@@ -169,20 +185,23 @@ impl Window {
             // A look now would take the line away from the target, which writes it again when it is done.
             (0..self.answering_pauses).for_each(|_| std::hint::spin_loop());
         }
-        let patience = LOOKS + manners.patience.load(Relaxed);
+        let mut patience = LOOKS + manners.patience.load(Relaxed);
         let mut looks = 0;
         while !favour.errand.is_done() {
             if looks >= patience {
-                if favour.errand.withdraw() {
+                if looks < MOST_LOOKS && manners.has_looked(self.control.looks(at.rank)) {
+                    // It has much to do, and will come to this.
+                    patience = looks + LOOKS;
+                } else if favour.errand.withdraw() {
                     manners.ignored();
                     return false;
                 }
-                // The target is at it, and its program cannot keep it from ending.
-                pause(looks);
+                // Else the target is at it, and its program cannot keep it from ending.
             } else if looks % 2 == 1 {
                 // The target may be asking us. Not too often, or the answer's line is taken away while it is written.
                 self.serve(None);
             }
+            pause(looks);
             std::hint::spin_loop();
             looks += 1;
         }
@@ -200,6 +219,10 @@ impl Window {
         if !self.is_far {
             return self.has_bell && shm.is_some_and(|shm| self.answer_bell(shm));
         }
+        self.control.while_looking(self.rank, || self.serve_all(shm))
+    }
+
+    fn serve_all(&self, shm: Option<&Shm>) -> bool {
         let favours = self.control.favours(self.rank);
         // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.
         favours.iter().for_each(|favour| prefetch::for_writing(&favour.errand));
@@ -224,7 +247,12 @@ impl Window {
 
     #[inline(never)]
     fn attend_now(&self) {
-        self.serve(None);
+        let skip = self.passing.load(Relaxed);
+        if skip > 0 {
+            self.passing.store(skip - 1, Relaxed);
+        } else if !self.serve(None) {
+            self.passing.store(PASSING, Relaxed);
+        }
     }
 
     #[inline(never)]

@@ -24,6 +24,7 @@ pub use place::Spot;
 pub use share::SHORTEST_MAPPED;
 pub use transfer::{get, put};
 
+use control::STRIPES;
 use epoch::{Access, Exposure, Open};
 use favour::Manners;
 use oxmpi_abi::constants::*;
@@ -70,6 +71,8 @@ pub struct Window {
     has_bell: bool,
     /// How often this rank has heard it.
     heard: AtomicU32,
+    /// Accesses of this rank's that may pass before it looks for favours again.
+    passing: AtomicU32,
     /// A target could not help: the kernel forbids it.
     helpless: AtomicBool,
     /// How it goes with asking each rank for favours.
@@ -156,6 +159,11 @@ pub struct Part {
     pub shared: bool,
 }
 
+/// How much memory an accumulate locks at a time, unless the program asks for something else: more in long windows, where
+/// all locks are used nevertheless and long runs then take few of them.
+const BLOCK: usize = 4 << 10;
+const LONG_BLOCK: usize = 32 << 10;
+
 /// A window in the making.
 pub struct Making {
     pub flavor: Flavor,
@@ -164,7 +172,8 @@ pub struct Making {
     pub parts: Vec<Part>,
     /// The program's memory is reached through public copies.
     pub separate: bool,
-    pub granularity: usize,
+    /// How much memory the program wants an accumulate to lock at a time.
+    pub granularity: Option<usize>,
     /// Other processes' memory can be copied from and to.
     pub single_copy: bool,
     pub mapping: Mapping,
@@ -204,7 +213,9 @@ impl Window {
             flavor: flavor as i32,
             model: if separate { MPI_WIN_SEPARATE } else { MPI_WIN_UNIFIED },
         };
-        let is_long = parts.iter().any(|part| part.size >= SHORTEST_MAPPED);
+        let longest = parts.iter().map(|part| part.size).max().unwrap_or(0);
+        let block = granularity.unwrap_or((longest / STRIPES).clamp(BLOCK, LONG_BLOCK));
+        let is_long = longest >= SHORTEST_MAPPED;
         let mut window = Window {
             targets,
             all_open: false,
@@ -221,11 +232,12 @@ impl Window {
             is_far: !library_gave && !separate && !own.shared && size > 1,
             has_bell: (library_gave || own.shared) && single_copy && !separate && is_long && size > 1,
             heard: AtomicU32::new(0),
+            passing: AtomicU32::new(0),
             helpless: AtomicBool::new(false),
             answering_pauses: favour::answering_pauses(),
             manners: (0..size).map(|_| Manners::default()).collect(),
             stripe_pauses: if library_gave || separate { stripe::SELDOM } else { stripe::OFTEN },
-            block_shift: granularity.next_power_of_two().trailing_zeros(),
+            block_shift: block.next_power_of_two().trailing_zeros(),
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
             control,
             mapping,
