@@ -303,13 +303,18 @@ impl WindowLock {
 }
 
 impl Attached {
-    /// Whether `bytes` from `address` on lie in one attached region. Any rank may ask at any time.
+    /// Whether `bytes` from `address` on are attached, as part of one region or of several that touch. Any rank may ask at
+    /// any time.
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
         loop {
             let version = self.version.load(Acquire);
-            let found = self
-                .before(address)
-                .is_some_and(|(_, start, length)| address - start <= length && length - (address - start) >= bytes);
+            // The numbers may be those of different regions while the table changes; then they are not used.
+            let found = self.before(address).is_some_and(|(number, start, length)| {
+                let inside = address.wrapping_sub(start);
+                inside <= length
+                    && (length - inside >= bytes
+                        || self.goes_on(number, start.wrapping_add(length), bytes - (length - inside)))
+            });
             // The looks above come before the second look at the version.
             fence(Acquire);
             if version % 2 == 0 && self.version.load(Relaxed) == version {
@@ -317,6 +322,23 @@ impl Attached {
             }
             std::thread::yield_now();
         }
+    }
+
+    /// Whether the regions behind one that ends at an address have all of the `bytes` that follow it.
+    #[cold]
+    fn goes_on(&self, number: usize, mut end: u64, mut bytes: u64) -> bool {
+        for region in &self.regions[number + 1..self.len().max(number + 1)] {
+            let [start, length] = region.each_ref().map(|word| word.load(Relaxed));
+            if start != end {
+                return false;
+            }
+            if length >= bytes {
+                return true;
+            }
+            end = end.wrapping_add(length);
+            bytes -= length;
+        }
+        false
     }
 
     /// How many regions there are.

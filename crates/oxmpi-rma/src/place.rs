@@ -3,7 +3,7 @@
 use crate::{Far, Flavor, Target, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_datatype::{Buf, Datatype};
+use oxmpi_datatype::{Buf, Cursor, Datatype};
 use std::sync::Arc;
 
 /// A piece of a rank's window.
@@ -41,15 +41,7 @@ impl Window {
             }
         };
         let (start, base) = if self.flavor == Flavor::Dynamic {
-            let inside = |at: i128| u64::try_from(at).ok();
-            let fits = match (inside(i128::from(disp) + low), inside(high - low)) {
-                (Some(_), Some(0)) => true,
-                (Some(from), Some(bytes)) => self.control.attached(rank).contains(from, bytes),
-                _ => false,
-            };
-            if !fits {
-                return Err(self.not_attached(rank, disp, low, high));
-            }
+            self.check_attached(rank, disp, (low, high), count, datatype)?;
             (i128::from(disp), std::ptr::null_mut())
         } else {
             if disp < 0 {
@@ -83,13 +75,43 @@ impl Window {
         Error::new(MPI_ERR_RMA_RANGE, text)
     }
 
-    #[cold]
-    fn not_attached(&self, rank: usize, disp: i64, low: i128, high: i128) -> Error {
+    /// An error unless all bytes that are meant are attached; gaps between them need not be.
+    fn check_attached(
+        &self,
+        rank: usize,
+        disp: i64,
+        (low, high): (i128, i128),
+        count: u64,
+        datatype: &Arc<Datatype>,
+    ) -> Result<()> {
         let (from, bytes) = (i128::from(disp) + low, high - low);
-        let text =
-            format!("rank {rank} has not attached the {bytes} bytes from address {from:#x} on as one piece of memory");
-        Error::new(MPI_ERR_RMA_RANGE, text)
+        let (Ok(first), Ok(all)) = (u64::try_from(from), u64::try_from(bytes)) else {
+            return Err(not_attached(rank, from, bytes));
+        };
+        let table = self.control.attached(rank);
+        if all == 0 || table.contains(first, all) {
+            return Ok(());
+        }
+        let buf = Buf::typed(std::ptr::without_provenance_mut(disp as usize), count, datatype);
+        let mut cursor = Cursor::new();
+        let mut pieces = Vec::new();
+        while cursor.iovecs(&buf, &mut pieces, PIECES_AT_A_TIME, usize::MAX) > 0 {
+            for (address, bytes) in pieces.drain(..) {
+                if !table.contains(address as u64, bytes as u64) {
+                    return Err(not_attached(rank, address as i128, bytes as i128));
+                }
+            }
+        }
+        Ok(())
     }
+}
+
+const PIECES_AT_A_TIME: usize = 1024;
+
+#[cold]
+fn not_attached(rank: usize, from: i128, bytes: i128) -> Error {
+    let text = format!("rank {rank} has not attached all of the {bytes} bytes from address {from:#x} on");
+    Error::new(MPI_ERR_RMA_RANGE, text)
 }
 
 /// The address of another process's memory, as a pointer that is never followed here.

@@ -1,7 +1,7 @@
 // ranks: 1 2 4
 // timeout: 30
-// Memory is attached and detached while others access: a list whose elements are allocated one by one; many pieces;
-// access across two pieces is refused even where they touch.
+// Memory is attached and detached while others access: a list whose elements are allocated one by one; many pieces, some of
+// which touch; types that take several of them at once.
 #include "windows.h"
 
 typedef struct {
@@ -79,6 +79,40 @@ int main(int argc, char **argv) {
     }
     OK(MPI_Win_fence(0, win));
     for (int i = 0; i < PIECES; i++) CHECK_EQ(array[i], i % 2 ? i + 1 : 0);
+    OK(MPI_Win_fence(0, win));
+
+    // All pieces again: what touches is one piece, and a type may leave out what is not attached.
+    for (int i = 0; i < PIECES; i += 2) OK(MPI_Win_attach(win, &array[i], sizeof *array));
+    OK(MPI_Win_fence(0, win));
+    int64_t *all = get_memory(PIECES * sizeof *all);
+    for (int i = 0; i < PIECES; i++) all[i] = 3 * i;
+    OK(MPI_Put(all, PIECES, MPI_INT64_T, previous, theirs, PIECES, MPI_INT64_T, win));
+    CHECK_CLASS(MPI_Put(all, PIECES, MPI_INT64_T, previous, MPI_Aint_add(theirs, 1), PIECES, MPI_INT64_T, win),
+                MPI_ERR_RMA_RANGE);
+    OK(MPI_Win_fence(0, win));
+    for (int i = 0; i < PIECES; i++) CHECK_EQ(array[i], 3 * i);
+    for (int i = 0; i < PIECES; i += 2) OK(MPI_Win_detach(win, &array[i]));
+    OK(MPI_Win_fence(0, win));
+    MPI_Datatype odd, most;
+    MPI_Type_vector(PIECES / 2, 1, 2, MPI_INT64_T, &odd);
+    MPI_Type_commit(&odd);
+    MPI_Type_vector(PIECES / 2 - 1, 1, 2, MPI_INT64_T, &most);
+    MPI_Type_commit(&most);
+    const MPI_Aint second = MPI_Aint_add(theirs, 8);
+    for (int i = 0; i < PIECES; i++) all[i] = -1;
+    OK(MPI_Get(all, PIECES / 2, MPI_INT64_T, previous, second, 1, odd, win));
+    for (int i = 0; i < PIECES; i++) CHECK_EQ(all[i], i < PIECES / 2 ? 3 * (2 * i + 1) : -1);
+    OK(MPI_Win_fence(0, win));
+    for (int i = 0; i < PIECES / 2; i++) all[i] = 1;
+    OK(MPI_Accumulate(all, PIECES / 2, MPI_INT64_T, previous, second, 1, odd, MPI_SUM, win));
+    CHECK_CLASS(MPI_Get(all, PIECES / 2, MPI_INT64_T, previous, theirs, 1, odd, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Get(all, PIECES / 2, MPI_INT64_T, previous, MPI_Aint_add(second, 16), 1, odd, win), MPI_ERR_RMA_RANGE);
+    OK(MPI_Put(all, PIECES / 2 - 1, MPI_INT64_T, previous, MPI_Aint_add(second, 16), 1, most, win));
+    OK(MPI_Win_fence(0, win));
+    for (int i = 0; i < PIECES; i++) CHECK_EQ(array[i], i < 3 ? 3 * i + i % 2 : i % 2 ? 1 : 3 * i);
+    MPI_Type_free(&odd);
+    MPI_Type_free(&most);
+    free(all);
     OK(MPI_Win_fence(0, win));
 
     // Nothing, and more than there is room for.
