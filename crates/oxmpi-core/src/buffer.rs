@@ -15,6 +15,10 @@ pub struct BufferPool {
     next: u64,
 }
 
+/// How often to look in vain for messages that have left before a buffer is too small. Each look is at some packets; so many
+/// are at more than a ring holds.
+const LOOKS: u32 = 64;
+
 struct Pending {
     number: u64,
     op: OpId,
@@ -29,9 +33,14 @@ impl BufferPool {
     /// Makes sure that a message of so many bytes has its place.
     pub fn check_room(&mut self, engine: &mut Engine, bytes: usize) -> Result<()> {
         let Some(size) = self.size else { return Ok(()) };
-        self.reap(engine);
         let needed = bytes as u64 + MPI_BSEND_OVERHEAD as u64;
-        let used: u64 = self.pending.iter().map(|message| message.bytes).sum();
+        let mut used = self.reap(engine);
+        // What others have received long ago may not be known here yet.
+        let mut looks = 0;
+        while used + needed > size && looks < LOOKS {
+            looks = if engine.progress() { 0 } else { looks + 1 };
+            used = self.reap(engine);
+        }
         if used + needed > size {
             bail!(
                 MPI_ERR_BUFFER,
@@ -66,7 +75,9 @@ impl BufferPool {
         self.pending.into_iter().for_each(|message| engine.detach(message.op));
     }
 
-    fn reap(&mut self, engine: &mut Engine) {
+    /// Forgets messages that have left; returns the bytes that the others occupy.
+    fn reap(&mut self, engine: &mut Engine) -> u64 {
         self.pending.retain(|message| engine.take_outcome(message.op).is_none());
+        self.pending.iter().map(|message| message.bytes).sum()
     }
 }
