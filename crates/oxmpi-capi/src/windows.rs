@@ -116,7 +116,7 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
         unit,
         address,
         granularity: hints.integer("mpi_accumulate_granularity").unwrap_or(0) as u64,
-        contiguous: flavor == Flavor::Shared && hints.boolean("alloc_shared_noncontig") != Some(true),
+        contiguous: flavor == Flavor::Shared && hints.boolean(NONCONTIGUOUS) != Some(true),
         alignment,
         probe: (&raw const PROBE).expose_provenance(),
         area,
@@ -374,7 +374,7 @@ pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
 
 /// Booleans that are false unless the program says otherwise.
 const ASSERTIONS: [&str; 3] = ["no_locks", "same_size", "same_disp_unit"];
-const NONCONTIGUOUS: &str = "alloc_shared_noncontig";
+pub const NONCONTIGUOUS: &str = "alloc_shared_noncontig";
 const GRANULARITY: &str = "mpi_accumulate_granularity";
 const ORDERING: (&str, &str) = ("accumulate_ordering", "rar,raw,war,waw");
 const OPS: (&str, &str) = ("accumulate_ops", "same_op_no_op");

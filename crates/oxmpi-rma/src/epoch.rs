@@ -84,6 +84,14 @@ impl Window {
         bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked (MPI_Win_lock or MPI_Win_lock_all)")
     }
 
+    /// The same for the rank of a call, which may be `MPI_PROC_NULL`.
+    pub fn check_passive_call(&self, rank: i32) -> Result<()> {
+        match rank {
+            MPI_PROC_NULL => self.check_any_passive(),
+            rank => self.check_passive(self.check_rank(rank)?),
+        }
+    }
+
     /// The same for whichever ranks.
     pub fn check_any_passive(&self) -> Result<()> {
         match self.access {
@@ -232,25 +240,32 @@ impl Window {
 
     // ---- locks ----
 
-    pub fn check_lock(&self, lock_type: i32, rank: i32, assertion: i32) -> Result<usize> {
+    /// The rank to be locked; `None` for `MPI_PROC_NULL`, which opens an epoch in which nobody is accessed.
+    pub fn check_lock(&self, lock_type: i32, rank: i32, assertion: i32) -> Result<Option<usize>> {
         if lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED {
             bail!(
                 MPI_ERR_LOCKTYPE,
                 "the type of the lock is {lock_type}; it must be MPI_LOCK_EXCLUSIVE ({MPI_LOCK_EXCLUSIVE}) or MPI_LOCK_SHARED ({MPI_LOCK_SHARED})"
             );
         }
-        let rank = self.check_rank(rank)?;
+        let rank = if rank == MPI_PROC_NULL { None } else { Some(self.check_rank(rank)?) };
         self.check_may_lock(assertion)?;
         if !matches!(self.access, Access::Locked(_)) {
             self.check_closed("no lock is possible now")?;
         }
+        let Some(rank) = rank else {
+            if self.nobody_locked {
+                bail!(MPI_ERR_RMA_SYNC, "MPI_PROC_NULL is locked by this process already");
+            }
+            return Ok(None);
+        };
         if self.targets[rank].open != Open::Shut {
             bail!(MPI_ERR_RMA_SYNC, "rank {rank} is locked by this process already");
         }
         if rank == self.rank {
             self.check_not_posted("this rank cannot be locked")?;
         }
-        Ok(rank)
+        Ok(Some(rank))
     }
 
     pub fn check_lock_all(&self, assertion: i32) -> Result<()> {
@@ -267,10 +282,20 @@ impl Window {
         Ok(())
     }
 
-    /// A rank is locked, truly or on the program's word.
-    pub fn locked(&mut self, rank: usize, exclusive: bool, truly: bool) {
+    fn one_more_locked(&mut self) {
         let held = if let Access::Locked(held) = self.access { held } else { 0 };
         self.set(Access::Locked(held + 1));
+    }
+
+    /// `MPI_PROC_NULL` is locked.
+    pub fn lock_nobody(&mut self) {
+        self.one_more_locked();
+        self.nobody_locked = true;
+    }
+
+    /// A rank is locked, truly or on the program's word.
+    pub fn locked(&mut self, rank: usize, exclusive: bool, truly: bool) {
+        self.one_more_locked();
         self.targets[rank].open = match (truly, exclusive) {
             (false, _) => Open::Unchecked,
             (true, true) => Open::Exclusive,
@@ -281,27 +306,34 @@ impl Window {
         }
     }
 
-    /// Lets a rank go; true when others wait for it.
+    /// Lets a rank go, or `MPI_PROC_NULL`; true when others wait for it.
     pub fn unlock(&mut self, rank: i32) -> Result<bool> {
-        let rank = self.check_rank(rank)?;
+        let target = if rank == MPI_PROC_NULL { None } else { Some(self.check_rank(rank)?) };
+        let name = || if target.is_some() { format!("rank {rank}") } else { String::from("MPI_PROC_NULL") };
         let Access::Locked(held) = self.access else {
             let why = match self.access {
                 Access::LockedAll { .. } => "all ranks are locked by MPI_Win_lock_all; MPI_Win_unlock_all ends that",
                 _ => "MPI_Win_lock has not been called",
             };
-            bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked by this process: {why}");
+            bail!(MPI_ERR_RMA_SYNC, "{} is not locked by this process: {why}", name());
         };
-        let open = std::mem::replace(&mut self.targets[rank].open, Open::Shut);
+        let open = match target {
+            Some(rank) => std::mem::replace(&mut self.targets[rank].open, Open::Shut),
+            None if std::mem::take(&mut self.nobody_locked) => Open::Unchecked,
+            None => Open::Shut,
+        };
         if open == Open::Shut {
-            bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked by this process, others are");
+            bail!(MPI_ERR_RMA_SYNC, "{} is not locked by this process, others are", name());
         }
         self.set(if held == 1 { Access::Closed } else { Access::Locked(held - 1) });
-        if open == Open::Unchecked {
-            // What taking and giving back a lock would do besides.
-            full_fence();
-            return Ok(false);
+        match target.filter(|_| open != Open::Unchecked) {
+            Some(rank) => Ok(self.control.lock(rank).give_back(open == Open::Exclusive)),
+            None => {
+                // What taking and giving back a lock would do besides.
+                full_fence();
+                Ok(false)
+            }
         }
-        Ok(self.control.lock(rank).give_back(open == Open::Exclusive))
     }
 
     /// Takes every rank's lock, or none: whoever holds some and waits for others could wait for ever. Returns the rank

@@ -61,6 +61,8 @@ pub struct Window {
     /// This rank's memory as the program knows it.
     pub base: usize,
     access: Access,
+    /// `MPI_PROC_NULL` counts among the locked ranks.
+    nobody_locked: bool,
     exposure: Exposure,
     /// How often each rank was the target of a start, and this rank's memory was exposed to each.
     started: Box<[u32]>,
@@ -226,6 +228,7 @@ impl Window {
             facts: Box::new(facts),
             base,
             access: Access::Closed,
+            nobody_locked: false,
             exposure: Exposure::Closed,
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),

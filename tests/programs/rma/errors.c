@@ -157,6 +157,10 @@ static void arguments(Window *w) {
     OK(MPI_Rput(value, 1, MPI_INT, MPI_PROC_NULL, at, 1, MPI_INT, w->win, &request));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 
+    OK(MPI_Win_flush(MPI_PROC_NULL, w->win));
+    OK(MPI_Win_flush_local(MPI_PROC_NULL, w->win));
+    CHECK_ERROR(MPI_Win_unlock(MPI_PROC_NULL, w->win), MPI_ERR_RMA_SYNC, "MPI_Win_unlock_all");
+
     // Beyond the end, by one byte and by all of memory.
     if (w->kind != DYNAMIC) {
         CHECK_ERROR(PUT(value, 5, MPI_INT, next, 0, 5, MPI_INT), MPI_ERR_RMA_RANGE, "16 bytes");

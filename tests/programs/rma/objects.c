@@ -134,6 +134,7 @@ static void shared_memory(int contiguous, const char *alignment) {
         if (r == 1) first = at;
         if (r > 1 && contiguous) CHECK(at == first + 24 * (r * (r - 1) / 2));
         if (r == rank && r > 0) CHECK(at == base);
+        if (r == 0 && !contiguous) CHECK(at == NULL);
         CHECK_BYTES(at, bytes, r + 1);
     }
     MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &at);

@@ -117,7 +117,12 @@ pub unsafe fn win_shared_query(
     baseptr: *mut c_void,
 ) -> Result<()> {
     let guard = cx.process()?;
-    let (bytes, unit, base) = guard.win(win)?.window.shared_memory(rank)?;
+    let found = guard.win(win)?;
+    let (bytes, unit, mut base) = found.window.shared_memory(rank)?;
+    if bytes == 0 && found.hints.boolean(windows::NONCONTIGUOUS) == Some(true) {
+        // Nothing, which lies beside nothing: other than in contiguous memory, its address tells nobody anything.
+        base = 0;
+    }
     check_place(size, "size")?;
     check_place(baseptr, "baseptr")?;
     if disp_unit.is_null() {

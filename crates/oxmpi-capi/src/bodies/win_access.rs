@@ -5,7 +5,6 @@ use super::check_place;
 use crate::call::Cx;
 use crate::library::Guard;
 use oxmpi_abi::Result;
-use oxmpi_abi::constants::MPI_PROC_NULL;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
 use oxmpi_rma::{Far, SHORTEST_MAPPED};
@@ -163,10 +162,7 @@ pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_in
     for datatype in types {
         guard.datatype(*datatype)?;
     }
-    match target_rank {
-        MPI_PROC_NULL => window.check_any_passive(),
-        rank => window.check_passive(window.check_rank(rank)?),
-    }
+    window.check_passive_call(target_rank)
 }
 
 /// # Safety

@@ -89,7 +89,10 @@ const POLITE_LOOKS: u32 = 1000;
 pub unsafe fn win_lock(cx: &Cx, lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.process()?;
     let window = &mut guard.win_mut(win)?.window;
-    let rank = window.check_lock(lock_type, rank, assert)?;
+    let Some(rank) = window.check_lock(lock_type, rank, assert)? else {
+        window.lock_nobody();
+        return Ok(());
+    };
     let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
     let truly = assert & MPI_MODE_NOCHECK == 0;
     if truly && !window.control.lock(rank).try_take(exclusive, true) {
@@ -167,8 +170,7 @@ fn wake_all(guard: &Guard, win: Win) -> Result<()> {
 
 pub unsafe fn win_flush(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
     let guard = cx.process()?;
-    let window = &guard.win(win)?.window;
-    window.check_passive(window.check_rank(rank)?)?;
+    guard.win(win)?.window.check_passive_call(rank)?;
     full_fence();
     Ok(())
 }
@@ -180,9 +182,7 @@ pub unsafe fn win_flush_all(cx: &Cx, win: Win) -> Result<()> {
 }
 
 pub unsafe fn win_flush_local(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
-    let guard = cx.process()?;
-    let window = &guard.win(win)?.window;
-    window.check_passive(window.check_rank(rank)?)
+    cx.process()?.win(win)?.window.check_passive_call(rank)
 }
 
 pub unsafe fn win_flush_local_all(cx: &Cx, win: Win) -> Result<()> {
