@@ -3,21 +3,23 @@
 //! One mechanism serves all: the memory of every rank is divided into blocks, blocks share [stripes](crate::Control::stripe),
 //! and whoever changes an element holds the stripe of the block in which the element begins. So any mixture of operations
 //! on elements of any size is atomic, in memory that is mapped here as in memory that is not, and long runs are computed
-//! by the same loops as reductions. Reading alone needs no stripe where the processor reads an element at once.
+//! by the same loops as reductions. Reading alone needs no stripe where the processor reads an element at once, and writes it
+//! at once: a pair or a complex number of eight bytes is written in halves. What derived types need besides is in
+//! `scattered.rs`.
 
 use crate::control::STRIPES;
 use crate::favour::What;
 use crate::share::{PART_UNIT, SHORTEST};
-use crate::transfer::{get_far, put_far, transfer_pieces};
-use crate::{Far, Spot, Window};
+use crate::transfer::{get_far, put_far};
+use crate::{Far, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::stripe::Stripe;
-use oxmpi_datatype::{Buf, Cursor, Datatype, Group, Named};
+use oxmpi_datatype::{Datatype, Group, NAMED, NULL, Named};
 use oxmpi_ops::{Kernel, Op};
-use oxmpi_transport::{Piece, Shm};
+use oxmpi_transport::Shm;
 use std::mem::MaybeUninit;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// What is done to each element.
 #[derive(Clone, Copy)]
@@ -90,7 +92,7 @@ impl Window {
         let offset = at.addr().wrapping_sub(self.targets[rank].base.addr());
         // SAFETY: as the caller says. Whoever else changes these elements takes the same stripes.
         unsafe {
-            if with.op == Op::NoOp && extent <= 8 && read_at_once(at, old, extent, count) {
+            if with.op == Op::NoOp && is_one_word(with.handles[1]) && read_at_once(at, old, extent, count) {
                 return;
             }
             if (offset ^ (offset + count * extent - 1)) >> self.block_shift == 0 {
@@ -316,73 +318,6 @@ impl Window {
     pub(crate) fn give_stripes_back(&self, rank: usize, stripes: u64) {
         bits(stripes).for_each(|stripe| self.control.stripe(rank, stripe).give_back());
     }
-
-    /// Accumulates in the general case. `origin` is missing for `MPI_NO_OP`; `result`, unless it is missing, gets what
-    /// was there before.
-    pub fn accumulate(
-        &self,
-        shm: &Shm,
-        (with, element): (&Combine, &Named),
-        origin: Option<&Buf>,
-        result: Option<&Buf>,
-        spot: &Spot,
-        target: (&Datatype, u64),
-    ) -> Result<()> {
-        let (size, room) = (element.size(), spot.buf.len());
-        let given = origin.map_or(0, Buf::len);
-        if given > room {
-            bail!(MPI_ERR_TRUNCATE, "{given} bytes do not fit into the {room} bytes at the target");
-        }
-        if let Some(result) = result.filter(|result| result.len() < room) {
-            bail!(MPI_ERR_TRUNCATE, "the {room} bytes at the target do not fit into {} bytes", result.len());
-        }
-        if spot.buf.overlaps() {
-            bail!(MPI_ERR_TYPE, "entries of the target's datatype overlap; nothing can be accumulated there");
-        }
-        let (combined, touched) = (given / size, if result.is_some() { room / size } else { given / size });
-        let mut source = Elements::new(origin, element, combined);
-        if let Some(origin) = origin {
-            source.load(origin, element, combined);
-        }
-        let mut old = Elements::new(result, element, if result.is_some() { touched } else { 0 });
-        let nothing = Combine { op: Op::NoOp, ..*with };
-        let mut done = 0;
-        let mut stage = Stage::default();
-        for run in runs(spot, element, target, touched) {
-            let mut run = run;
-            while run.1 > 0 {
-                // What the origin has too is combined; what only the target has is read.
-                let (with, part) =
-                    if done < combined { (with, (combined - done).min(run.1)) } else { (&nothing, run.1) };
-                let (from, to) = (source.at(done, with.extent), old.at(done, with.extent));
-                match spot.process {
-                    // SAFETY: the run is in the window; source and old have as many elements.
-                    None => unsafe {
-                        let at = std::ptr::with_exposed_provenance_mut(run.0);
-                        self.combine(spot.rank, with, at, from, to, part);
-                    },
-                    Some(process) => {
-                        stage.add(with, run.0, from, to, part);
-                        if stage.is_full() {
-                            stage.flush(self, shm, process, spot, with)?;
-                        }
-                    }
-                }
-                run = (run.0 + part * with.extent, run.1 - part);
-                done += part;
-                if let (Some(process), true) = (spot.process, done == combined) {
-                    stage.flush(self, shm, process, spot, with)?;
-                }
-            }
-        }
-        if let Some(process) = spot.process {
-            stage.flush(self, shm, process, spot, &nothing)?;
-        }
-        if let Some(result) = result {
-            old.store(result, element, touched);
-        }
-        Ok(())
-    }
 }
 
 /// The numbers of the bits that are set, from the lowest on.
@@ -428,200 +363,26 @@ pub fn check_comparable(element: &Named) -> Result<()> {
     bail!(MPI_ERR_TYPE, "{} cannot be compared and swapped; integers, logicals and MPI_BYTE can", element.name)
 }
 
-// ---- elements of the origin and of the result, one extent apart, wherever they lie ----
-
-struct Elements {
-    /// The user's own memory, when it has this form.
-    dense: Option<*mut u8>,
-    memory: Vec<u8>,
-    missing: bool,
-}
-
-impl Elements {
-    fn new(buf: Option<&Buf>, element: &Named, count: usize) -> Elements {
-        let plain = element.size() == element.extent();
-        match buf {
-            None => Elements { dense: None, memory: Vec::new(), missing: true },
-            Some(buf) => match buf.as_dense().filter(|_| plain) {
-                Some(base) => Elements { dense: Some(base), memory: Vec::new(), missing: false },
-                None => Elements { dense: None, memory: vec![0; count * element.extent()], missing: false },
-            },
-        }
-    }
-
-    /// Null when there are none.
-    fn at(&mut self, index: usize, extent: usize) -> *mut u8 {
-        match self.dense {
-            _ if self.missing => std::ptr::null_mut(),
-            Some(base) => base.wrapping_add(index * extent),
-            None => self.memory.as_mut_ptr().wrapping_add(index * extent),
-        }
-    }
-
-    fn load(&mut self, from: &Buf, element: &Named, count: usize) {
-        if self.dense.is_some() || count == 0 {
-            return;
-        }
-        let mut packed = vec![0u8; count * element.size()];
-        // SAFETY: the caller of MPI vouches for the buffer; there is room for what is packed.
-        unsafe { Cursor::new().pack(from, packed.as_mut_ptr(), packed.len()) };
-        spread(element, &mut packed, &mut self.memory, false);
-    }
-
-    fn store(&mut self, to: &Buf, element: &Named, count: usize) {
-        if self.dense.is_some() || count == 0 {
-            return;
-        }
-        let mut packed = vec![0u8; count * element.size()];
-        spread(element, &mut packed, &mut self.memory, true);
-        // SAFETY: the caller of MPI vouches for the buffer; so many bytes are there.
-        unsafe { Cursor::new().unpack(to, packed.as_ptr(), packed.len()) };
-    }
-}
-
-/// Copies elements from their packed form, in which pairs have no gaps, to one extent apart; or back.
-fn spread(element: &Named, packed: &mut [u8], apart: &mut [u8], back: bool) {
-    let value = element.scalar.size();
-    for (packed, apart) in packed.chunks_exact_mut(element.size()).zip(apart.chunks_exact_mut(element.extent())) {
-        let (first, second) = packed.split_at_mut(value);
-        let at = element.index.map_or(value, |index| index.at as usize);
-        let (value, index) = (&mut apart[..], second.len());
-        if back {
-            first.copy_from_slice(&value[..first.len()]);
-            second.copy_from_slice(&value[at..at + index]);
-        } else {
-            value[..first.len()].copy_from_slice(first);
-            value[at..at + index].copy_from_slice(second);
-        }
-    }
-}
-
-/// The target's elements, so many of them: addresses of runs, and how many elements each has.
-fn runs(spot: &Spot, element: &Named, (datatype, count): (&Datatype, u64), touched: usize) -> Vec<(usize, usize)> {
-    let (size, extent) = (element.size(), element.extent());
-    if size == extent {
-        let mut pieces = Vec::new();
-        Cursor::new().iovecs(&spot.buf, &mut pieces, usize::MAX, touched * size);
-        return pieces.into_iter().map(|(address, bytes)| (address, bytes / size)).collect();
-    }
-    let mut runs = Vec::new();
-    let mut left = touched;
-    for copy in 0..count {
-        let start = i128::from(copy) * datatype.extent();
-        for run in datatype.runs() {
-            let elements = left.min(run.count as usize);
-            if elements == 0 {
-                return runs;
-            }
-            runs.push(((spot.start as i128 + start + run.disp) as usize, elements));
-            left -= elements;
-        }
-    }
-    runs
-}
-
-// ---- memory that is not mapped here ----
-
-/// Runs that are read, combined and written together.
-#[derive(Default)]
-struct Stage {
-    runs: Vec<(usize, *const u8, *mut u8, usize)>,
-    bytes: usize,
-    memory: Vec<u8>,
-}
-
 /// What is moved at a time: as much as makes the system calls cheap, and not so much that others wait long.
-const STAGE_BYTES: usize = 64 << 10;
-const STAGE_RUNS: usize = 256;
+pub(crate) const STAGE_BYTES: usize = 64 << 10;
 
 /// What stays in the nearest cache.
 const NEAR: usize = 8 << 10;
 
-impl Stage {
-    fn is_full(&self) -> bool {
-        self.bytes >= STAGE_BYTES || self.runs.len() >= STAGE_RUNS
-    }
-
-    /// Takes a run in, in parts that fit.
-    fn add(&mut self, with: &Combine, mut at: usize, mut from: *const u8, mut old: *mut u8, mut count: usize) {
-        let most = (STAGE_BYTES / with.extent).max(1);
-        while count > 0 {
-            let part = count.min(most);
-            self.runs.push((at, from, old, part));
-            self.bytes += part * with.extent;
-            at += part * with.extent;
-            from = from.wrapping_add(part * with.extent);
-            if !old.is_null() {
-                old = old.wrapping_add(part * with.extent);
-            }
-            count -= part;
-        }
-    }
-
-    /// Carries out what was taken in, a part of it at a time.
-    fn flush(&mut self, window: &Window, shm: &Shm, process: usize, spot: &Spot, with: &Combine) -> Result<()> {
-        let all = std::mem::take(&mut self.runs);
-        self.bytes = 0;
-        let mut rest = &all[..];
-        while !rest.is_empty() {
-            let mut bytes = 0;
-            let fit = rest.iter().take(STAGE_RUNS).take_while(|run| {
-                bytes += run.3 * with.extent;
-                bytes <= STAGE_BYTES || bytes == run.3 * with.extent
-            });
-            let (now, later) = rest.split_at(fit.count());
-            let stripes = now.iter().fold(0, |mask, &(address, _, _, count)| {
-                mask | window.stripes_of(address.wrapping_sub(spot.origin), count * with.extent, with.extent)
-            });
-            window.take_stripes(spot.rank, stripes);
-            let result = self.carry_out(shm, process, with, now);
-            window.give_stripes_back(spot.rank, stripes);
-            result?;
-            rest = later;
-        }
-        Ok(())
-    }
-
-    fn carry_out(
-        &mut self,
-        shm: &Shm,
-        process: usize,
-        with: &Combine,
-        runs: &[(usize, *const u8, *mut u8, usize)],
-    ) -> Result<()> {
-        let extent = with.extent;
-        let read = |local: &[Piece], remote: &[Piece]| shm.copy_from(process, local, remote);
-        let write = |local: &[Piece], remote: &[Piece]| shm.copy_to(process, local, remote);
-        let total = runs.iter().map(|run| run.3 * extent).sum();
-        if self.memory.len() < total {
-            self.memory.resize(total, 0);
-        }
-        let local = self.memory.as_mut_ptr();
-        let address = local.expose_provenance();
-        let mut pieces: Vec<Piece> = runs.iter().map(|run| (run.0, run.3 * extent)).collect();
-        transfer_pieces(read, address, &mut pieces)?;
-        let mut at = local;
-        for &(_, from, old, count) in runs {
-            // SAFETY: the stage has all runs; source and old have as many elements.
-            unsafe {
-                if !old.is_null() {
-                    old.copy_from_nonoverlapping(at, count * extent);
-                }
-                if with.op != Op::NoOp {
-                    (with.kernel)(at, from, at, count);
-                }
-                at = at.add(count * extent);
-            }
-        }
-        if with.op == Op::NoOp {
-            return Ok(());
-        }
-        let mut pieces: Vec<Piece> = runs.iter().map(|run| (run.0, run.3 * extent)).collect();
-        transfer_pieces(write, address, &mut pieces)
-    }
-}
-
 // ---- single elements ----
+
+/// Whether elements of a predefined type are numbers that the processor reads and writes at once.
+#[inline]
+fn is_one_word(datatype: u32) -> bool {
+    static WORDS: LazyLock<[bool; 256]> = LazyLock::new(|| {
+        let mut words = [false; 256];
+        for named in NAMED.iter().filter(|named| named.size() <= 8 && named.index.is_none()) {
+            words[usize::from(named.handle) - NULL] = named.group != Group::Complex;
+        }
+        words
+    });
+    WORDS.get((datatype as usize).wrapping_sub(NULL)).is_some_and(|&word| word)
+}
 
 /// Reads elements each of which the processor reads at once; false where it may not.
 ///

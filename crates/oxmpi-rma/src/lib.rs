@@ -15,6 +15,7 @@ mod control;
 mod epoch;
 mod favour;
 mod place;
+mod scattered;
 mod share;
 mod transfer;
 
