@@ -7,7 +7,7 @@
 //! `membarrier` for this, the waker pays for a fence of its own.
 
 use crate::segment::{JobHeader, RankBlock};
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 /// How this process orders its packets against the sleep words of others. Every rank must agree, so it is decided by
@@ -137,6 +137,65 @@ pub fn hand_over() {
     unsafe { libc::sched_yield() };
 }
 
+/// When a rank that asks again and again instead of waiting lets others have its CPU. A hand-over at every question would cost
+/// a program far more than the work that it does between them, and none at all would keep its peers from answering. So it comes
+/// at once while hand-overs bring something, and ever less often while they do not.
+#[derive(Default)]
+pub struct Occupancy {
+    /// When the last one came back, in nanoseconds of the monotonic clock.
+    came_back: AtomicU64,
+    /// How many were in vain since a question brought something.
+    in_vain: AtomicU32,
+}
+
+/// Hand-overs in vain before turns get longer.
+const QUICK_TURNS: u32 = 4;
+/// No other rank had the CPU when it is back sooner than this, in nanoseconds.
+const SHORTEST_ABSENCE: u64 = 1_000;
+/// Some times the cost of a hand-over, in nanoseconds, so that little is lost to them.
+const LONGEST_TURN: u64 = 16_000;
+
+impl Occupancy {
+    pub const fn new() -> Occupancy {
+        Occupancy { came_back: AtomicU64::new(0), in_vain: AtomicU32::new(0) }
+    }
+
+    /// A question brought something.
+    #[inline]
+    pub fn found(&self) {
+        // Relaxed, here and below: these are hints, and mostly one thread's.
+        self.in_vain.store(0, Ordering::Relaxed);
+    }
+
+    /// A question was in vain: hands over if the turn has ended.
+    pub fn ask_in_vain(&self) {
+        let (in_vain, start) = (self.in_vain.load(Ordering::Relaxed), now());
+        let lasted = start.saturating_sub(self.came_back.load(Ordering::Relaxed));
+        if in_vain > QUICK_TURNS && lasted < length_after(in_vain) {
+            return;
+        }
+        hand_over();
+        let end = now();
+        self.came_back.store(end, Ordering::Relaxed);
+        // A scheduler that has given this rank less than others lets it go on; nobody could have brought anything.
+        if end.saturating_sub(start) >= SHORTEST_ABSENCE {
+            self.in_vain.store(in_vain.saturating_add(1), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Doubles from a microsecond on.
+fn length_after(in_vain: u32) -> u64 {
+    (1_000 << in_vain.saturating_sub(QUICK_TURNS + 1).min(16)).min(LONGEST_TURN)
+}
+
+fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time may be written; this clock exists everywhere.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// What a waiting loop does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
@@ -231,6 +290,25 @@ mod tests {
         sleep(segment.header(), segment.rank(0), Duration::from_millis(30), true);
         assert!(start.elapsed() >= Duration::from_millis(25));
         assert_eq!(segment.header().awake.load(Ordering::Relaxed), 0, "decremented and incremented in pairs");
+    }
+
+    #[test]
+    fn turns_grow_while_nothing_comes() {
+        let lengths: Vec<u64> = (QUICK_TURNS + 1..).take(6).map(length_after).collect();
+        assert_eq!(lengths, [1_000, 2_000, 4_000, 8_000, 16_000, 16_000]);
+        assert_eq!(length_after(u32::MAX), LONGEST_TURN);
+        let rank = Occupancy::new();
+        // Whether a rank that came back long ago, or only now, hands over.
+        let hands_over = |came_back| {
+            rank.came_back.store(came_back, Ordering::Relaxed);
+            rank.ask_in_vain();
+            rank.came_back.load(Ordering::Relaxed) != came_back
+        };
+        assert!(hands_over(0) && hands_over(u64::MAX), "at once");
+        rank.in_vain.store(QUICK_TURNS + 1, Ordering::Relaxed);
+        assert!(hands_over(0) && !hands_over(u64::MAX), "after a while");
+        rank.found();
+        assert!(hands_over(u64::MAX), "at once again");
     }
 
     #[test]

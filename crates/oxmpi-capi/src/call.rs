@@ -1,7 +1,7 @@
 //! Entering and leaving the library: every entry point runs its body through [`call`].
 
 use crate::bodies::ops;
-use crate::library::{self, Guard, World};
+use crate::library::{self, Guard, OCCUPANCY, World};
 use crate::raise::raise;
 use crate::types;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
@@ -92,6 +92,9 @@ impl Cx {
     #[inline]
     pub fn progress(&self, guard: &mut Guard) -> bool {
         let moved = guard.progress();
+        if moved {
+            OCCUPANCY.found();
+        }
         if guard.wants_calls() { self.make_calls(guard) } else { moved }
     }
 

@@ -5,7 +5,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{self, Errhandler};
 use oxmpi_base::lock::Lock;
 use oxmpi_base::slots::{Kind, SlotTable};
-use oxmpi_base::wait;
+use oxmpi_base::wait::{self, Occupancy};
 use oxmpi_core::errhandler::Errhandlers;
 use oxmpi_core::errors::ErrorRegistry;
 use oxmpi_core::info::Info;
@@ -96,6 +96,8 @@ static KEPT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static USERS: Mutex<usize> = Mutex::new(0);
 /// Taken around every use of the state once the program asked for `MPI_THREAD_MULTIPLE`.
 static LOCK: Lock = Lock::new();
+/// When this rank lets others have its CPU while it asks for what they do.
+pub static OCCUPANCY: Occupancy = Occupancy::new();
 static THREADED: AtomicBool = AtomicBool::new(false);
 
 /// Where the world model stands.
@@ -251,6 +253,14 @@ impl Guard {
     pub fn hand_over(&mut self) {
         if wait::is_crowded(self.engine.shm().job()) {
             self.unlocked(|_| wait::hand_over());
+        }
+    }
+
+    /// The same for calls that programs also make between pieces of work.
+    #[inline]
+    pub fn hand_over_at_times(&mut self) {
+        if wait::is_crowded(self.engine.shm().job()) {
+            self.unlocked(|_| OCCUPANCY.ask_in_vain());
         }
     }
 

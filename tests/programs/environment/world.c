@@ -45,6 +45,9 @@ static void barriers(void) {
 int main(int argc, char **argv) {
     start(&argc, &argv);
     CHECK(rank >= 0 && rank < size);
+    MPI_Comm parent = MPI_COMM_WORLD;
+    OK(MPI_Comm_get_parent(&parent));
+    CHECK(parent == MPI_COMM_NULL);
     everyone_once();
     barriers();
     double began = MPI_Wtime();

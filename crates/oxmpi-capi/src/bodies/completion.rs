@@ -3,7 +3,7 @@
 use super::{check_place, slice_mut, store, store_empty, store_status};
 use crate::call::{Cx, On};
 use crate::generated::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
-use crate::library::{self, Guard};
+use crate::library::{self, Guard, OCCUPANCY};
 use crate::raise;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
@@ -47,6 +47,7 @@ fn complete(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Outcome {
             }
         }
     };
+    OCCUPANCY.found();
     if outcome.error.is_some() {
         cx.raise_on(On::Comm(comm));
     }
@@ -182,7 +183,7 @@ pub unsafe fn test(cx: &Cx, request: *mut Request, flag: *mut c_int, status: *mu
             return super::finish(complete(cx, &mut guard, request), status);
         }
     }
-    guard.hand_over();
+    guard.hand_over_at_times();
     Ok(())
 }
 
@@ -285,7 +286,7 @@ pub unsafe fn testall(
     // SAFETY: checked.
     unsafe { flag.write(c_int::from(done)) };
     if !done {
-        guard.hand_over();
+        guard.hand_over_at_times();
         return Ok(());
     }
     let mut several = Several::new(cx, statuses);
@@ -391,7 +392,7 @@ pub unsafe fn testany(
             None => {
                 flag.write(0);
                 index.write(MPI_UNDEFINED);
-                guard.hand_over();
+                guard.hand_over_at_times();
                 Ok(())
             }
         }
@@ -430,7 +431,7 @@ pub unsafe fn testsome(
     cx.progress(&mut guard);
     let found = find_done(&mut guard, requests, 0);
     if found.is_none() {
-        guard.hand_over();
+        guard.hand_over_at_times();
     }
     let any = !matches!(found, Some(None));
     // SAFETY: checked; the arrays are as long as that of requests.
@@ -623,7 +624,7 @@ pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, st
         match found {
             Some(found) if active => store_status(status, &found),
             Some(_) => store_empty(status),
-            None => guard.hand_over(),
+            None => guard.hand_over_at_times(),
         }
     }
     Ok(())
@@ -656,7 +657,7 @@ pub unsafe fn request_get_status_all(
         }
     }
     if !done {
-        guard.hand_over();
+        guard.hand_over_at_times();
     }
     Ok(())
 }
@@ -688,7 +689,7 @@ pub unsafe fn request_get_status_any(
                 }
             }
             Some(None) => store_empty(status),
-            None => guard.hand_over(),
+            None => guard.hand_over_at_times(),
         }
     }
     Ok(())
@@ -727,7 +728,7 @@ pub unsafe fn request_get_status_some(
         }
     }
     if any && done == 0 {
-        guard.hand_over();
+        guard.hand_over_at_times();
     }
     // SAFETY: checked.
     unsafe { store(outcount, if any { done as c_int } else { MPI_UNDEFINED }, "outcount") }

@@ -51,7 +51,7 @@ pub unsafe fn iprobe(
         flag.write(c_int::from(found.is_some()));
         match found {
             Some(found) => store_status(status, &found),
-            None => guard.hand_over(),
+            None => guard.hand_over_at_times(),
         }
     }
     Ok(())
@@ -115,7 +115,7 @@ pub unsafe fn improbe(
                 message.write(found);
                 store_status(status, &seen);
             }
-            None => guard.hand_over(),
+            None => guard.hand_over_at_times(),
         }
     }
     Ok(())

@@ -118,3 +118,10 @@ pub unsafe fn comm_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
     // SAFETY: null or may be written.
     unsafe { store(size, guard.comm(comm)?.local_group().len() as c_int, "size") }
 }
+
+/// No process is started by others yet, so none has a parent.
+pub unsafe fn comm_get_parent(cx: &Cx, parent: *mut Comm) -> Result<()> {
+    cx.process()?;
+    // SAFETY: null or may be written.
+    unsafe { store(parent, MPI_COMM_NULL, "parent") }
+}

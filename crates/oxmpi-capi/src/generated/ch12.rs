@@ -114,14 +114,16 @@ pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut Comm) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_parent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_parent(parent: *mut Comm) -> c_int {
-    unsupported(Fun::CommGetParent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_get_parent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut Comm) -> c_int {
-    unsupported(Fun::CommGetParent, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)) }
 }
 
 /// # Safety
