@@ -141,7 +141,7 @@ fn entries(chapter: u8, functions: &[&Function], bodies: &Bodies) -> String {
         let list: Vec<String> = modules.into_iter().collect();
         let _ = writeln!(out, "use crate::bodies::{{{}}};", list.join(", "));
     }
-    out.push_str("use crate::call::{On, call, unsupported};\n");
+    out.push_str("use crate::call::{On, call, or_null, unsupported};\n");
     out.push_str("use oxmpi_abi::Status;\nuse oxmpi_abi::constants::*;\nuse oxmpi_abi::functions::Fun;\nuse oxmpi_abi::handle::*;\nuse oxmpi_abi::types::*;\n");
     out.push_str("use std::ffi::{c_char, c_int, c_void};\n\n");
     for function in functions {
@@ -174,7 +174,8 @@ fn entry(out: &mut String, function: &Function, prefix: &str, bodies: &Bodies) {
             let args: String = args.iter().map(|a| format!(", {a}")).collect();
             let (on, _) = raised_on(function);
             let _ = writeln!(out, "// SAFETY: passed on from the caller.");
-            let _ = writeln!(out, "unsafe {{ call(Fun::{fun}, {on}, |cx| {body}(cx{args})) }}");
+            let call = format!("call(Fun::{fun}, {on}, |cx| {body}(cx{args}))");
+            let _ = writeln!(out, "unsafe {{ {} }}", makes(function).fold(call, or_null));
         }
         (None, returns_value) => {
             let (on, is_unsafe) = raised_on(function);
@@ -241,6 +242,18 @@ fn argument(param: &Param) -> String {
     }
 }
 
+/// The handles that a function makes, one each.
+fn makes(function: &Function) -> impl Iterator<Item = &Param> {
+    const KINDS: [&str; 11] =
+        ["comm", "datatype", "errhandler", "file", "group", "info", "message", "op", "request", "session", "win"];
+    function.fixed_params().filter(|p| p.dir == Dir::Out && !p.is_array && KINDS.contains(&p.kind.as_str()))
+}
+
+/// A call that leaves a null handle behind where it fails.
+fn or_null(call: String, made: &Param) -> String {
+    format!("or_null({call}, {}, MPI_{}_NULL)", made.name, made.kind.to_uppercase())
+}
+
 /// The object whose error handler hears of an error, and whether it takes `unsafe` to name it: the first
 /// communicator, window, file or session that is handed in; else that of the world; for the tools interface nobody's.
 fn raised_on(function: &Function) -> (String, bool) {
@@ -296,6 +309,16 @@ mod tests {
              outsize: i64, position: OutInt, comm: Comm) -> Result<()>"
         );
         assert_eq!(signature(&function("MPI_Wtime")), "pub unsafe fn wtime() -> f64");
+    }
+
+    #[test]
+    fn what_a_failed_call_was_to_make_is_null() {
+        let made = |name| makes(&function(name)).map(|param| param.name.clone()).collect::<Vec<_>>();
+        assert_eq!(made("MPI_Comm_idup"), ["newcomm", "request"]);
+        assert_eq!(made("MPI_Comm_free"), [""; 0]);
+        assert_eq!(made("MPI_Type_get_contents"), [""; 0]);
+        let call = makes(&function("MPI_Cart_create")).fold("call()".into(), or_null);
+        assert_eq!(call, "or_null(call(), comm_cart, MPI_COMM_NULL)");
     }
 
     #[test]

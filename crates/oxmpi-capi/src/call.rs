@@ -28,7 +28,7 @@ pub enum On {
     Session(Session),
     /// The handler itself, of an object that is about to be: the null handle stands for it.
     Handler(Errhandler, usize),
-    /// No object: the standard names `MPI_COMM_SELF`.
+    /// No object: see [`library::comm_of_no_object`].
     World,
     /// The tool interface: the code is returned, no handler hears of it.
     Tool,
@@ -50,6 +50,19 @@ pub fn call(fun: Fun, on: On, body: impl FnOnce(&Cx) -> Result<()>) -> c_int {
         Err(error) => raise(fun, cx.on.get(), &error),
     };
     library::note_call(fun as u32);
+    code
+}
+
+/// The code of a call that was to make an object: where it failed the handle is null, and not what happened to be there.
+///
+/// # Safety
+/// `place` is null or may be written.
+#[inline(always)]
+pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
+    if code != MPI_SUCCESS && !place.is_null() {
+        // SAFETY: as the caller says.
+        unsafe { place.write(null) };
+    }
     code
 }
 

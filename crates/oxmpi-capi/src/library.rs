@@ -2,7 +2,7 @@
 
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::{self, Errhandler};
+use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::lock::Lock;
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::wait::{self, Occupancy};
@@ -86,6 +86,19 @@ static FILE_ERRHANDLER: Mutex<Errhandler> = Mutex::new(MPI_ERRORS_RETURN);
 
 pub fn file_errhandler() -> MutexGuard<'static, Errhandler> {
     FILE_ERRHANDLER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the program has chosen an error handler for `MPI_COMM_SELF`.
+static SELF_CHOSEN: AtomicBool = AtomicBool::new(false);
+
+pub fn choose_self() {
+    SELF_CHOSEN.store(true, Ordering::Relaxed);
+}
+
+/// The communicator whose handler hears of errors that concern no object. The standard says `MPI_COMM_SELF`; it said
+/// `MPI_COMM_WORLD` before MPI-4.0, and programs of that time set a handler for that one alone.
+pub fn comm_of_no_object() -> Comm {
+    if SELF_CHOSEN.load(Ordering::Relaxed) { MPI_COMM_SELF } else { MPI_COMM_WORLD }
 }
 
 /// The process's MPI state while the world or a session is active, null otherwise.

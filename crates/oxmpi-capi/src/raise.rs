@@ -76,7 +76,7 @@ fn target(on: On) -> (Errhandler, usize) {
         On::Handler(handler, null) => Some((handler, null)),
         On::File(_) | On::World | On::Tool => None,
     };
-    found.or_else(|| of_comm(MPI_COMM_SELF)).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
+    found.or_else(|| of_comm(library::comm_of_no_object())).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
 }
 
 /// The end: one message, then the job stops. Its first line says who, the call, the object and the class; a line for each

@@ -10,7 +10,7 @@
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The kind of object that a key is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,9 +38,10 @@ pub struct Keyval<C> {
     pub callbacks: C,
 }
 
-/// Every key that the program has created and not freed.
+/// Every key that the program has created and not freed, and the freed ones that attributes still use.
 pub struct KeyvalRegistry<C> {
     keys: BTreeMap<i32, Arc<Keyval<C>>>,
+    freed: BTreeMap<i32, Weak<Keyval<C>>>,
     next: i32,
 }
 
@@ -49,7 +50,7 @@ const FIRST: i32 = 4096;
 
 impl<C> KeyvalRegistry<C> {
     pub const fn new() -> KeyvalRegistry<C> {
-        KeyvalRegistry { keys: BTreeMap::new(), next: FIRST }
+        KeyvalRegistry { keys: BTreeMap::new(), freed: BTreeMap::new(), next: FIRST }
     }
 
     /// A new key. A number is never used twice, so one that was freed cannot come to mean something else.
@@ -79,10 +80,17 @@ impl<C> KeyvalRegistry<C> {
         }
     }
 
-    /// Frees a key. Attributes that use it keep it.
+    /// Frees a key. Attributes that use it keep it, and as long as there is one, to free it again does nothing: programs
+    /// do so in delete callbacks, and the standard has the key go with its last attribute.
     pub fn free(&mut self, owner: Owner, number: i32) -> Result<()> {
+        self.freed.retain(|_, key| key.strong_count() > 0);
+        if self.freed.get(&number).and_then(Weak::upgrade).is_some_and(|key| key.owner == owner) {
+            return Ok(());
+        }
         self.get(owner, number)?;
-        self.keys.remove(&number);
+        if let Some(key) = self.keys.remove(&number) {
+            self.freed.insert(number, Arc::downgrade(&key));
+        }
         Ok(())
     }
 }
@@ -234,10 +242,15 @@ mod tests {
         let mut attributes = Attributes::new();
         attributes.set(Arc::clone(registry.get(Owner::Comm, number).unwrap()), Value::Pointer(7));
         registry.free(Owner::Comm, number).unwrap();
+        // Once more while it is in use, and by the right name.
+        registry.free(Owner::Comm, number).unwrap();
+        assert_eq!(class(registry.free(Owner::Win, number)), MPI_ERR_KEYVAL);
         assert_eq!(attributes.get(number).unwrap().value.as_pointer(), 7);
         let taken = attributes.take(number).unwrap();
         assert_eq!(taken.key.callbacks, "callbacks");
         assert_eq!(Arc::strong_count(&taken.key), 1);
+        drop(taken);
+        assert_eq!(class(registry.free(Owner::Comm, number)), MPI_ERR_KEYVAL);
         assert!(attributes.is_empty());
     }
 

@@ -132,10 +132,12 @@ impl Process {
 
     /// The members of a process set, which this process need not be in.
     pub fn process_set(&self, name: &[u8]) -> Result<Ranks> {
-        match name {
-            b"mpi://WORLD" => return Ok(self.world.group.clone()),
-            b"mpi://SELF" => return Ok(self.own.group.clone()),
-            _ => {}
+        // They are URIs: neither scheme nor host is sensitive to case.
+        if name.eq_ignore_ascii_case(b"mpi://WORLD") {
+            return Ok(self.world.group.clone());
+        }
+        if name.eq_ignore_ascii_case(b"mpi://SELF") {
+            return Ok(self.own.group.clone());
         }
         match self.process_sets.iter().find(|set| set.name.as_bytes() == name) {
             Some(set) => Ok(Ranks::from_list(set.ranks.clone())),

@@ -23,6 +23,7 @@ mod strays;
 mod sys;
 mod topology;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -34,7 +35,10 @@ fn main() {
         .next()
         .and_then(|path| Some(Path::new(&path).file_name()?.to_string_lossy().into_owned()))
         .unwrap_or_else(|| "mpirun".into());
-    let status = match options::parse(&called, arguments) {
+    // As if it were the first option: one on the command line counts more.
+    let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());
+    let limit = limit.into_iter().flat_map(|limit| [OsString::from("--timeout"), limit]);
+    let status = match options::parse(&called, limit.chain(arguments)) {
         Ok(Command::Run(request)) => job::run(&request),
         Ok(Command::Help(text)) => print(&text),
         Ok(Command::Version) => print(&format!("{called} (OxMPI) {}\n", env!("CARGO_PKG_VERSION"))),

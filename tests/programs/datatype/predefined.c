@@ -45,7 +45,7 @@ static void all(void) {
     C(MPI_UNSIGNED, unsigned);
     C(MPI_LONG, long);
     C(MPI_UNSIGNED_LONG, unsigned long);
-    C(MPI_LONG_LONG, long long);
+    C(MPI_LONG_LONG_INT, long long);
     CHECK(MPI_LONG_LONG_INT == MPI_LONG_LONG);
     C(MPI_UNSIGNED_LONG_LONG, unsigned long long);
     C(MPI_FLOAT, float);

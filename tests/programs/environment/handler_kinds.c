@@ -49,7 +49,7 @@ static void kinds(void) {
     CHECK_ERROR(MPI_Comm_set_errhandler(MPI_COMM_NULL, comm), MPI_ERR_COMM, "MPI_COMM_NULL");
     CHECK_ERROR(MPI_Errhandler_free(&null), MPI_ERR_ERRHANDLER, "MPI_Errhandler_free");
     CHECK_ERROR(MPI_Errhandler_free(NULL), MPI_ERR_ARG, "MPI_Errhandler_free");
-    CHECK_ERROR(MPI_Comm_create_errhandler(NULL, &comm), MPI_ERR_ARG, "MPI_Comm_create_errhandler");
+    CHECK_ERROR(MPI_Comm_create_errhandler(NULL, &null), MPI_ERR_ARG, "MPI_Comm_create_errhandler");
     CHECK_ERROR(MPI_Comm_create_errhandler(for_comm, NULL), MPI_ERR_ARG, "errhandler");
     CHECK_ERROR(MPI_Win_set_errhandler(MPI_WIN_NULL, window), MPI_ERR_WIN, "MPI_WIN_NULL");
     CHECK_ERROR(MPI_Win_get_errhandler(MPI_WIN_NULL, &null), MPI_ERR_WIN, "MPI_WIN_NULL");

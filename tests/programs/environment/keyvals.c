@@ -69,11 +69,18 @@ static void values(void) {
     CHECK_EQ(key, MPI_KEYVAL_INVALID);
     CHECK(get(MPI_COMM_SELF, stale) == &b);
     CHECK_CLASS(MPI_Comm_set_attr(MPI_COMM_WORLD, stale, &a), MPI_ERR_KEYVAL);
+    // To free it again is nothing as long as it lives.
+    int again = stale;
+    OK(MPI_Comm_free_keyval(&again));
+    CHECK_EQ(again, MPI_KEYVAL_INVALID);
+    CHECK_CLASS(MPI_Type_free_keyval(&stale), MPI_ERR_KEYVAL);
+    CHECK(get(MPI_COMM_SELF, stale) == &b);
     OK(MPI_Comm_delete_attr(MPI_COMM_SELF, stale));
     CHECK_EQ(deleted, 3);
     int found = -1;
     void *value = NULL;
     CHECK_CLASS(MPI_Comm_get_attr(MPI_COMM_SELF, stale, &value, &found), MPI_ERR_KEYVAL);
+    CHECK_CLASS(MPI_Comm_free_keyval(&stale), MPI_ERR_KEYVAL);
     OK(MPI_Comm_delete_attr(MPI_COMM_WORLD, other));
     OK(MPI_Comm_free_keyval(&other));
     CHECK_EQ(deleted, 3);

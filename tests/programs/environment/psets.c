@@ -61,6 +61,15 @@ int main(int argc, char **argv) {
     int first = world - 6;
     own = check_set("mpi://SELF", rank, 1, rank, all);
     OK(MPI_Group_free(&own));
+    // Neither scheme nor host of a URI is sensitive to case.
+    OK(MPI_Group_from_session_pset(session, "mpi://self", &own));
+    OK(MPI_Group_size(own, &n));
+    CHECK_EQ(n, 1);
+    OK(MPI_Group_free(&own));
+    OK(MPI_Group_from_session_pset(session, "MPI://World", &own));
+    OK(MPI_Group_size(own, &n));
+    CHECK_EQ(n, world);
+    OK(MPI_Group_free(&own));
 
     int starts[] = {0, first, first + 2, first + 3, world};
     MPI_Group by_number[4];

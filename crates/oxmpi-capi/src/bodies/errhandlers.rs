@@ -69,7 +69,11 @@ pub unsafe fn comm_create_errhandler(
 
 pub unsafe fn comm_set_errhandler(cx: &Cx, comm: Comm, errhandler: Errhandler) -> Result<()> {
     let mut guard = cx.process()?;
-    exchange(&mut guard.comm_mut(comm)?.errhandler, errhandler, Target::Comm)
+    exchange(&mut guard.comm_mut(comm)?.errhandler, errhandler, Target::Comm)?;
+    if comm == MPI_COMM_SELF {
+        library::choose_self();
+    }
+    Ok(())
 }
 
 pub unsafe fn comm_get_errhandler(cx: &Cx, comm: Comm, errhandler: *mut Errhandler) -> Result<()> {

@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{buffers, completion, persistent, probe, pt2pt, status};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -86,9 +86,13 @@ pub unsafe extern "C" fn MPI_Bsend_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BsendInit, On::Comm(comm), |cx| {
-            persistent::bsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::BsendInit, On::Comm(comm), |cx| {
+                persistent::bsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -106,9 +110,13 @@ pub unsafe extern "C" fn PMPI_Bsend_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BsendInit, On::Comm(comm), |cx| {
-            persistent::bsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::BsendInit, On::Comm(comm), |cx| {
+                persistent::bsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -126,9 +134,13 @@ pub unsafe extern "C" fn MPI_Bsend_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BsendInitC, On::Comm(comm), |cx| {
-            persistent::bsend_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::BsendInitC, On::Comm(comm), |cx| {
+                persistent::bsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -146,9 +158,13 @@ pub unsafe extern "C" fn PMPI_Bsend_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BsendInitC, On::Comm(comm), |cx| {
-            persistent::bsend_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::BsendInitC, On::Comm(comm), |cx| {
+                persistent::bsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -237,7 +253,9 @@ pub unsafe extern "C" fn PMPI_Buffer_flush() -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Buffer_iflush(request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::BufferIflush, On::World, |cx| buffers::buffer_iflush(cx, request)) }
+    unsafe {
+        or_null(call(Fun::BufferIflush, On::World, |cx| buffers::buffer_iflush(cx, request)), request, MPI_REQUEST_NULL)
+    }
 }
 
 /// # Safety
@@ -245,7 +263,9 @@ pub unsafe extern "C" fn MPI_Buffer_iflush(request: *mut Request) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_iflush(request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::BufferIflush, On::World, |cx| buffers::buffer_iflush(cx, request)) }
+    unsafe {
+        or_null(call(Fun::BufferIflush, On::World, |cx| buffers::buffer_iflush(cx, request)), request, MPI_REQUEST_NULL)
+    }
 }
 
 /// # Safety
@@ -369,7 +389,13 @@ pub unsafe extern "C" fn PMPI_Comm_flush_buffer(comm: Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommIflushBuffer, On::Comm(comm), |cx| buffers::comm_iflush_buffer(cx, comm, request)) }
+    unsafe {
+        or_null(
+            call(Fun::CommIflushBuffer, On::Comm(comm), |cx| buffers::comm_iflush_buffer(cx, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -377,7 +403,13 @@ pub unsafe extern "C" fn MPI_Comm_iflush_buffer(comm: Comm, request: *mut Reques
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommIflushBuffer, On::Comm(comm), |cx| buffers::comm_iflush_buffer(cx, comm, request)) }
+    unsafe {
+        or_null(
+            call(Fun::CommIflushBuffer, On::Comm(comm), |cx| buffers::comm_iflush_buffer(cx, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -426,9 +458,13 @@ pub unsafe extern "C" fn MPI_Ibsend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ibsend, On::Comm(comm), |cx| {
-            pt2pt::ibsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Ibsend, On::Comm(comm), |cx| {
+                pt2pt::ibsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -446,9 +482,13 @@ pub unsafe extern "C" fn PMPI_Ibsend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ibsend, On::Comm(comm), |cx| {
-            pt2pt::ibsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Ibsend, On::Comm(comm), |cx| {
+                pt2pt::ibsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -466,7 +506,11 @@ pub unsafe extern "C" fn MPI_Ibsend_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IbsendC, On::Comm(comm), |cx| pt2pt::ibsend(cx, buf, count, datatype, dest, tag, comm, request))
+        or_null(
+            call(Fun::IbsendC, On::Comm(comm), |cx| pt2pt::ibsend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -484,7 +528,11 @@ pub unsafe extern "C" fn PMPI_Ibsend_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IbsendC, On::Comm(comm), |cx| pt2pt::ibsend(cx, buf, count, datatype, dest, tag, comm, request))
+        or_null(
+            call(Fun::IbsendC, On::Comm(comm), |cx| pt2pt::ibsend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -500,7 +548,13 @@ pub unsafe extern "C" fn MPI_Improbe(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Improbe, On::Comm(comm), |cx| probe::improbe(cx, source, tag, comm, flag, message, status)) }
+    unsafe {
+        or_null(
+            call(Fun::Improbe, On::Comm(comm), |cx| probe::improbe(cx, source, tag, comm, flag, message, status)),
+            message,
+            MPI_MESSAGE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -515,7 +569,13 @@ pub unsafe extern "C" fn PMPI_Improbe(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Improbe, On::Comm(comm), |cx| probe::improbe(cx, source, tag, comm, flag, message, status)) }
+    unsafe {
+        or_null(
+            call(Fun::Improbe, On::Comm(comm), |cx| probe::improbe(cx, source, tag, comm, flag, message, status)),
+            message,
+            MPI_MESSAGE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -529,7 +589,13 @@ pub unsafe extern "C" fn MPI_Imrecv(
     request: *mut Request,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Imrecv, On::World, |cx| probe::imrecv(cx, buf, i64::from(count), datatype, message, request)) }
+    unsafe {
+        or_null(
+            call(Fun::Imrecv, On::World, |cx| probe::imrecv(cx, buf, i64::from(count), datatype, message, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -543,7 +609,13 @@ pub unsafe extern "C" fn PMPI_Imrecv(
     request: *mut Request,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Imrecv, On::World, |cx| probe::imrecv(cx, buf, i64::from(count), datatype, message, request)) }
+    unsafe {
+        or_null(
+            call(Fun::Imrecv, On::World, |cx| probe::imrecv(cx, buf, i64::from(count), datatype, message, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -557,7 +629,13 @@ pub unsafe extern "C" fn MPI_Imrecv_c(
     request: *mut Request,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ImrecvC, On::World, |cx| probe::imrecv(cx, buf, count, datatype, message, request)) }
+    unsafe {
+        or_null(
+            call(Fun::ImrecvC, On::World, |cx| probe::imrecv(cx, buf, count, datatype, message, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -571,7 +649,13 @@ pub unsafe extern "C" fn PMPI_Imrecv_c(
     request: *mut Request,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ImrecvC, On::World, |cx| probe::imrecv(cx, buf, count, datatype, message, request)) }
+    unsafe {
+        or_null(
+            call(Fun::ImrecvC, On::World, |cx| probe::imrecv(cx, buf, count, datatype, message, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -616,9 +700,13 @@ pub unsafe extern "C" fn MPI_Irecv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Irecv, On::Comm(comm), |cx| {
-            pt2pt::irecv(cx, buf, i64::from(count), datatype, source, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Irecv, On::Comm(comm), |cx| {
+                pt2pt::irecv(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -636,9 +724,13 @@ pub unsafe extern "C" fn PMPI_Irecv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Irecv, On::Comm(comm), |cx| {
-            pt2pt::irecv(cx, buf, i64::from(count), datatype, source, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Irecv, On::Comm(comm), |cx| {
+                pt2pt::irecv(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -656,7 +748,11 @@ pub unsafe extern "C" fn MPI_Irecv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IrecvC, On::Comm(comm), |cx| pt2pt::irecv(cx, buf, count, datatype, source, tag, comm, request))
+        or_null(
+            call(Fun::IrecvC, On::Comm(comm), |cx| pt2pt::irecv(cx, buf, count, datatype, source, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -674,7 +770,11 @@ pub unsafe extern "C" fn PMPI_Irecv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IrecvC, On::Comm(comm), |cx| pt2pt::irecv(cx, buf, count, datatype, source, tag, comm, request))
+        or_null(
+            call(Fun::IrecvC, On::Comm(comm), |cx| pt2pt::irecv(cx, buf, count, datatype, source, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -692,9 +792,13 @@ pub unsafe extern "C" fn MPI_Irsend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Irsend, On::Comm(comm), |cx| {
-            pt2pt::irsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Irsend, On::Comm(comm), |cx| {
+                pt2pt::irsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -712,9 +816,13 @@ pub unsafe extern "C" fn PMPI_Irsend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Irsend, On::Comm(comm), |cx| {
-            pt2pt::irsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Irsend, On::Comm(comm), |cx| {
+                pt2pt::irsend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -732,7 +840,11 @@ pub unsafe extern "C" fn MPI_Irsend_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IrsendC, On::Comm(comm), |cx| pt2pt::irsend(cx, buf, count, datatype, dest, tag, comm, request))
+        or_null(
+            call(Fun::IrsendC, On::Comm(comm), |cx| pt2pt::irsend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -750,7 +862,11 @@ pub unsafe extern "C" fn PMPI_Irsend_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IrsendC, On::Comm(comm), |cx| pt2pt::irsend(cx, buf, count, datatype, dest, tag, comm, request))
+        or_null(
+            call(Fun::IrsendC, On::Comm(comm), |cx| pt2pt::irsend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -768,9 +884,13 @@ pub unsafe extern "C" fn MPI_Isend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Isend, On::Comm(comm), |cx| {
-            pt2pt::isend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Isend, On::Comm(comm), |cx| {
+                pt2pt::isend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -788,9 +908,13 @@ pub unsafe extern "C" fn PMPI_Isend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Isend, On::Comm(comm), |cx| {
-            pt2pt::isend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Isend, On::Comm(comm), |cx| {
+                pt2pt::isend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -807,7 +931,13 @@ pub unsafe extern "C" fn MPI_Isend_c(
     request: *mut Request,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::IsendC, On::Comm(comm), |cx| pt2pt::isend(cx, buf, count, datatype, dest, tag, comm, request)) }
+    unsafe {
+        or_null(
+            call(Fun::IsendC, On::Comm(comm), |cx| pt2pt::isend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -823,7 +953,13 @@ pub unsafe extern "C" fn PMPI_Isend_c(
     request: *mut Request,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::IsendC, On::Comm(comm), |cx| pt2pt::isend(cx, buf, count, datatype, dest, tag, comm, request)) }
+    unsafe {
+        or_null(
+            call(Fun::IsendC, On::Comm(comm), |cx| pt2pt::isend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -845,23 +981,27 @@ pub unsafe extern "C" fn MPI_Isendrecv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Isendrecv, On::Comm(comm), |cx| {
-            pt2pt::isendrecv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                dest,
-                sendtag,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                source,
-                recvtag,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Isendrecv, On::Comm(comm), |cx| {
+                pt2pt::isendrecv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    dest,
+                    sendtag,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    source,
+                    recvtag,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -884,23 +1024,27 @@ pub unsafe extern "C" fn PMPI_Isendrecv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Isendrecv, On::Comm(comm), |cx| {
-            pt2pt::isendrecv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                dest,
-                sendtag,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                source,
-                recvtag,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Isendrecv, On::Comm(comm), |cx| {
+                pt2pt::isendrecv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    dest,
+                    sendtag,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    source,
+                    recvtag,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -923,12 +1067,16 @@ pub unsafe extern "C" fn MPI_Isendrecv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IsendrecvC, On::Comm(comm), |cx| {
-            pt2pt::isendrecv(
-                cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IsendrecvC, On::Comm(comm), |cx| {
+                pt2pt::isendrecv(
+                    cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                    comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -951,12 +1099,16 @@ pub unsafe extern "C" fn PMPI_Isendrecv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IsendrecvC, On::Comm(comm), |cx| {
-            pt2pt::isendrecv(
-                cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IsendrecvC, On::Comm(comm), |cx| {
+                pt2pt::isendrecv(
+                    cx, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                    comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -976,9 +1128,24 @@ pub unsafe extern "C" fn MPI_Isendrecv_replace(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IsendrecvReplace, On::Comm(comm), |cx| {
-            pt2pt::isendrecv_replace(cx, buf, i64::from(count), datatype, dest, sendtag, source, recvtag, comm, request)
-        })
+        or_null(
+            call(Fun::IsendrecvReplace, On::Comm(comm), |cx| {
+                pt2pt::isendrecv_replace(
+                    cx,
+                    buf,
+                    i64::from(count),
+                    datatype,
+                    dest,
+                    sendtag,
+                    source,
+                    recvtag,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -998,9 +1165,24 @@ pub unsafe extern "C" fn PMPI_Isendrecv_replace(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IsendrecvReplace, On::Comm(comm), |cx| {
-            pt2pt::isendrecv_replace(cx, buf, i64::from(count), datatype, dest, sendtag, source, recvtag, comm, request)
-        })
+        or_null(
+            call(Fun::IsendrecvReplace, On::Comm(comm), |cx| {
+                pt2pt::isendrecv_replace(
+                    cx,
+                    buf,
+                    i64::from(count),
+                    datatype,
+                    dest,
+                    sendtag,
+                    source,
+                    recvtag,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1020,9 +1202,13 @@ pub unsafe extern "C" fn MPI_Isendrecv_replace_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| {
-            pt2pt::isendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
-        })
+        or_null(
+            call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| {
+                pt2pt::isendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1042,9 +1228,13 @@ pub unsafe extern "C" fn PMPI_Isendrecv_replace_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| {
-            pt2pt::isendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
-        })
+        or_null(
+            call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| {
+                pt2pt::isendrecv_replace(cx, buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1062,9 +1252,13 @@ pub unsafe extern "C" fn MPI_Issend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Issend, On::Comm(comm), |cx| {
-            pt2pt::issend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Issend, On::Comm(comm), |cx| {
+                pt2pt::issend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1082,9 +1276,13 @@ pub unsafe extern "C" fn PMPI_Issend(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Issend, On::Comm(comm), |cx| {
-            pt2pt::issend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::Issend, On::Comm(comm), |cx| {
+                pt2pt::issend(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1102,7 +1300,11 @@ pub unsafe extern "C" fn MPI_Issend_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IssendC, On::Comm(comm), |cx| pt2pt::issend(cx, buf, count, datatype, dest, tag, comm, request))
+        or_null(
+            call(Fun::IssendC, On::Comm(comm), |cx| pt2pt::issend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1120,7 +1322,11 @@ pub unsafe extern "C" fn PMPI_Issend_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IssendC, On::Comm(comm), |cx| pt2pt::issend(cx, buf, count, datatype, dest, tag, comm, request))
+        or_null(
+            call(Fun::IssendC, On::Comm(comm), |cx| pt2pt::issend(cx, buf, count, datatype, dest, tag, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1135,7 +1341,13 @@ pub unsafe extern "C" fn MPI_Mprobe(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Mprobe, On::Comm(comm), |cx| probe::mprobe(cx, source, tag, comm, message, status)) }
+    unsafe {
+        or_null(
+            call(Fun::Mprobe, On::Comm(comm), |cx| probe::mprobe(cx, source, tag, comm, message, status)),
+            message,
+            MPI_MESSAGE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1149,7 +1361,13 @@ pub unsafe extern "C" fn PMPI_Mprobe(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Mprobe, On::Comm(comm), |cx| probe::mprobe(cx, source, tag, comm, message, status)) }
+    unsafe {
+        or_null(
+            call(Fun::Mprobe, On::Comm(comm), |cx| probe::mprobe(cx, source, tag, comm, message, status)),
+            message,
+            MPI_MESSAGE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1310,9 +1528,13 @@ pub unsafe extern "C" fn MPI_Recv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RecvInit, On::Comm(comm), |cx| {
-            persistent::recv_init(cx, buf, i64::from(count), datatype, source, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RecvInit, On::Comm(comm), |cx| {
+                persistent::recv_init(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1330,9 +1552,13 @@ pub unsafe extern "C" fn PMPI_Recv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RecvInit, On::Comm(comm), |cx| {
-            persistent::recv_init(cx, buf, i64::from(count), datatype, source, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RecvInit, On::Comm(comm), |cx| {
+                persistent::recv_init(cx, buf, i64::from(count), datatype, source, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1350,9 +1576,13 @@ pub unsafe extern "C" fn MPI_Recv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RecvInitC, On::Comm(comm), |cx| {
-            persistent::recv_init(cx, buf, count, datatype, source, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RecvInitC, On::Comm(comm), |cx| {
+                persistent::recv_init(cx, buf, count, datatype, source, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1370,9 +1600,13 @@ pub unsafe extern "C" fn PMPI_Recv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RecvInitC, On::Comm(comm), |cx| {
-            persistent::recv_init(cx, buf, count, datatype, source, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RecvInitC, On::Comm(comm), |cx| {
+                persistent::recv_init(cx, buf, count, datatype, source, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1602,9 +1836,13 @@ pub unsafe extern "C" fn MPI_Rsend_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RsendInit, On::Comm(comm), |cx| {
-            persistent::rsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RsendInit, On::Comm(comm), |cx| {
+                persistent::rsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1622,9 +1860,13 @@ pub unsafe extern "C" fn PMPI_Rsend_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RsendInit, On::Comm(comm), |cx| {
-            persistent::rsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RsendInit, On::Comm(comm), |cx| {
+                persistent::rsend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1642,9 +1884,13 @@ pub unsafe extern "C" fn MPI_Rsend_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RsendInitC, On::Comm(comm), |cx| {
-            persistent::rsend_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RsendInitC, On::Comm(comm), |cx| {
+                persistent::rsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1662,9 +1908,13 @@ pub unsafe extern "C" fn PMPI_Rsend_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RsendInitC, On::Comm(comm), |cx| {
-            persistent::rsend_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::RsendInitC, On::Comm(comm), |cx| {
+                persistent::rsend_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1742,9 +1992,13 @@ pub unsafe extern "C" fn MPI_Send_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SendInit, On::Comm(comm), |cx| {
-            persistent::send_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SendInit, On::Comm(comm), |cx| {
+                persistent::send_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1762,9 +2016,13 @@ pub unsafe extern "C" fn PMPI_Send_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SendInit, On::Comm(comm), |cx| {
-            persistent::send_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SendInit, On::Comm(comm), |cx| {
+                persistent::send_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1782,9 +2040,13 @@ pub unsafe extern "C" fn MPI_Send_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SendInitC, On::Comm(comm), |cx| {
-            persistent::send_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SendInitC, On::Comm(comm), |cx| {
+                persistent::send_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1802,9 +2064,13 @@ pub unsafe extern "C" fn PMPI_Send_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SendInitC, On::Comm(comm), |cx| {
-            persistent::send_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SendInitC, On::Comm(comm), |cx| {
+                persistent::send_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2164,7 +2430,13 @@ pub unsafe extern "C" fn PMPI_Session_flush_buffer(session: Session) -> c_int {
 pub unsafe extern "C" fn MPI_Session_iflush_buffer(session: Session, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionIflushBuffer, On::Session(session), |cx| buffers::session_iflush_buffer(cx, session, request))
+        or_null(
+            call(Fun::SessionIflushBuffer, On::Session(session), |cx| {
+                buffers::session_iflush_buffer(cx, session, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2174,7 +2446,13 @@ pub unsafe extern "C" fn MPI_Session_iflush_buffer(session: Session, request: *m
 pub unsafe extern "C" fn PMPI_Session_iflush_buffer(session: Session, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionIflushBuffer, On::Session(session), |cx| buffers::session_iflush_buffer(cx, session, request))
+        or_null(
+            call(Fun::SessionIflushBuffer, On::Session(session), |cx| {
+                buffers::session_iflush_buffer(cx, session, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2252,9 +2530,13 @@ pub unsafe extern "C" fn MPI_Ssend_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SsendInit, On::Comm(comm), |cx| {
-            persistent::ssend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SsendInit, On::Comm(comm), |cx| {
+                persistent::ssend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2272,9 +2554,13 @@ pub unsafe extern "C" fn PMPI_Ssend_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SsendInit, On::Comm(comm), |cx| {
-            persistent::ssend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SsendInit, On::Comm(comm), |cx| {
+                persistent::ssend_init(cx, buf, i64::from(count), datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2292,9 +2578,13 @@ pub unsafe extern "C" fn MPI_Ssend_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SsendInitC, On::Comm(comm), |cx| {
-            persistent::ssend_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SsendInitC, On::Comm(comm), |cx| {
+                persistent::ssend_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2312,9 +2602,13 @@ pub unsafe extern "C" fn PMPI_Ssend_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SsendInitC, On::Comm(comm), |cx| {
-            persistent::ssend_init(cx, buf, count, datatype, dest, tag, comm, request)
-        })
+        or_null(
+            call(Fun::SsendInitC, On::Comm(comm), |cx| {
+                persistent::ssend_init(cx, buf, count, datatype, dest, tag, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 

@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{datatype, pack, type_contents};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -430,7 +430,13 @@ pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut Datatype) -> c_int {
 pub unsafe extern "C" fn MPI_Type_contiguous(count: c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeContiguous, On::World, |cx| datatype::type_contiguous(cx, i64::from(count), oldtype, newtype))
+        or_null(
+            call(Fun::TypeContiguous, On::World, |cx| {
+                datatype::type_contiguous(cx, i64::from(count), oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -440,7 +446,13 @@ pub unsafe extern "C" fn MPI_Type_contiguous(count: c_int, oldtype: Datatype, ne
 pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeContiguous, On::World, |cx| datatype::type_contiguous(cx, i64::from(count), oldtype, newtype))
+        or_null(
+            call(Fun::TypeContiguous, On::World, |cx| {
+                datatype::type_contiguous(cx, i64::from(count), oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -449,7 +461,13 @@ pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: Datatype, n
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_contiguous_c(count: Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeContiguousC, On::World, |cx| datatype::type_contiguous(cx, count, oldtype, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeContiguousC, On::World, |cx| datatype::type_contiguous(cx, count, oldtype, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -457,7 +475,13 @@ pub unsafe extern "C" fn MPI_Type_contiguous_c(count: Count, oldtype: Datatype, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_contiguous_c(count: Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeContiguousC, On::World, |cx| datatype::type_contiguous(cx, count, oldtype, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeContiguousC, On::World, |cx| datatype::type_contiguous(cx, count, oldtype, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -477,21 +501,25 @@ pub unsafe extern "C" fn MPI_Type_create_darray(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateDarray, On::World, |cx| {
-            datatype::type_create_darray(
-                cx,
-                size,
-                rank,
-                ndims,
-                Ints::narrow(array_of_gsizes),
-                array_of_distribs,
-                array_of_dargs,
-                array_of_psizes,
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateDarray, On::World, |cx| {
+                datatype::type_create_darray(
+                    cx,
+                    size,
+                    rank,
+                    ndims,
+                    Ints::narrow(array_of_gsizes),
+                    array_of_distribs,
+                    array_of_dargs,
+                    array_of_psizes,
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -512,21 +540,25 @@ pub unsafe extern "C" fn PMPI_Type_create_darray(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateDarray, On::World, |cx| {
-            datatype::type_create_darray(
-                cx,
-                size,
-                rank,
-                ndims,
-                Ints::narrow(array_of_gsizes),
-                array_of_distribs,
-                array_of_dargs,
-                array_of_psizes,
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateDarray, On::World, |cx| {
+                datatype::type_create_darray(
+                    cx,
+                    size,
+                    rank,
+                    ndims,
+                    Ints::narrow(array_of_gsizes),
+                    array_of_distribs,
+                    array_of_dargs,
+                    array_of_psizes,
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -547,21 +579,25 @@ pub unsafe extern "C" fn MPI_Type_create_darray_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateDarrayC, On::World, |cx| {
-            datatype::type_create_darray(
-                cx,
-                size,
-                rank,
-                ndims,
-                Ints::wide(array_of_gsizes),
-                array_of_distribs,
-                array_of_dargs,
-                array_of_psizes,
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateDarrayC, On::World, |cx| {
+                datatype::type_create_darray(
+                    cx,
+                    size,
+                    rank,
+                    ndims,
+                    Ints::wide(array_of_gsizes),
+                    array_of_distribs,
+                    array_of_dargs,
+                    array_of_psizes,
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -582,21 +618,25 @@ pub unsafe extern "C" fn PMPI_Type_create_darray_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateDarrayC, On::World, |cx| {
-            datatype::type_create_darray(
-                cx,
-                size,
-                rank,
-                ndims,
-                Ints::wide(array_of_gsizes),
-                array_of_distribs,
-                array_of_dargs,
-                array_of_psizes,
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateDarrayC, On::World, |cx| {
+                datatype::type_create_darray(
+                    cx,
+                    size,
+                    rank,
+                    ndims,
+                    Ints::wide(array_of_gsizes),
+                    array_of_distribs,
+                    array_of_dargs,
+                    array_of_psizes,
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -612,16 +652,20 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexed, On::World, |cx| {
-            datatype::type_create_hindexed(
-                cx,
-                i64::from(count),
-                Ints::narrow(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexed, On::World, |cx| {
+                datatype::type_create_hindexed(
+                    cx,
+                    i64::from(count),
+                    Ints::narrow(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -637,16 +681,20 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexed, On::World, |cx| {
-            datatype::type_create_hindexed(
-                cx,
-                i64::from(count),
-                Ints::narrow(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexed, On::World, |cx| {
+                datatype::type_create_hindexed(
+                    cx,
+                    i64::from(count),
+                    Ints::narrow(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -662,16 +710,20 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexedC, On::World, |cx| {
-            datatype::type_create_hindexed(
-                cx,
-                count,
-                Ints::wide(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexedC, On::World, |cx| {
+                datatype::type_create_hindexed(
+                    cx,
+                    count,
+                    Ints::wide(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -687,16 +739,20 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexedC, On::World, |cx| {
-            datatype::type_create_hindexed(
-                cx,
-                count,
-                Ints::wide(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexedC, On::World, |cx| {
+                datatype::type_create_hindexed(
+                    cx,
+                    count,
+                    Ints::wide(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -712,16 +768,20 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed_block(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexedBlock, On::World, |cx| {
-            datatype::type_create_hindexed_block(
-                cx,
-                i64::from(count),
-                i64::from(blocklength),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexedBlock, On::World, |cx| {
+                datatype::type_create_hindexed_block(
+                    cx,
+                    i64::from(count),
+                    i64::from(blocklength),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -737,16 +797,20 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexedBlock, On::World, |cx| {
-            datatype::type_create_hindexed_block(
-                cx,
-                i64::from(count),
-                i64::from(blocklength),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexedBlock, On::World, |cx| {
+                datatype::type_create_hindexed_block(
+                    cx,
+                    i64::from(count),
+                    i64::from(blocklength),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -762,16 +826,20 @@ pub unsafe extern "C" fn MPI_Type_create_hindexed_block_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexedBlockC, On::World, |cx| {
-            datatype::type_create_hindexed_block(
-                cx,
-                count,
-                blocklength,
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexedBlockC, On::World, |cx| {
+                datatype::type_create_hindexed_block(
+                    cx,
+                    count,
+                    blocklength,
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -787,16 +855,20 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHindexedBlockC, On::World, |cx| {
-            datatype::type_create_hindexed_block(
-                cx,
-                count,
-                blocklength,
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateHindexedBlockC, On::World, |cx| {
+                datatype::type_create_hindexed_block(
+                    cx,
+                    count,
+                    blocklength,
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -812,9 +884,13 @@ pub unsafe extern "C" fn MPI_Type_create_hvector(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHvector, On::World, |cx| {
-            datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeCreateHvector, On::World, |cx| {
+                datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -830,9 +906,13 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHvector, On::World, |cx| {
-            datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeCreateHvector, On::World, |cx| {
+                datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -848,9 +928,13 @@ pub unsafe extern "C" fn MPI_Type_create_hvector_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHvectorC, On::World, |cx| {
-            datatype::type_create_hvector(cx, count, blocklength, stride, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeCreateHvectorC, On::World, |cx| {
+                datatype::type_create_hvector(cx, count, blocklength, stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -866,9 +950,13 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateHvectorC, On::World, |cx| {
-            datatype::type_create_hvector(cx, count, blocklength, stride, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeCreateHvectorC, On::World, |cx| {
+                datatype::type_create_hvector(cx, count, blocklength, stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -884,16 +972,20 @@ pub unsafe extern "C" fn MPI_Type_create_indexed_block(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateIndexedBlock, On::World, |cx| {
-            datatype::type_create_indexed_block(
-                cx,
-                i64::from(count),
-                i64::from(blocklength),
-                Ints::narrow(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateIndexedBlock, On::World, |cx| {
+                datatype::type_create_indexed_block(
+                    cx,
+                    i64::from(count),
+                    i64::from(blocklength),
+                    Ints::narrow(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -909,16 +1001,20 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateIndexedBlock, On::World, |cx| {
-            datatype::type_create_indexed_block(
-                cx,
-                i64::from(count),
-                i64::from(blocklength),
-                Ints::narrow(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateIndexedBlock, On::World, |cx| {
+                datatype::type_create_indexed_block(
+                    cx,
+                    i64::from(count),
+                    i64::from(blocklength),
+                    Ints::narrow(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -934,16 +1030,20 @@ pub unsafe extern "C" fn MPI_Type_create_indexed_block_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateIndexedBlockC, On::World, |cx| {
-            datatype::type_create_indexed_block(
-                cx,
-                count,
-                blocklength,
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateIndexedBlockC, On::World, |cx| {
+                datatype::type_create_indexed_block(
+                    cx,
+                    count,
+                    blocklength,
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -959,16 +1059,20 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateIndexedBlockC, On::World, |cx| {
-            datatype::type_create_indexed_block(
-                cx,
-                count,
-                blocklength,
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateIndexedBlockC, On::World, |cx| {
+                datatype::type_create_indexed_block(
+                    cx,
+                    count,
+                    blocklength,
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -983,7 +1087,13 @@ pub unsafe extern "C" fn MPI_Type_create_resized(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateResized, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+        or_null(
+            call(Fun::TypeCreateResized, On::World, |cx| {
+                datatype::type_create_resized(cx, oldtype, lb, extent, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -998,7 +1108,13 @@ pub unsafe extern "C" fn PMPI_Type_create_resized(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateResized, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+        or_null(
+            call(Fun::TypeCreateResized, On::World, |cx| {
+                datatype::type_create_resized(cx, oldtype, lb, extent, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1013,7 +1129,13 @@ pub unsafe extern "C" fn MPI_Type_create_resized_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateResizedC, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+        or_null(
+            call(Fun::TypeCreateResizedC, On::World, |cx| {
+                datatype::type_create_resized(cx, oldtype, lb, extent, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1028,7 +1150,13 @@ pub unsafe extern "C" fn PMPI_Type_create_resized_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateResizedC, On::World, |cx| datatype::type_create_resized(cx, oldtype, lb, extent, newtype))
+        or_null(
+            call(Fun::TypeCreateResizedC, On::World, |cx| {
+                datatype::type_create_resized(cx, oldtype, lb, extent, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1044,16 +1172,20 @@ pub unsafe extern "C" fn MPI_Type_create_struct(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateStruct, On::World, |cx| {
-            datatype::type_create_struct(
-                cx,
-                i64::from(count),
-                Ints::narrow(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                array_of_types,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateStruct, On::World, |cx| {
+                datatype::type_create_struct(
+                    cx,
+                    i64::from(count),
+                    Ints::narrow(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    array_of_types,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1069,16 +1201,20 @@ pub unsafe extern "C" fn PMPI_Type_create_struct(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateStruct, On::World, |cx| {
-            datatype::type_create_struct(
-                cx,
-                i64::from(count),
-                Ints::narrow(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                array_of_types,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateStruct, On::World, |cx| {
+                datatype::type_create_struct(
+                    cx,
+                    i64::from(count),
+                    Ints::narrow(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    array_of_types,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1094,16 +1230,20 @@ pub unsafe extern "C" fn MPI_Type_create_struct_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateStructC, On::World, |cx| {
-            datatype::type_create_struct(
-                cx,
-                count,
-                Ints::wide(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                array_of_types,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateStructC, On::World, |cx| {
+                datatype::type_create_struct(
+                    cx,
+                    count,
+                    Ints::wide(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    array_of_types,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1119,16 +1259,20 @@ pub unsafe extern "C" fn PMPI_Type_create_struct_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateStructC, On::World, |cx| {
-            datatype::type_create_struct(
-                cx,
-                count,
-                Ints::wide(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                array_of_types,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateStructC, On::World, |cx| {
+                datatype::type_create_struct(
+                    cx,
+                    count,
+                    Ints::wide(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    array_of_types,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1146,18 +1290,22 @@ pub unsafe extern "C" fn MPI_Type_create_subarray(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateSubarray, On::World, |cx| {
-            datatype::type_create_subarray(
-                cx,
-                ndims,
-                Ints::narrow(array_of_sizes),
-                Ints::narrow(array_of_subsizes),
-                Ints::narrow(array_of_starts),
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateSubarray, On::World, |cx| {
+                datatype::type_create_subarray(
+                    cx,
+                    ndims,
+                    Ints::narrow(array_of_sizes),
+                    Ints::narrow(array_of_subsizes),
+                    Ints::narrow(array_of_starts),
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1175,18 +1323,22 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateSubarray, On::World, |cx| {
-            datatype::type_create_subarray(
-                cx,
-                ndims,
-                Ints::narrow(array_of_sizes),
-                Ints::narrow(array_of_subsizes),
-                Ints::narrow(array_of_starts),
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateSubarray, On::World, |cx| {
+                datatype::type_create_subarray(
+                    cx,
+                    ndims,
+                    Ints::narrow(array_of_sizes),
+                    Ints::narrow(array_of_subsizes),
+                    Ints::narrow(array_of_starts),
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1204,18 +1356,22 @@ pub unsafe extern "C" fn MPI_Type_create_subarray_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateSubarrayC, On::World, |cx| {
-            datatype::type_create_subarray(
-                cx,
-                ndims,
-                Ints::wide(array_of_sizes),
-                Ints::wide(array_of_subsizes),
-                Ints::wide(array_of_starts),
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateSubarrayC, On::World, |cx| {
+                datatype::type_create_subarray(
+                    cx,
+                    ndims,
+                    Ints::wide(array_of_sizes),
+                    Ints::wide(array_of_subsizes),
+                    Ints::wide(array_of_starts),
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1233,18 +1389,22 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeCreateSubarrayC, On::World, |cx| {
-            datatype::type_create_subarray(
-                cx,
-                ndims,
-                Ints::wide(array_of_sizes),
-                Ints::wide(array_of_subsizes),
-                Ints::wide(array_of_starts),
-                order,
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeCreateSubarrayC, On::World, |cx| {
+                datatype::type_create_subarray(
+                    cx,
+                    ndims,
+                    Ints::wide(array_of_sizes),
+                    Ints::wide(array_of_subsizes),
+                    Ints::wide(array_of_starts),
+                    order,
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1253,7 +1413,13 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_dup(oldtype: Datatype, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeDup, On::World, |cx| datatype::type_dup(cx, oldtype, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeDup, On::World, |cx| datatype::type_dup(cx, oldtype, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1261,7 +1427,13 @@ pub unsafe extern "C" fn MPI_Type_dup(oldtype: Datatype, newtype: *mut Datatype)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_dup(oldtype: Datatype, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeDup, On::World, |cx| datatype::type_dup(cx, oldtype, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeDup, On::World, |cx| datatype::type_dup(cx, oldtype, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1618,16 +1790,20 @@ pub unsafe extern "C" fn MPI_Type_indexed(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeIndexed, On::World, |cx| {
-            datatype::type_indexed(
-                cx,
-                i64::from(count),
-                Ints::narrow(array_of_blocklengths),
-                Ints::narrow(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeIndexed, On::World, |cx| {
+                datatype::type_indexed(
+                    cx,
+                    i64::from(count),
+                    Ints::narrow(array_of_blocklengths),
+                    Ints::narrow(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1643,16 +1819,20 @@ pub unsafe extern "C" fn PMPI_Type_indexed(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeIndexed, On::World, |cx| {
-            datatype::type_indexed(
-                cx,
-                i64::from(count),
-                Ints::narrow(array_of_blocklengths),
-                Ints::narrow(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeIndexed, On::World, |cx| {
+                datatype::type_indexed(
+                    cx,
+                    i64::from(count),
+                    Ints::narrow(array_of_blocklengths),
+                    Ints::narrow(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1668,16 +1848,20 @@ pub unsafe extern "C" fn MPI_Type_indexed_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeIndexedC, On::World, |cx| {
-            datatype::type_indexed(
-                cx,
-                count,
-                Ints::wide(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeIndexedC, On::World, |cx| {
+                datatype::type_indexed(
+                    cx,
+                    count,
+                    Ints::wide(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1693,16 +1877,20 @@ pub unsafe extern "C" fn PMPI_Type_indexed_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeIndexedC, On::World, |cx| {
-            datatype::type_indexed(
-                cx,
-                count,
-                Ints::wide(array_of_blocklengths),
-                Ints::wide(array_of_displacements),
-                oldtype,
-                newtype,
-            )
-        })
+        or_null(
+            call(Fun::TypeIndexedC, On::World, |cx| {
+                datatype::type_indexed(
+                    cx,
+                    count,
+                    Ints::wide(array_of_blocklengths),
+                    Ints::wide(array_of_displacements),
+                    oldtype,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1750,9 +1938,13 @@ pub unsafe extern "C" fn MPI_Type_vector(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeVector, On::World, |cx| {
-            datatype::type_vector(cx, i64::from(count), i64::from(blocklength), i64::from(stride), oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeVector, On::World, |cx| {
+                datatype::type_vector(cx, i64::from(count), i64::from(blocklength), i64::from(stride), oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1768,9 +1960,13 @@ pub unsafe extern "C" fn PMPI_Type_vector(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeVector, On::World, |cx| {
-            datatype::type_vector(cx, i64::from(count), i64::from(blocklength), i64::from(stride), oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeVector, On::World, |cx| {
+                datatype::type_vector(cx, i64::from(count), i64::from(blocklength), i64::from(stride), oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1786,7 +1982,13 @@ pub unsafe extern "C" fn MPI_Type_vector_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeVectorC, On::World, |cx| datatype::type_vector(cx, count, blocklength, stride, oldtype, newtype))
+        or_null(
+            call(Fun::TypeVectorC, On::World, |cx| {
+                datatype::type_vector(cx, count, blocklength, stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -1802,7 +2004,13 @@ pub unsafe extern "C" fn PMPI_Type_vector_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeVectorC, On::World, |cx| datatype::type_vector(cx, count, blocklength, stride, oldtype, newtype))
+        or_null(
+            call(Fun::TypeVectorC, On::World, |cx| {
+                datatype::type_vector(cx, count, blocklength, stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 

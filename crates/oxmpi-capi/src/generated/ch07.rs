@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{collective, collective_kept, collective_later, datatype, ops};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -126,20 +126,24 @@ pub unsafe extern "C" fn MPI_Allgather_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-            collective_kept::allgather_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AllgatherInit, On::Comm(comm), |cx| {
+                collective_kept::allgather_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -159,20 +163,24 @@ pub unsafe extern "C" fn PMPI_Allgather_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-            collective_kept::allgather_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AllgatherInit, On::Comm(comm), |cx| {
+                collective_kept::allgather_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -192,11 +200,15 @@ pub unsafe extern "C" fn MPI_Allgather_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-            collective_kept::allgather_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
+                collective_kept::allgather_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -216,11 +228,15 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-            collective_kept::allgather_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
+                collective_kept::allgather_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -365,21 +381,25 @@ pub unsafe extern "C" fn MPI_Allgatherv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-            collective_kept::allgatherv_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AllgathervInit, On::Comm(comm), |cx| {
+                collective_kept::allgatherv_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -400,21 +420,25 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-            collective_kept::allgatherv_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AllgathervInit, On::Comm(comm), |cx| {
+                collective_kept::allgatherv_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -435,21 +459,25 @@ pub unsafe extern "C" fn MPI_Allgatherv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-            collective_kept::allgatherv_init(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
+                collective_kept::allgatherv_init(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -470,21 +498,25 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-            collective_kept::allgatherv_init(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
+                collective_kept::allgatherv_init(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -579,9 +611,23 @@ pub unsafe extern "C" fn MPI_Allreduce_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-            collective_kept::allreduce_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::AllreduceInit, On::Comm(comm), |cx| {
+                collective_kept::allreduce_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(count),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -600,9 +646,23 @@ pub unsafe extern "C" fn PMPI_Allreduce_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-            collective_kept::allreduce_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::AllreduceInit, On::Comm(comm), |cx| {
+                collective_kept::allreduce_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(count),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -621,9 +681,13 @@ pub unsafe extern "C" fn MPI_Allreduce_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-            collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
+                collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -642,9 +706,13 @@ pub unsafe extern "C" fn PMPI_Allreduce_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-            collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
+                collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -762,20 +830,24 @@ pub unsafe extern "C" fn MPI_Alltoall_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-            collective_kept::alltoall_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallInit, On::Comm(comm), |cx| {
+                collective_kept::alltoall_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -795,20 +867,24 @@ pub unsafe extern "C" fn PMPI_Alltoall_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-            collective_kept::alltoall_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallInit, On::Comm(comm), |cx| {
+                collective_kept::alltoall_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -828,11 +904,15 @@ pub unsafe extern "C" fn MPI_Alltoall_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-            collective_kept::alltoall_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
+                collective_kept::alltoall_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -852,11 +932,15 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-            collective_kept::alltoall_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
+                collective_kept::alltoall_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1010,22 +1094,26 @@ pub unsafe extern "C" fn MPI_Alltoallv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-            collective_kept::alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
+                collective_kept::alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1047,22 +1135,26 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-            collective_kept::alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
+                collective_kept::alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1084,22 +1176,26 @@ pub unsafe extern "C" fn MPI_Alltoallv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-            collective_kept::alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
+                collective_kept::alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1121,22 +1217,26 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-            collective_kept::alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
+                collective_kept::alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1290,22 +1390,26 @@ pub unsafe extern "C" fn MPI_Alltoallw_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-            collective_kept::alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
+                collective_kept::alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1327,22 +1431,26 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-            collective_kept::alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
+                collective_kept::alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1364,22 +1472,26 @@ pub unsafe extern "C" fn MPI_Alltoallw_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-            collective_kept::alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
+                collective_kept::alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1401,22 +1513,26 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-            collective_kept::alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
+                collective_kept::alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1441,7 +1557,13 @@ pub unsafe extern "C" fn PMPI_Barrier(comm: Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)) }
+    unsafe {
+        or_null(
+            call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1449,7 +1571,13 @@ pub unsafe extern "C" fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier_init(comm: Comm, info: Info, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)) }
+    unsafe {
+        or_null(
+            call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1526,9 +1654,13 @@ pub unsafe extern "C" fn MPI_Bcast_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BcastInit, On::Comm(comm), |cx| {
-            collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
-        })
+        or_null(
+            call(Fun::BcastInit, On::Comm(comm), |cx| {
+                collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1546,9 +1678,13 @@ pub unsafe extern "C" fn PMPI_Bcast_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BcastInit, On::Comm(comm), |cx| {
-            collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
-        })
+        or_null(
+            call(Fun::BcastInit, On::Comm(comm), |cx| {
+                collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1566,9 +1702,13 @@ pub unsafe extern "C" fn MPI_Bcast_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BcastInitC, On::Comm(comm), |cx| {
-            collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
-        })
+        or_null(
+            call(Fun::BcastInitC, On::Comm(comm), |cx| {
+                collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1586,9 +1726,13 @@ pub unsafe extern "C" fn PMPI_Bcast_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::BcastInitC, On::Comm(comm), |cx| {
-            collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
-        })
+        or_null(
+            call(Fun::BcastInitC, On::Comm(comm), |cx| {
+                collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1679,9 +1823,13 @@ pub unsafe extern "C" fn MPI_Exscan_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ExscanInit, On::Comm(comm), |cx| {
-            collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ExscanInit, On::Comm(comm), |cx| {
+                collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1700,9 +1848,13 @@ pub unsafe extern "C" fn PMPI_Exscan_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ExscanInit, On::Comm(comm), |cx| {
-            collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ExscanInit, On::Comm(comm), |cx| {
+                collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1721,9 +1873,13 @@ pub unsafe extern "C" fn MPI_Exscan_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-            collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ExscanInitC, On::Comm(comm), |cx| {
+                collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1742,9 +1898,13 @@ pub unsafe extern "C" fn PMPI_Exscan_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-            collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ExscanInitC, On::Comm(comm), |cx| {
+                collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1869,21 +2029,25 @@ pub unsafe extern "C" fn MPI_Gather_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GatherInit, On::Comm(comm), |cx| {
-            collective_kept::gather_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::GatherInit, On::Comm(comm), |cx| {
+                collective_kept::gather_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1904,21 +2068,25 @@ pub unsafe extern "C" fn PMPI_Gather_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GatherInit, On::Comm(comm), |cx| {
-            collective_kept::gather_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::GatherInit, On::Comm(comm), |cx| {
+                collective_kept::gather_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1939,11 +2107,15 @@ pub unsafe extern "C" fn MPI_Gather_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GatherInitC, On::Comm(comm), |cx| {
-            collective_kept::gather_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::GatherInitC, On::Comm(comm), |cx| {
+                collective_kept::gather_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1964,11 +2136,15 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GatherInitC, On::Comm(comm), |cx| {
-            collective_kept::gather_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::GatherInitC, On::Comm(comm), |cx| {
+                collective_kept::gather_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2122,22 +2298,26 @@ pub unsafe extern "C" fn MPI_Gatherv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GathervInit, On::Comm(comm), |cx| {
-            collective_kept::gatherv_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::GathervInit, On::Comm(comm), |cx| {
+                collective_kept::gatherv_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2159,22 +2339,26 @@ pub unsafe extern "C" fn PMPI_Gatherv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GathervInit, On::Comm(comm), |cx| {
-            collective_kept::gatherv_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::GathervInit, On::Comm(comm), |cx| {
+                collective_kept::gatherv_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2196,22 +2380,26 @@ pub unsafe extern "C" fn MPI_Gatherv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GathervInitC, On::Comm(comm), |cx| {
-            collective_kept::gatherv_init(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::GathervInitC, On::Comm(comm), |cx| {
+                collective_kept::gatherv_init(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2233,22 +2421,26 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GathervInitC, On::Comm(comm), |cx| {
-            collective_kept::gatherv_init(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::GathervInitC, On::Comm(comm), |cx| {
+                collective_kept::gatherv_init(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2267,19 +2459,23 @@ pub unsafe extern "C" fn MPI_Iallgather(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iallgather, On::Comm(comm), |cx| {
-            collective_later::iallgather(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iallgather, On::Comm(comm), |cx| {
+                collective_later::iallgather(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2298,19 +2494,23 @@ pub unsafe extern "C" fn PMPI_Iallgather(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iallgather, On::Comm(comm), |cx| {
-            collective_later::iallgather(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iallgather, On::Comm(comm), |cx| {
+                collective_later::iallgather(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2329,9 +2529,15 @@ pub unsafe extern "C" fn MPI_Iallgather_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IallgatherC, On::Comm(comm), |cx| {
-            collective_later::iallgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
-        })
+        or_null(
+            call(Fun::IallgatherC, On::Comm(comm), |cx| {
+                collective_later::iallgather(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2350,9 +2556,15 @@ pub unsafe extern "C" fn PMPI_Iallgather_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IallgatherC, On::Comm(comm), |cx| {
-            collective_later::iallgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
-        })
+        or_null(
+            call(Fun::IallgatherC, On::Comm(comm), |cx| {
+                collective_later::iallgather(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2372,20 +2584,24 @@ pub unsafe extern "C" fn MPI_Iallgatherv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-            collective_later::iallgatherv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iallgatherv, On::Comm(comm), |cx| {
+                collective_later::iallgatherv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2405,20 +2621,24 @@ pub unsafe extern "C" fn PMPI_Iallgatherv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-            collective_later::iallgatherv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iallgatherv, On::Comm(comm), |cx| {
+                collective_later::iallgatherv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2438,20 +2658,24 @@ pub unsafe extern "C" fn MPI_Iallgatherv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IallgathervC, On::Comm(comm), |cx| {
-            collective_later::iallgatherv(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IallgathervC, On::Comm(comm), |cx| {
+                collective_later::iallgatherv(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2471,20 +2695,24 @@ pub unsafe extern "C" fn PMPI_Iallgatherv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IallgathervC, On::Comm(comm), |cx| {
-            collective_later::iallgatherv(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IallgathervC, On::Comm(comm), |cx| {
+                collective_later::iallgatherv(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2502,9 +2730,13 @@ pub unsafe extern "C" fn MPI_Iallreduce(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iallreduce, On::Comm(comm), |cx| {
-            collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::Iallreduce, On::Comm(comm), |cx| {
+                collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2522,9 +2754,13 @@ pub unsafe extern "C" fn PMPI_Iallreduce(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iallreduce, On::Comm(comm), |cx| {
-            collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::Iallreduce, On::Comm(comm), |cx| {
+                collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2542,9 +2778,13 @@ pub unsafe extern "C" fn MPI_Iallreduce_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IallreduceC, On::Comm(comm), |cx| {
-            collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IallreduceC, On::Comm(comm), |cx| {
+                collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2562,9 +2802,13 @@ pub unsafe extern "C" fn PMPI_Iallreduce_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IallreduceC, On::Comm(comm), |cx| {
-            collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IallreduceC, On::Comm(comm), |cx| {
+                collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2583,19 +2827,23 @@ pub unsafe extern "C" fn MPI_Ialltoall(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ialltoall, On::Comm(comm), |cx| {
-            collective_later::ialltoall(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Ialltoall, On::Comm(comm), |cx| {
+                collective_later::ialltoall(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2614,19 +2862,23 @@ pub unsafe extern "C" fn PMPI_Ialltoall(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ialltoall, On::Comm(comm), |cx| {
-            collective_later::ialltoall(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Ialltoall, On::Comm(comm), |cx| {
+                collective_later::ialltoall(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2645,9 +2897,15 @@ pub unsafe extern "C" fn MPI_Ialltoall_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IalltoallC, On::Comm(comm), |cx| {
-            collective_later::ialltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
-        })
+        or_null(
+            call(Fun::IalltoallC, On::Comm(comm), |cx| {
+                collective_later::ialltoall(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2666,9 +2924,15 @@ pub unsafe extern "C" fn PMPI_Ialltoall_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IalltoallC, On::Comm(comm), |cx| {
-            collective_later::ialltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
-        })
+        or_null(
+            call(Fun::IalltoallC, On::Comm(comm), |cx| {
+                collective_later::ialltoall(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2689,21 +2953,25 @@ pub unsafe extern "C" fn MPI_Ialltoallv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-            collective_later::ialltoallv(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Ialltoallv, On::Comm(comm), |cx| {
+                collective_later::ialltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2724,21 +2992,25 @@ pub unsafe extern "C" fn PMPI_Ialltoallv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-            collective_later::ialltoallv(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Ialltoallv, On::Comm(comm), |cx| {
+                collective_later::ialltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2759,21 +3031,25 @@ pub unsafe extern "C" fn MPI_Ialltoallv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-            collective_later::ialltoallv(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IalltoallvC, On::Comm(comm), |cx| {
+                collective_later::ialltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2794,21 +3070,25 @@ pub unsafe extern "C" fn PMPI_Ialltoallv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-            collective_later::ialltoallv(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IalltoallvC, On::Comm(comm), |cx| {
+                collective_later::ialltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2829,21 +3109,25 @@ pub unsafe extern "C" fn MPI_Ialltoallw(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-            collective_later::ialltoallw(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Ialltoallw, On::Comm(comm), |cx| {
+                collective_later::ialltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2864,21 +3148,25 @@ pub unsafe extern "C" fn PMPI_Ialltoallw(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-            collective_later::ialltoallw(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Ialltoallw, On::Comm(comm), |cx| {
+                collective_later::ialltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2899,21 +3187,25 @@ pub unsafe extern "C" fn MPI_Ialltoallw_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-            collective_later::ialltoallw(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IalltoallwC, On::Comm(comm), |cx| {
+                collective_later::ialltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2934,21 +3226,25 @@ pub unsafe extern "C" fn PMPI_Ialltoallw_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-            collective_later::ialltoallw(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IalltoallwC, On::Comm(comm), |cx| {
+                collective_later::ialltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2957,7 +3253,13 @@ pub unsafe extern "C" fn PMPI_Ialltoallw_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Ibarrier(comm: Comm, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)) }
+    unsafe {
+        or_null(
+            call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -2965,7 +3267,13 @@ pub unsafe extern "C" fn MPI_Ibarrier(comm: Comm, request: *mut Request) -> c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibarrier(comm: Comm, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)) }
+    unsafe {
+        or_null(
+            call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -2981,9 +3289,13 @@ pub unsafe extern "C" fn MPI_Ibcast(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ibcast, On::Comm(comm), |cx| {
-            collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
-        })
+        or_null(
+            call(Fun::Ibcast, On::Comm(comm), |cx| {
+                collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3000,9 +3312,13 @@ pub unsafe extern "C" fn PMPI_Ibcast(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ibcast, On::Comm(comm), |cx| {
-            collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
-        })
+        or_null(
+            call(Fun::Ibcast, On::Comm(comm), |cx| {
+                collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3019,9 +3335,13 @@ pub unsafe extern "C" fn MPI_Ibcast_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IbcastC, On::Comm(comm), |cx| {
-            collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
-        })
+        or_null(
+            call(Fun::IbcastC, On::Comm(comm), |cx| {
+                collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3038,9 +3358,13 @@ pub unsafe extern "C" fn PMPI_Ibcast_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IbcastC, On::Comm(comm), |cx| {
-            collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
-        })
+        or_null(
+            call(Fun::IbcastC, On::Comm(comm), |cx| {
+                collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3058,9 +3382,13 @@ pub unsafe extern "C" fn MPI_Iexscan(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iexscan, On::Comm(comm), |cx| {
-            collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::Iexscan, On::Comm(comm), |cx| {
+                collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3078,9 +3406,13 @@ pub unsafe extern "C" fn PMPI_Iexscan(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iexscan, On::Comm(comm), |cx| {
-            collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::Iexscan, On::Comm(comm), |cx| {
+                collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3098,9 +3430,13 @@ pub unsafe extern "C" fn MPI_Iexscan_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IexscanC, On::Comm(comm), |cx| {
-            collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IexscanC, On::Comm(comm), |cx| {
+                collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3118,9 +3454,13 @@ pub unsafe extern "C" fn PMPI_Iexscan_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IexscanC, On::Comm(comm), |cx| {
-            collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IexscanC, On::Comm(comm), |cx| {
+                collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3140,20 +3480,24 @@ pub unsafe extern "C" fn MPI_Igather(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Igather, On::Comm(comm), |cx| {
-            collective_later::igather(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Igather, On::Comm(comm), |cx| {
+                collective_later::igather(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3173,20 +3517,24 @@ pub unsafe extern "C" fn PMPI_Igather(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Igather, On::Comm(comm), |cx| {
-            collective_later::igather(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Igather, On::Comm(comm), |cx| {
+                collective_later::igather(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3206,11 +3554,15 @@ pub unsafe extern "C" fn MPI_Igather_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IgatherC, On::Comm(comm), |cx| {
-            collective_later::igather(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IgatherC, On::Comm(comm), |cx| {
+                collective_later::igather(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3230,11 +3582,15 @@ pub unsafe extern "C" fn PMPI_Igather_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IgatherC, On::Comm(comm), |cx| {
-            collective_later::igather(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IgatherC, On::Comm(comm), |cx| {
+                collective_later::igather(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3255,21 +3611,25 @@ pub unsafe extern "C" fn MPI_Igatherv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Igatherv, On::Comm(comm), |cx| {
-            collective_later::igatherv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Igatherv, On::Comm(comm), |cx| {
+                collective_later::igatherv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3290,21 +3650,25 @@ pub unsafe extern "C" fn PMPI_Igatherv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Igatherv, On::Comm(comm), |cx| {
-            collective_later::igatherv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Igatherv, On::Comm(comm), |cx| {
+                collective_later::igatherv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3325,21 +3689,25 @@ pub unsafe extern "C" fn MPI_Igatherv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IgathervC, On::Comm(comm), |cx| {
-            collective_later::igatherv(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IgathervC, On::Comm(comm), |cx| {
+                collective_later::igatherv(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3360,21 +3728,25 @@ pub unsafe extern "C" fn PMPI_Igatherv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IgathervC, On::Comm(comm), |cx| {
-            collective_later::igatherv(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IgathervC, On::Comm(comm), |cx| {
+                collective_later::igatherv(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3393,9 +3765,13 @@ pub unsafe extern "C" fn MPI_Ireduce(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ireduce, On::Comm(comm), |cx| {
-            collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
-        })
+        or_null(
+            call(Fun::Ireduce, On::Comm(comm), |cx| {
+                collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3414,9 +3790,13 @@ pub unsafe extern "C" fn PMPI_Ireduce(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Ireduce, On::Comm(comm), |cx| {
-            collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
-        })
+        or_null(
+            call(Fun::Ireduce, On::Comm(comm), |cx| {
+                collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3435,9 +3815,13 @@ pub unsafe extern "C" fn MPI_Ireduce_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceC, On::Comm(comm), |cx| {
-            collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
-        })
+        or_null(
+            call(Fun::IreduceC, On::Comm(comm), |cx| {
+                collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3456,9 +3840,13 @@ pub unsafe extern "C" fn PMPI_Ireduce_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceC, On::Comm(comm), |cx| {
-            collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
-        })
+        or_null(
+            call(Fun::IreduceC, On::Comm(comm), |cx| {
+                collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3476,18 +3864,22 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter(
-                cx,
-                sendbuf,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                datatype,
-                op,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IreduceScatter, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3505,18 +3897,22 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter(
-                cx,
-                sendbuf,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                datatype,
-                op,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IreduceScatter, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3534,9 +3930,22 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3554,9 +3963,22 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3574,18 +3996,22 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter_block(
-                cx,
-                sendbuf,
-                recvbuf,
-                i64::from(recvcount),
-                datatype,
-                op,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter_block(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(recvcount),
+                    datatype,
+                    op,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3603,18 +4029,22 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter_block(
-                cx,
-                sendbuf,
-                recvbuf,
-                i64::from(recvcount),
-                datatype,
-                op,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter_block(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(recvcount),
+                    datatype,
+                    op,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3632,9 +4062,13 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3652,9 +4086,13 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-            collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
+                collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3672,9 +4110,13 @@ pub unsafe extern "C" fn MPI_Iscan(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iscan, On::Comm(comm), |cx| {
-            collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::Iscan, On::Comm(comm), |cx| {
+                collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3692,9 +4134,13 @@ pub unsafe extern "C" fn PMPI_Iscan(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iscan, On::Comm(comm), |cx| {
-            collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::Iscan, On::Comm(comm), |cx| {
+                collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3712,9 +4158,13 @@ pub unsafe extern "C" fn MPI_Iscan_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IscanC, On::Comm(comm), |cx| {
-            collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IscanC, On::Comm(comm), |cx| {
+                collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3732,9 +4182,13 @@ pub unsafe extern "C" fn PMPI_Iscan_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IscanC, On::Comm(comm), |cx| {
-            collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
-        })
+        or_null(
+            call(Fun::IscanC, On::Comm(comm), |cx| {
+                collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3754,20 +4208,24 @@ pub unsafe extern "C" fn MPI_Iscatter(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iscatter, On::Comm(comm), |cx| {
-            collective_later::iscatter(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iscatter, On::Comm(comm), |cx| {
+                collective_later::iscatter(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3787,20 +4245,24 @@ pub unsafe extern "C" fn PMPI_Iscatter(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iscatter, On::Comm(comm), |cx| {
-            collective_later::iscatter(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iscatter, On::Comm(comm), |cx| {
+                collective_later::iscatter(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3820,11 +4282,15 @@ pub unsafe extern "C" fn MPI_Iscatter_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IscatterC, On::Comm(comm), |cx| {
-            collective_later::iscatter(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IscatterC, On::Comm(comm), |cx| {
+                collective_later::iscatter(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3844,11 +4310,15 @@ pub unsafe extern "C" fn PMPI_Iscatter_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IscatterC, On::Comm(comm), |cx| {
-            collective_later::iscatter(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IscatterC, On::Comm(comm), |cx| {
+                collective_later::iscatter(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3869,21 +4339,25 @@ pub unsafe extern "C" fn MPI_Iscatterv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iscatterv, On::Comm(comm), |cx| {
-            collective_later::iscatterv(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(displs),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iscatterv, On::Comm(comm), |cx| {
+                collective_later::iscatterv(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(displs),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3904,21 +4378,25 @@ pub unsafe extern "C" fn PMPI_Iscatterv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Iscatterv, On::Comm(comm), |cx| {
-            collective_later::iscatterv(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(displs),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Iscatterv, On::Comm(comm), |cx| {
+                collective_later::iscatterv(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(displs),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3939,21 +4417,25 @@ pub unsafe extern "C" fn MPI_Iscatterv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IscattervC, On::Comm(comm), |cx| {
-            collective_later::iscatterv(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(displs),
-                sendtype,
-                recvbuf,
-                recvcount,
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IscattervC, On::Comm(comm), |cx| {
+                collective_later::iscatterv(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(displs),
+                    sendtype,
+                    recvbuf,
+                    recvcount,
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -3974,21 +4456,25 @@ pub unsafe extern "C" fn PMPI_Iscatterv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IscattervC, On::Comm(comm), |cx| {
-            collective_later::iscatterv(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(displs),
-                sendtype,
-                recvbuf,
-                recvcount,
-                recvtype,
-                root,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IscattervC, On::Comm(comm), |cx| {
+                collective_later::iscatterv(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(displs),
+                    sendtype,
+                    recvbuf,
+                    recvcount,
+                    recvtype,
+                    root,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4013,7 +4499,7 @@ pub unsafe extern "C" fn PMPI_Op_commutative(op: Op, commute: *mut c_int) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_create(user_fn: UserFn, commute: c_int, op: *mut Op) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::OpCreate, On::World, |cx| ops::op_create(cx, user_fn, commute, op)) }
+    unsafe { or_null(call(Fun::OpCreate, On::World, |cx| ops::op_create(cx, user_fn, commute, op)), op, MPI_OP_NULL) }
 }
 
 /// # Safety
@@ -4021,7 +4507,7 @@ pub unsafe extern "C" fn MPI_Op_create(user_fn: UserFn, commute: c_int, op: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_create(user_fn: UserFn, commute: c_int, op: *mut Op) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::OpCreate, On::World, |cx| ops::op_create(cx, user_fn, commute, op)) }
+    unsafe { or_null(call(Fun::OpCreate, On::World, |cx| ops::op_create(cx, user_fn, commute, op)), op, MPI_OP_NULL) }
 }
 
 /// # Safety
@@ -4029,7 +4515,9 @@ pub unsafe extern "C" fn PMPI_Op_create(user_fn: UserFn, commute: c_int, op: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_create_c(user_fn: UserFnC, commute: c_int, op: *mut Op) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::OpCreateC, On::World, |cx| ops::op_create_c(cx, user_fn, commute, op)) }
+    unsafe {
+        or_null(call(Fun::OpCreateC, On::World, |cx| ops::op_create_c(cx, user_fn, commute, op)), op, MPI_OP_NULL)
+    }
 }
 
 /// # Safety
@@ -4037,7 +4525,9 @@ pub unsafe extern "C" fn MPI_Op_create_c(user_fn: UserFnC, commute: c_int, op: *
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Op_create_c(user_fn: UserFnC, commute: c_int, op: *mut Op) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::OpCreateC, On::World, |cx| ops::op_create_c(cx, user_fn, commute, op)) }
+    unsafe {
+        or_null(call(Fun::OpCreateC, On::World, |cx| ops::op_create_c(cx, user_fn, commute, op)), op, MPI_OP_NULL)
+    }
 }
 
 /// # Safety
@@ -4152,20 +4642,24 @@ pub unsafe extern "C" fn MPI_Reduce_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceInit, On::Comm(comm), |cx| {
-            collective_kept::reduce_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                i64::from(count),
-                datatype,
-                op,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceInit, On::Comm(comm), |cx| {
+                collective_kept::reduce_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(count),
+                    datatype,
+                    op,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4185,20 +4679,24 @@ pub unsafe extern "C" fn PMPI_Reduce_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceInit, On::Comm(comm), |cx| {
-            collective_kept::reduce_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                i64::from(count),
-                datatype,
-                op,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceInit, On::Comm(comm), |cx| {
+                collective_kept::reduce_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(count),
+                    datatype,
+                    op,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4218,9 +4716,13 @@ pub unsafe extern "C" fn MPI_Reduce_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-            collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
-        })
+        or_null(
+            call(Fun::ReduceInitC, On::Comm(comm), |cx| {
+                collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4240,9 +4742,13 @@ pub unsafe extern "C" fn PMPI_Reduce_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-            collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
-        })
+        or_null(
+            call(Fun::ReduceInitC, On::Comm(comm), |cx| {
+                collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4473,19 +4979,23 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_block_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                i64::from(recvcount),
-                datatype,
-                op,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_block_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(recvcount),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4504,19 +5014,23 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_block_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                i64::from(recvcount),
-                datatype,
-                op,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_block_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    i64::from(recvcount),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4535,11 +5049,15 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_block_init(
-                cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_block_init(
+                    cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4558,11 +5076,15 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_block_init(
-                cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_block_init(
+                    cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4581,19 +5103,23 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                datatype,
-                op,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4612,19 +5138,23 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                datatype,
-                op,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4643,19 +5173,23 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                Ints::wide(recvcounts),
-                datatype,
-                op,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4674,19 +5208,23 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-            collective_kept::reduce_scatter_init(
-                cx,
-                sendbuf,
-                recvbuf,
-                Ints::wide(recvcounts),
-                datatype,
-                op,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
+                collective_kept::reduce_scatter_init(
+                    cx,
+                    sendbuf,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    datatype,
+                    op,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4773,9 +5311,13 @@ pub unsafe extern "C" fn MPI_Scan_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScanInit, On::Comm(comm), |cx| {
-            collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ScanInit, On::Comm(comm), |cx| {
+                collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4794,9 +5336,13 @@ pub unsafe extern "C" fn PMPI_Scan_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScanInit, On::Comm(comm), |cx| {
-            collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ScanInit, On::Comm(comm), |cx| {
+                collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4815,9 +5361,13 @@ pub unsafe extern "C" fn MPI_Scan_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScanInitC, On::Comm(comm), |cx| {
-            collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ScanInitC, On::Comm(comm), |cx| {
+                collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4836,9 +5386,13 @@ pub unsafe extern "C" fn PMPI_Scan_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScanInitC, On::Comm(comm), |cx| {
-            collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
-        })
+        or_null(
+            call(Fun::ScanInitC, On::Comm(comm), |cx| {
+                collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4963,21 +5517,25 @@ pub unsafe extern "C" fn MPI_Scatter_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScatterInit, On::Comm(comm), |cx| {
-            collective_kept::scatter_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ScatterInit, On::Comm(comm), |cx| {
+                collective_kept::scatter_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -4998,21 +5556,25 @@ pub unsafe extern "C" fn PMPI_Scatter_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScatterInit, On::Comm(comm), |cx| {
-            collective_kept::scatter_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ScatterInit, On::Comm(comm), |cx| {
+                collective_kept::scatter_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -5033,11 +5595,15 @@ pub unsafe extern "C" fn MPI_Scatter_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-            collective_kept::scatter_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::ScatterInitC, On::Comm(comm), |cx| {
+                collective_kept::scatter_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -5058,11 +5624,15 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-            collective_kept::scatter_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::ScatterInitC, On::Comm(comm), |cx| {
+                collective_kept::scatter_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -5216,22 +5786,26 @@ pub unsafe extern "C" fn MPI_Scatterv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScattervInit, On::Comm(comm), |cx| {
-            collective_kept::scatterv_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(displs),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ScattervInit, On::Comm(comm), |cx| {
+                collective_kept::scatterv_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(displs),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -5253,22 +5827,26 @@ pub unsafe extern "C" fn PMPI_Scatterv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScattervInit, On::Comm(comm), |cx| {
-            collective_kept::scatterv_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(displs),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ScattervInit, On::Comm(comm), |cx| {
+                collective_kept::scatterv_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(displs),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -5290,22 +5868,26 @@ pub unsafe extern "C" fn MPI_Scatterv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-            collective_kept::scatterv_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(displs),
-                sendtype,
-                recvbuf,
-                recvcount,
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ScattervInitC, On::Comm(comm), |cx| {
+                collective_kept::scatterv_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(displs),
+                    sendtype,
+                    recvbuf,
+                    recvcount,
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -5327,22 +5909,26 @@ pub unsafe extern "C" fn PMPI_Scatterv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-            collective_kept::scatterv_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(displs),
-                sendtype,
-                recvbuf,
-                recvcount,
-                recvtype,
-                root,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::ScattervInitC, On::Comm(comm), |cx| {
+                collective_kept::scatterv_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(displs),
+                    sendtype,
+                    recvbuf,
+                    recvcount,
+                    recvtype,
+                    root,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -5356,9 +5942,13 @@ pub unsafe extern "C" fn MPI_Type_get_value_index(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeGetValueIndex, On::World, |cx| {
-            datatype::type_get_value_index(cx, value_type, index_type, pair_type)
-        })
+        or_null(
+            call(Fun::TypeGetValueIndex, On::World, |cx| {
+                datatype::type_get_value_index(cx, value_type, index_type, pair_type)
+            }),
+            pair_type,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -5372,8 +5962,12 @@ pub unsafe extern "C" fn PMPI_Type_get_value_index(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeGetValueIndex, On::World, |cx| {
-            datatype::type_get_value_index(cx, value_type, index_type, pair_type)
-        })
+        or_null(
+            call(Fun::TypeGetValueIndex, On::World, |cx| {
+                datatype::type_get_value_index(cx, value_type, index_type, pair_type)
+            }),
+            pair_type,
+            MPI_DATATYPE_NULL,
+        )
     }
 }

@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{attributes, communicators, groups, hardware, intercomm, names, type_contents, world};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -33,7 +33,13 @@ pub unsafe extern "C" fn PMPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommCreate, On::Comm(comm), |cx| communicators::comm_create(cx, comm, group, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CommCreate, On::Comm(comm), |cx| communicators::comm_create(cx, comm, group, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -41,7 +47,13 @@ pub unsafe extern "C" fn MPI_Comm_create(comm: Comm, group: Group, newcomm: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommCreate, On::Comm(comm), |cx| communicators::comm_create(cx, comm, group, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CommCreate, On::Comm(comm), |cx| communicators::comm_create(cx, comm, group, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -56,9 +68,13 @@ pub unsafe extern "C" fn MPI_Comm_create_from_group(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommCreateFromGroup, On::World, |cx| {
-            intercomm::comm_create_from_group(cx, group, stringtag, info, errhandler, newcomm)
-        })
+        or_null(
+            call(Fun::CommCreateFromGroup, On::World, |cx| {
+                intercomm::comm_create_from_group(cx, group, stringtag, info, errhandler, newcomm)
+            }),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -74,9 +90,13 @@ pub unsafe extern "C" fn PMPI_Comm_create_from_group(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommCreateFromGroup, On::World, |cx| {
-            intercomm::comm_create_from_group(cx, group, stringtag, info, errhandler, newcomm)
-        })
+        or_null(
+            call(Fun::CommCreateFromGroup, On::World, |cx| {
+                intercomm::comm_create_from_group(cx, group, stringtag, info, errhandler, newcomm)
+            }),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -86,7 +106,13 @@ pub unsafe extern "C" fn PMPI_Comm_create_from_group(
 pub unsafe extern "C" fn MPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommCreateGroup, On::Comm(comm), |cx| communicators::comm_create_group(cx, comm, group, tag, newcomm))
+        or_null(
+            call(Fun::CommCreateGroup, On::Comm(comm), |cx| {
+                communicators::comm_create_group(cx, comm, group, tag, newcomm)
+            }),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -96,7 +122,13 @@ pub unsafe extern "C" fn MPI_Comm_create_group(comm: Comm, group: Group, tag: c_
 pub unsafe extern "C" fn PMPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommCreateGroup, On::Comm(comm), |cx| communicators::comm_create_group(cx, comm, group, tag, newcomm))
+        or_null(
+            call(Fun::CommCreateGroup, On::Comm(comm), |cx| {
+                communicators::comm_create_group(cx, comm, group, tag, newcomm)
+            }),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -155,7 +187,13 @@ pub unsafe extern "C" fn PMPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommDup, On::Comm(comm), |cx| communicators::comm_dup(cx, comm, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CommDup, On::Comm(comm), |cx| communicators::comm_dup(cx, comm, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -163,7 +201,13 @@ pub unsafe extern "C" fn MPI_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommDup, On::Comm(comm), |cx| communicators::comm_dup(cx, comm, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CommDup, On::Comm(comm), |cx| communicators::comm_dup(cx, comm, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -172,7 +216,11 @@ pub unsafe extern "C" fn PMPI_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int 
 pub unsafe extern "C" fn MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommDupWithInfo, On::Comm(comm), |cx| communicators::comm_dup_with_info(cx, comm, info, newcomm))
+        or_null(
+            call(Fun::CommDupWithInfo, On::Comm(comm), |cx| communicators::comm_dup_with_info(cx, comm, info, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -182,7 +230,11 @@ pub unsafe extern "C" fn MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm:
 pub unsafe extern "C" fn PMPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommDupWithInfo, On::Comm(comm), |cx| communicators::comm_dup_with_info(cx, comm, info, newcomm))
+        or_null(
+            call(Fun::CommDupWithInfo, On::Comm(comm), |cx| communicators::comm_dup_with_info(cx, comm, info, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -257,7 +309,13 @@ pub unsafe extern "C" fn PMPI_Comm_get_attr(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_info(comm: Comm, info_used: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGetInfo, On::Comm(comm), |cx| communicators::comm_get_info(cx, comm, info_used)) }
+    unsafe {
+        or_null(
+            call(Fun::CommGetInfo, On::Comm(comm), |cx| communicators::comm_get_info(cx, comm, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -265,7 +323,13 @@ pub unsafe extern "C" fn MPI_Comm_get_info(comm: Comm, info_used: *mut Info) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_info(comm: Comm, info_used: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGetInfo, On::Comm(comm), |cx| communicators::comm_get_info(cx, comm, info_used)) }
+    unsafe {
+        or_null(
+            call(Fun::CommGetInfo, On::Comm(comm), |cx| communicators::comm_get_info(cx, comm, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -289,7 +353,13 @@ pub unsafe extern "C" fn PMPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_group(comm: Comm, group: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGroup, On::Comm(comm), |cx| communicators::comm_group(cx, comm, group)) }
+    unsafe {
+        or_null(
+            call(Fun::CommGroup, On::Comm(comm), |cx| communicators::comm_group(cx, comm, group)),
+            group,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -297,7 +367,13 @@ pub unsafe extern "C" fn MPI_Comm_group(comm: Comm, group: *mut Group) -> c_int 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_group(comm: Comm, group: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGroup, On::Comm(comm), |cx| communicators::comm_group(cx, comm, group)) }
+    unsafe {
+        or_null(
+            call(Fun::CommGroup, On::Comm(comm), |cx| communicators::comm_group(cx, comm, group)),
+            group,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -305,7 +381,17 @@ pub unsafe extern "C" fn PMPI_Comm_group(comm: Comm, group: *mut Group) -> c_int
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommIdup, On::Comm(comm), |cx| communicators::comm_idup(cx, comm, newcomm, request)) }
+    unsafe {
+        or_null(
+            or_null(
+                call(Fun::CommIdup, On::Comm(comm), |cx| communicators::comm_idup(cx, comm, newcomm, request)),
+                newcomm,
+                MPI_COMM_NULL,
+            ),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -313,7 +399,17 @@ pub unsafe extern "C" fn MPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommIdup, On::Comm(comm), |cx| communicators::comm_idup(cx, comm, newcomm, request)) }
+    unsafe {
+        or_null(
+            or_null(
+                call(Fun::CommIdup, On::Comm(comm), |cx| communicators::comm_idup(cx, comm, newcomm, request)),
+                newcomm,
+                MPI_COMM_NULL,
+            ),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -327,9 +423,17 @@ pub unsafe extern "C" fn MPI_Comm_idup_with_info(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommIdupWithInfo, On::Comm(comm), |cx| {
-            communicators::comm_idup_with_info(cx, comm, info, newcomm, request)
-        })
+        or_null(
+            or_null(
+                call(Fun::CommIdupWithInfo, On::Comm(comm), |cx| {
+                    communicators::comm_idup_with_info(cx, comm, info, newcomm, request)
+                }),
+                newcomm,
+                MPI_COMM_NULL,
+            ),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -344,9 +448,17 @@ pub unsafe extern "C" fn PMPI_Comm_idup_with_info(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommIdupWithInfo, On::Comm(comm), |cx| {
-            communicators::comm_idup_with_info(cx, comm, info, newcomm, request)
-        })
+        or_null(
+            or_null(
+                call(Fun::CommIdupWithInfo, On::Comm(comm), |cx| {
+                    communicators::comm_idup_with_info(cx, comm, info, newcomm, request)
+                }),
+                newcomm,
+                MPI_COMM_NULL,
+            ),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -371,7 +483,13 @@ pub unsafe extern "C" fn PMPI_Comm_rank(comm: Comm, rank: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_remote_group(comm: Comm, group: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommRemoteGroup, On::Comm(comm), |cx| communicators::comm_remote_group(cx, comm, group)) }
+    unsafe {
+        or_null(
+            call(Fun::CommRemoteGroup, On::Comm(comm), |cx| communicators::comm_remote_group(cx, comm, group)),
+            group,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -379,7 +497,13 @@ pub unsafe extern "C" fn MPI_Comm_remote_group(comm: Comm, group: *mut Group) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_remote_group(comm: Comm, group: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommRemoteGroup, On::Comm(comm), |cx| communicators::comm_remote_group(cx, comm, group)) }
+    unsafe {
+        or_null(
+            call(Fun::CommRemoteGroup, On::Comm(comm), |cx| communicators::comm_remote_group(cx, comm, group)),
+            group,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -471,7 +595,13 @@ pub unsafe extern "C" fn PMPI_Comm_size(comm: Comm, size: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommSplit, On::Comm(comm), |cx| communicators::comm_split(cx, comm, color, key, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CommSplit, On::Comm(comm), |cx| communicators::comm_split(cx, comm, color, key, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -479,7 +609,13 @@ pub unsafe extern "C" fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, ne
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommSplit, On::Comm(comm), |cx| communicators::comm_split(cx, comm, color, key, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CommSplit, On::Comm(comm), |cx| communicators::comm_split(cx, comm, color, key, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -494,9 +630,13 @@ pub unsafe extern "C" fn MPI_Comm_split_type(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommSplitType, On::Comm(comm), |cx| {
-            hardware::comm_split_type(cx, comm, split_type, key, info, newcomm)
-        })
+        or_null(
+            call(Fun::CommSplitType, On::Comm(comm), |cx| {
+                hardware::comm_split_type(cx, comm, split_type, key, info, newcomm)
+            }),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -512,9 +652,13 @@ pub unsafe extern "C" fn PMPI_Comm_split_type(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommSplitType, On::Comm(comm), |cx| {
-            hardware::comm_split_type(cx, comm, split_type, key, info, newcomm)
-        })
+        or_null(
+            call(Fun::CommSplitType, On::Comm(comm), |cx| {
+                hardware::comm_split_type(cx, comm, split_type, key, info, newcomm)
+            }),
+            newcomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -555,7 +699,13 @@ pub unsafe extern "C" fn PMPI_Group_compare(group1: Group, group2: Group, result
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupDifference, On::World, |cx| groups::group_difference(cx, group1, group2, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupDifference, On::World, |cx| groups::group_difference(cx, group1, group2, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -563,7 +713,13 @@ pub unsafe extern "C" fn MPI_Group_difference(group1: Group, group2: Group, newg
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupDifference, On::World, |cx| groups::group_difference(cx, group1, group2, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupDifference, On::World, |cx| groups::group_difference(cx, group1, group2, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -571,7 +727,13 @@ pub unsafe extern "C" fn PMPI_Group_difference(group1: Group, group2: Group, new
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupExcl, On::World, |cx| groups::group_excl(cx, group, n, ranks, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupExcl, On::World, |cx| groups::group_excl(cx, group, n, ranks, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -579,7 +741,13 @@ pub unsafe extern "C" fn MPI_Group_excl(group: Group, n: c_int, ranks: *const c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupExcl, On::World, |cx| groups::group_excl(cx, group, n, ranks, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupExcl, On::World, |cx| groups::group_excl(cx, group, n, ranks, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -608,9 +776,13 @@ pub unsafe extern "C" fn MPI_Group_from_session_pset(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GroupFromSessionPset, On::Session(session), |cx| {
-            groups::group_from_session_pset(cx, session, pset_name, newgroup)
-        })
+        or_null(
+            call(Fun::GroupFromSessionPset, On::Session(session), |cx| {
+                groups::group_from_session_pset(cx, session, pset_name, newgroup)
+            }),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
     }
 }
 
@@ -624,9 +796,13 @@ pub unsafe extern "C" fn PMPI_Group_from_session_pset(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GroupFromSessionPset, On::Session(session), |cx| {
-            groups::group_from_session_pset(cx, session, pset_name, newgroup)
-        })
+        or_null(
+            call(Fun::GroupFromSessionPset, On::Session(session), |cx| {
+                groups::group_from_session_pset(cx, session, pset_name, newgroup)
+            }),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
     }
 }
 
@@ -635,7 +811,13 @@ pub unsafe extern "C" fn PMPI_Group_from_session_pset(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_incl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupIncl, On::World, |cx| groups::group_incl(cx, group, n, ranks, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupIncl, On::World, |cx| groups::group_incl(cx, group, n, ranks, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -643,7 +825,13 @@ pub unsafe extern "C" fn MPI_Group_incl(group: Group, n: c_int, ranks: *const c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_incl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupIncl, On::World, |cx| groups::group_incl(cx, group, n, ranks, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupIncl, On::World, |cx| groups::group_incl(cx, group, n, ranks, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -651,7 +839,13 @@ pub unsafe extern "C" fn PMPI_Group_incl(group: Group, n: c_int, ranks: *const c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_intersection(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupIntersection, On::World, |cx| groups::group_intersection(cx, group1, group2, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupIntersection, On::World, |cx| groups::group_intersection(cx, group1, group2, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -659,7 +853,13 @@ pub unsafe extern "C" fn MPI_Group_intersection(group1: Group, group2: Group, ne
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_intersection(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupIntersection, On::World, |cx| groups::group_intersection(cx, group1, group2, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupIntersection, On::World, |cx| groups::group_intersection(cx, group1, group2, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -672,7 +872,13 @@ pub unsafe extern "C" fn MPI_Group_range_excl(
     newgroup: *mut Group,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupRangeExcl, On::World, |cx| groups::group_range_excl(cx, group, n, ranges, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupRangeExcl, On::World, |cx| groups::group_range_excl(cx, group, n, ranges, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -685,7 +891,13 @@ pub unsafe extern "C" fn PMPI_Group_range_excl(
     newgroup: *mut Group,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupRangeExcl, On::World, |cx| groups::group_range_excl(cx, group, n, ranges, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupRangeExcl, On::World, |cx| groups::group_range_excl(cx, group, n, ranges, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -698,7 +910,13 @@ pub unsafe extern "C" fn MPI_Group_range_incl(
     newgroup: *mut Group,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupRangeIncl, On::World, |cx| groups::group_range_incl(cx, group, n, ranges, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupRangeIncl, On::World, |cx| groups::group_range_incl(cx, group, n, ranges, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -711,7 +929,13 @@ pub unsafe extern "C" fn PMPI_Group_range_incl(
     newgroup: *mut Group,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupRangeIncl, On::World, |cx| groups::group_range_incl(cx, group, n, ranges, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupRangeIncl, On::World, |cx| groups::group_range_incl(cx, group, n, ranges, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -787,7 +1011,13 @@ pub unsafe extern "C" fn PMPI_Group_translate_ranks(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupUnion, On::World, |cx| groups::group_union(cx, group1, group2, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupUnion, On::World, |cx| groups::group_union(cx, group1, group2, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -795,7 +1025,13 @@ pub unsafe extern "C" fn MPI_Group_union(group1: Group, group2: Group, newgroup:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GroupUnion, On::World, |cx| groups::group_union(cx, group1, group2, newgroup)) }
+    unsafe {
+        or_null(
+            call(Fun::GroupUnion, On::World, |cx| groups::group_union(cx, group1, group2, newgroup)),
+            newgroup,
+            MPI_GROUP_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -811,9 +1047,13 @@ pub unsafe extern "C" fn MPI_Intercomm_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IntercommCreate, On::Comm(local_comm), |cx| {
-            intercomm::intercomm_create(cx, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
-        })
+        or_null(
+            call(Fun::IntercommCreate, On::Comm(local_comm), |cx| {
+                intercomm::intercomm_create(cx, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+            }),
+            newintercomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -830,9 +1070,13 @@ pub unsafe extern "C" fn PMPI_Intercomm_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IntercommCreate, On::Comm(local_comm), |cx| {
-            intercomm::intercomm_create(cx, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
-        })
+        or_null(
+            call(Fun::IntercommCreate, On::Comm(local_comm), |cx| {
+                intercomm::intercomm_create(cx, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+            }),
+            newintercomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -851,19 +1095,23 @@ pub unsafe extern "C" fn MPI_Intercomm_create_from_groups(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IntercommCreateFromGroups, On::World, |cx| {
-            intercomm::intercomm_create_from_groups(
-                cx,
-                local_group,
-                local_leader,
-                remote_group,
-                remote_leader,
-                stringtag,
-                info,
-                errhandler,
-                newintercomm,
-            )
-        })
+        or_null(
+            call(Fun::IntercommCreateFromGroups, On::World, |cx| {
+                intercomm::intercomm_create_from_groups(
+                    cx,
+                    local_group,
+                    local_leader,
+                    remote_group,
+                    remote_leader,
+                    stringtag,
+                    info,
+                    errhandler,
+                    newintercomm,
+                )
+            }),
+            newintercomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -882,19 +1130,23 @@ pub unsafe extern "C" fn PMPI_Intercomm_create_from_groups(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IntercommCreateFromGroups, On::World, |cx| {
-            intercomm::intercomm_create_from_groups(
-                cx,
-                local_group,
-                local_leader,
-                remote_group,
-                remote_leader,
-                stringtag,
-                info,
-                errhandler,
-                newintercomm,
-            )
-        })
+        or_null(
+            call(Fun::IntercommCreateFromGroups, On::World, |cx| {
+                intercomm::intercomm_create_from_groups(
+                    cx,
+                    local_group,
+                    local_leader,
+                    remote_group,
+                    remote_leader,
+                    stringtag,
+                    info,
+                    errhandler,
+                    newintercomm,
+                )
+            }),
+            newintercomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -904,9 +1156,13 @@ pub unsafe extern "C" fn PMPI_Intercomm_create_from_groups(
 pub unsafe extern "C" fn MPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IntercommMerge, On::Comm(intercomm), |cx| {
-            intercomm::intercomm_merge(cx, intercomm, high, newintracomm)
-        })
+        or_null(
+            call(Fun::IntercommMerge, On::Comm(intercomm), |cx| {
+                intercomm::intercomm_merge(cx, intercomm, high, newintracomm)
+            }),
+            newintracomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -916,9 +1172,13 @@ pub unsafe extern "C" fn MPI_Intercomm_merge(intercomm: Comm, high: c_int, newin
 pub unsafe extern "C" fn PMPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IntercommMerge, On::Comm(intercomm), |cx| {
-            intercomm::intercomm_merge(cx, intercomm, high, newintracomm)
-        })
+        or_null(
+            call(Fun::IntercommMerge, On::Comm(intercomm), |cx| {
+                intercomm::intercomm_merge(cx, intercomm, high, newintracomm)
+            }),
+            newintracomm,
+            MPI_COMM_NULL,
+        )
     }
 }
 

@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{dist_graph, neighbor, neighbor_kept, neighbor_later, topology};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -41,9 +41,13 @@ pub unsafe extern "C" fn MPI_Cart_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CartCreate, On::Comm(comm_old), |cx| {
-            topology::cart_create(cx, comm_old, ndims, dims, periods, reorder, comm_cart)
-        })
+        or_null(
+            call(Fun::CartCreate, On::Comm(comm_old), |cx| {
+                topology::cart_create(cx, comm_old, ndims, dims, periods, reorder, comm_cart)
+            }),
+            comm_cart,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -60,9 +64,13 @@ pub unsafe extern "C" fn PMPI_Cart_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CartCreate, On::Comm(comm_old), |cx| {
-            topology::cart_create(cx, comm_old, ndims, dims, periods, reorder, comm_cart)
-        })
+        or_null(
+            call(Fun::CartCreate, On::Comm(comm_old), |cx| {
+                topology::cart_create(cx, comm_old, ndims, dims, periods, reorder, comm_cart)
+            }),
+            comm_cart,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -179,7 +187,13 @@ pub unsafe extern "C" fn PMPI_Cart_shift(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CartSub, On::Comm(comm), |cx| topology::cart_sub(cx, comm, remain_dims, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CartSub, On::Comm(comm), |cx| topology::cart_sub(cx, comm, remain_dims, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -187,7 +201,13 @@ pub unsafe extern "C" fn MPI_Cart_sub(comm: Comm, remain_dims: *const c_int, new
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CartSub, On::Comm(comm), |cx| topology::cart_sub(cx, comm, remain_dims, newcomm)) }
+    unsafe {
+        or_null(
+            call(Fun::CartSub, On::Comm(comm), |cx| topology::cart_sub(cx, comm, remain_dims, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -238,20 +258,24 @@ pub unsafe extern "C" fn MPI_Dist_graph_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
-            dist_graph::dist_graph_create(
-                cx,
-                comm_old,
-                n,
-                sources,
-                degrees,
-                destinations,
-                weights,
-                info,
-                reorder,
-                comm_dist_graph,
-            )
-        })
+        or_null(
+            call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
+                dist_graph::dist_graph_create(
+                    cx,
+                    comm_old,
+                    n,
+                    sources,
+                    degrees,
+                    destinations,
+                    weights,
+                    info,
+                    reorder,
+                    comm_dist_graph,
+                )
+            }),
+            comm_dist_graph,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -271,20 +295,24 @@ pub unsafe extern "C" fn PMPI_Dist_graph_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
-            dist_graph::dist_graph_create(
-                cx,
-                comm_old,
-                n,
-                sources,
-                degrees,
-                destinations,
-                weights,
-                info,
-                reorder,
-                comm_dist_graph,
-            )
-        })
+        or_null(
+            call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| {
+                dist_graph::dist_graph_create(
+                    cx,
+                    comm_old,
+                    n,
+                    sources,
+                    degrees,
+                    destinations,
+                    weights,
+                    info,
+                    reorder,
+                    comm_dist_graph,
+                )
+            }),
+            comm_dist_graph,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -305,21 +333,25 @@ pub unsafe extern "C" fn MPI_Dist_graph_create_adjacent(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
-            dist_graph::dist_graph_create_adjacent(
-                cx,
-                comm_old,
-                indegree,
-                sources,
-                sourceweights,
-                outdegree,
-                destinations,
-                destweights,
-                info,
-                reorder,
-                comm_dist_graph,
-            )
-        })
+        or_null(
+            call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
+                dist_graph::dist_graph_create_adjacent(
+                    cx,
+                    comm_old,
+                    indegree,
+                    sources,
+                    sourceweights,
+                    outdegree,
+                    destinations,
+                    destweights,
+                    info,
+                    reorder,
+                    comm_dist_graph,
+                )
+            }),
+            comm_dist_graph,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -340,21 +372,25 @@ pub unsafe extern "C" fn PMPI_Dist_graph_create_adjacent(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
-            dist_graph::dist_graph_create_adjacent(
-                cx,
-                comm_old,
-                indegree,
-                sources,
-                sourceweights,
-                outdegree,
-                destinations,
-                destweights,
-                info,
-                reorder,
-                comm_dist_graph,
-            )
-        })
+        or_null(
+            call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| {
+                dist_graph::dist_graph_create_adjacent(
+                    cx,
+                    comm_old,
+                    indegree,
+                    sources,
+                    sourceweights,
+                    outdegree,
+                    destinations,
+                    destweights,
+                    info,
+                    reorder,
+                    comm_dist_graph,
+                )
+            }),
+            comm_dist_graph,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -463,9 +499,13 @@ pub unsafe extern "C" fn MPI_Graph_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GraphCreate, On::Comm(comm_old), |cx| {
-            topology::graph_create(cx, comm_old, nnodes, indx, edges, reorder, comm_graph)
-        })
+        or_null(
+            call(Fun::GraphCreate, On::Comm(comm_old), |cx| {
+                topology::graph_create(cx, comm_old, nnodes, indx, edges, reorder, comm_graph)
+            }),
+            comm_graph,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -482,9 +522,13 @@ pub unsafe extern "C" fn PMPI_Graph_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GraphCreate, On::Comm(comm_old), |cx| {
-            topology::graph_create(cx, comm_old, nnodes, indx, edges, reorder, comm_graph)
-        })
+        or_null(
+            call(Fun::GraphCreate, On::Comm(comm_old), |cx| {
+                topology::graph_create(cx, comm_old, nnodes, indx, edges, reorder, comm_graph)
+            }),
+            comm_graph,
+            MPI_COMM_NULL,
+        )
     }
 }
 
@@ -629,19 +673,23 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgather(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgather(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -660,19 +708,23 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgather(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgather(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -691,11 +743,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgather(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgather(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -714,11 +770,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgather(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgather(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -738,20 +798,24 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgatherv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgatherv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -771,20 +835,24 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgatherv(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgatherv(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -804,20 +872,24 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgatherv(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgatherv(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -837,20 +909,24 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_allgatherv(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_allgatherv(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -869,19 +945,23 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoall(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoall(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -900,19 +980,23 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoall(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoall(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -931,11 +1015,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoall(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoall(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -954,11 +1042,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoall(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoall(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -979,21 +1071,25 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallv(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1014,21 +1110,25 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallv(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1049,21 +1149,25 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallv(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1084,21 +1188,25 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallv(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallv(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1119,21 +1227,25 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallw(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1154,21 +1266,25 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallw(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1189,21 +1305,25 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallw(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1224,21 +1344,25 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-            neighbor_later::ineighbor_alltoallw(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
+                neighbor_later::ineighbor_alltoallw(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1356,20 +1480,24 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgather_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgather_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1389,20 +1517,24 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgather_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgather_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1422,11 +1554,15 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgather_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgather_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1446,11 +1582,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgather_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgather_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1595,21 +1735,25 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgatherv_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgatherv_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1630,21 +1774,25 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgatherv_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgatherv_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1665,21 +1813,25 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgatherv_init(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgatherv_init(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1700,21 +1852,25 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_allgatherv_init(
-                cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_allgatherv_init(
+                    cx,
+                    sendbuf,
+                    sendcount,
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(displs),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1832,20 +1988,24 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoall_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoall_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1865,20 +2025,24 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoall_init(
-                cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoall_init(
+                    cx,
+                    sendbuf,
+                    i64::from(sendcount),
+                    sendtype,
+                    recvbuf,
+                    i64::from(recvcount),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1898,11 +2062,15 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoall_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoall_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1922,11 +2090,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoall_init(
-                cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoall_init(
+                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2080,22 +2252,26 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2117,22 +2293,26 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    Ints::narrow(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    Ints::narrow(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2154,22 +2334,26 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2191,22 +2375,26 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallv_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallv_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    Ints::wide(sdispls),
+                    sendtype,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    Ints::wide(rdispls),
+                    recvtype,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2360,22 +2548,26 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2397,22 +2589,26 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::narrow(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::narrow(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2434,22 +2630,26 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -2471,22 +2671,26 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-            neighbor_kept::neighbor_alltoallw_init(
-                cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                rdispls,
-                recvtypes,
-                comm,
-                info,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
+                neighbor_kept::neighbor_alltoallw_init(
+                    cx,
+                    sendbuf,
+                    Ints::wide(sendcounts),
+                    sdispls,
+                    sendtypes,
+                    recvbuf,
+                    Ints::wide(recvcounts),
+                    rdispls,
+                    recvtypes,
+                    comm,
+                    info,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 

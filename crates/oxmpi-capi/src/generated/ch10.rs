@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{environment, errhandlers, errors, hardware, memory};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -137,9 +137,13 @@ pub unsafe extern "C" fn MPI_Comm_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommCreateErrhandler, On::World, |cx| {
-            errhandlers::comm_create_errhandler(cx, comm_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::CommCreateErrhandler, On::World, |cx| {
+                errhandlers::comm_create_errhandler(cx, comm_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -152,9 +156,13 @@ pub unsafe extern "C" fn PMPI_Comm_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::CommCreateErrhandler, On::World, |cx| {
-            errhandlers::comm_create_errhandler(cx, comm_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::CommCreateErrhandler, On::World, |cx| {
+                errhandlers::comm_create_errhandler(cx, comm_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -163,7 +171,13 @@ pub unsafe extern "C" fn PMPI_Comm_create_errhandler(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGetErrhandler, On::Comm(comm), |cx| errhandlers::comm_get_errhandler(cx, comm, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::CommGetErrhandler, On::Comm(comm), |cx| errhandlers::comm_get_errhandler(cx, comm, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -171,7 +185,13 @@ pub unsafe extern "C" fn MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Er
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGetErrhandler, On::Comm(comm), |cx| errhandlers::comm_get_errhandler(cx, comm, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::CommGetErrhandler, On::Comm(comm), |cx| errhandlers::comm_get_errhandler(cx, comm, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -263,9 +283,13 @@ pub unsafe extern "C" fn MPI_File_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileCreateErrhandler, On::World, |cx| {
-            errhandlers::file_create_errhandler(cx, file_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::FileCreateErrhandler, On::World, |cx| {
+                errhandlers::file_create_errhandler(cx, file_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -278,9 +302,13 @@ pub unsafe extern "C" fn PMPI_File_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileCreateErrhandler, On::World, |cx| {
-            errhandlers::file_create_errhandler(cx, file_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::FileCreateErrhandler, On::World, |cx| {
+                errhandlers::file_create_errhandler(cx, file_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -289,7 +317,13 @@ pub unsafe extern "C" fn PMPI_File_create_errhandler(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileGetErrhandler, On::File(file), |cx| errhandlers::file_get_errhandler(cx, file, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::FileGetErrhandler, On::File(file), |cx| errhandlers::file_get_errhandler(cx, file, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -297,7 +331,13 @@ pub unsafe extern "C" fn MPI_File_get_errhandler(file: File, errhandler: *mut Er
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileGetErrhandler, On::File(file), |cx| errhandlers::file_get_errhandler(cx, file, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::FileGetErrhandler, On::File(file), |cx| errhandlers::file_get_errhandler(cx, file, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -337,7 +377,13 @@ pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Get_hw_resource_info(hw_info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GetHwResourceInfo, On::World, |cx| hardware::get_hw_resource_info(cx, hw_info)) }
+    unsafe {
+        or_null(
+            call(Fun::GetHwResourceInfo, On::World, |cx| hardware::get_hw_resource_info(cx, hw_info)),
+            hw_info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -345,7 +391,13 @@ pub unsafe extern "C" fn MPI_Get_hw_resource_info(hw_info: *mut Info) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_hw_resource_info(hw_info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::GetHwResourceInfo, On::World, |cx| hardware::get_hw_resource_info(cx, hw_info)) }
+    unsafe {
+        or_null(
+            call(Fun::GetHwResourceInfo, On::World, |cx| hardware::get_hw_resource_info(cx, hw_info)),
+            hw_info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -477,9 +529,13 @@ pub unsafe extern "C" fn MPI_Session_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionCreateErrhandler, On::World, |cx| {
-            errhandlers::session_create_errhandler(cx, session_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::SessionCreateErrhandler, On::World, |cx| {
+                errhandlers::session_create_errhandler(cx, session_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -492,9 +548,13 @@ pub unsafe extern "C" fn PMPI_Session_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionCreateErrhandler, On::World, |cx| {
-            errhandlers::session_create_errhandler(cx, session_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::SessionCreateErrhandler, On::World, |cx| {
+                errhandlers::session_create_errhandler(cx, session_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -504,9 +564,13 @@ pub unsafe extern "C" fn PMPI_Session_create_errhandler(
 pub unsafe extern "C" fn MPI_Session_get_errhandler(session: Session, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionGetErrhandler, On::Session(session), |cx| {
-            errhandlers::session_get_errhandler(cx, session, errhandler)
-        })
+        or_null(
+            call(Fun::SessionGetErrhandler, On::Session(session), |cx| {
+                errhandlers::session_get_errhandler(cx, session, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -516,9 +580,13 @@ pub unsafe extern "C" fn MPI_Session_get_errhandler(session: Session, errhandler
 pub unsafe extern "C" fn PMPI_Session_get_errhandler(session: Session, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionGetErrhandler, On::Session(session), |cx| {
-            errhandlers::session_get_errhandler(cx, session, errhandler)
-        })
+        or_null(
+            call(Fun::SessionGetErrhandler, On::Session(session), |cx| {
+                errhandlers::session_get_errhandler(cx, session, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -571,9 +639,13 @@ pub unsafe extern "C" fn MPI_Win_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinCreateErrhandler, On::World, |cx| {
-            errhandlers::win_create_errhandler(cx, win_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::WinCreateErrhandler, On::World, |cx| {
+                errhandlers::win_create_errhandler(cx, win_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -586,9 +658,13 @@ pub unsafe extern "C" fn PMPI_Win_create_errhandler(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinCreateErrhandler, On::World, |cx| {
-            errhandlers::win_create_errhandler(cx, win_errhandler_fn, errhandler)
-        })
+        or_null(
+            call(Fun::WinCreateErrhandler, On::World, |cx| {
+                errhandlers::win_create_errhandler(cx, win_errhandler_fn, errhandler)
+            }),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
     }
 }
 
@@ -597,7 +673,13 @@ pub unsafe extern "C" fn PMPI_Win_create_errhandler(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_errhandler(win: Win, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinGetErrhandler, On::Win(win), |cx| errhandlers::win_get_errhandler(cx, win, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::WinGetErrhandler, On::Win(win), |cx| errhandlers::win_get_errhandler(cx, win, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -605,7 +687,13 @@ pub unsafe extern "C" fn MPI_Win_get_errhandler(win: Win, errhandler: *mut Errha
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_errhandler(win: Win, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinGetErrhandler, On::Win(win), |cx| errhandlers::win_get_errhandler(cx, win, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::WinGetErrhandler, On::Win(win), |cx| errhandlers::win_get_errhandler(cx, win, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety

@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::info;
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_int, c_void};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_create(info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::InfoCreate, On::World, |cx| info::info_create(cx, info)) }
+    unsafe { or_null(call(Fun::InfoCreate, On::World, |cx| info::info_create(cx, info)), info, MPI_INFO_NULL) }
 }
 
 /// # Safety
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn MPI_Info_create(info: *mut Info) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_create(info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::InfoCreate, On::World, |cx| info::info_create(cx, info)) }
+    unsafe { or_null(call(Fun::InfoCreate, On::World, |cx| info::info_create(cx, info)), info, MPI_INFO_NULL) }
 }
 
 /// # Safety
@@ -33,7 +33,13 @@ pub unsafe extern "C" fn PMPI_Info_create(info: *mut Info) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::InfoCreateEnv, On::World, |cx| info::info_create_env(cx, argc, argv, info)) }
+    unsafe {
+        or_null(
+            call(Fun::InfoCreateEnv, On::World, |cx| info::info_create_env(cx, argc, argv, info)),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -41,7 +47,13 @@ pub unsafe extern "C" fn MPI_Info_create_env(argc: c_int, argv: *mut *mut c_char
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::InfoCreateEnv, On::World, |cx| info::info_create_env(cx, argc, argv, info)) }
+    unsafe {
+        or_null(
+            call(Fun::InfoCreateEnv, On::World, |cx| info::info_create_env(cx, argc, argv, info)),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -65,7 +77,7 @@ pub unsafe extern "C" fn PMPI_Info_delete(info: Info, key: *const c_char) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_dup(info: Info, newinfo: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::InfoDup, On::World, |cx| info::info_dup(cx, info, newinfo)) }
+    unsafe { or_null(call(Fun::InfoDup, On::World, |cx| info::info_dup(cx, info, newinfo)), newinfo, MPI_INFO_NULL) }
 }
 
 /// # Safety
@@ -73,7 +85,7 @@ pub unsafe extern "C" fn MPI_Info_dup(info: Info, newinfo: *mut Info) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Info_dup(info: Info, newinfo: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::InfoDup, On::World, |cx| info::info_dup(cx, info, newinfo)) }
+    unsafe { or_null(call(Fun::InfoDup, On::World, |cx| info::info_dup(cx, info, newinfo)), newinfo, MPI_INFO_NULL) }
 }
 
 /// # Safety

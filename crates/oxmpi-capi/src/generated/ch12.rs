@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{communicators, sessions, world};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -115,7 +115,9 @@ pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_parent(parent: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)) }
+    unsafe {
+        or_null(call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
+    }
 }
 
 /// # Safety
@@ -123,7 +125,9 @@ pub unsafe extern "C" fn MPI_Comm_get_parent(parent: *mut Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)) }
+    unsafe {
+        or_null(call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
+    }
 }
 
 /// # Safety
@@ -391,7 +395,13 @@ pub unsafe extern "C" fn PMPI_Session_finalize(session: *mut Session) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_get_info(session: Session, info_used: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::SessionGetInfo, On::Session(session), |cx| sessions::session_get_info(cx, session, info_used)) }
+    unsafe {
+        or_null(
+            call(Fun::SessionGetInfo, On::Session(session), |cx| sessions::session_get_info(cx, session, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -399,7 +409,13 @@ pub unsafe extern "C" fn MPI_Session_get_info(session: Session, info_used: *mut 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_get_info(session: Session, info_used: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::SessionGetInfo, On::Session(session), |cx| sessions::session_get_info(cx, session, info_used)) }
+    unsafe {
+        or_null(
+            call(Fun::SessionGetInfo, On::Session(session), |cx| sessions::session_get_info(cx, session, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -472,9 +488,13 @@ pub unsafe extern "C" fn MPI_Session_get_pset_info(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionGetPsetInfo, On::Session(session), |cx| {
-            sessions::session_get_pset_info(cx, session, pset_name, info)
-        })
+        or_null(
+            call(Fun::SessionGetPsetInfo, On::Session(session), |cx| {
+                sessions::session_get_pset_info(cx, session, pset_name, info)
+            }),
+            info,
+            MPI_INFO_NULL,
+        )
     }
 }
 
@@ -488,9 +508,13 @@ pub unsafe extern "C" fn PMPI_Session_get_pset_info(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::SessionGetPsetInfo, On::Session(session), |cx| {
-            sessions::session_get_pset_info(cx, session, pset_name, info)
-        })
+        or_null(
+            call(Fun::SessionGetPsetInfo, On::Session(session), |cx| {
+                sessions::session_get_pset_info(cx, session, pset_name, info)
+            }),
+            info,
+            MPI_INFO_NULL,
+        )
     }
 }
 
@@ -499,7 +523,13 @@ pub unsafe extern "C" fn PMPI_Session_get_pset_info(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_init(info: Info, errhandler: Errhandler, session: *mut Session) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::SessionInit, On::World, |cx| sessions::session_init(cx, info, errhandler, session)) }
+    unsafe {
+        or_null(
+            call(Fun::SessionInit, On::World, |cx| sessions::session_init(cx, info, errhandler, session)),
+            session,
+            MPI_SESSION_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -507,7 +537,13 @@ pub unsafe extern "C" fn MPI_Session_init(info: Info, errhandler: Errhandler, se
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_init(info: Info, errhandler: Errhandler, session: *mut Session) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::SessionInit, On::World, |cx| sessions::session_init(cx, info, errhandler, session)) }
+    unsafe {
+        or_null(
+            call(Fun::SessionInit, On::World, |cx| sessions::session_init(cx, info, errhandler, session)),
+            session,
+            MPI_SESSION_NULL,
+        )
+    }
 }
 
 /// # Safety

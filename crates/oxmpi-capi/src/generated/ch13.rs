@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{win, win_access, win_accumulate, win_sync};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -663,21 +663,25 @@ pub unsafe extern "C" fn MPI_Raccumulate(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Raccumulate, On::Win(win), |cx| {
-            win_accumulate::raccumulate(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Raccumulate, On::Win(win), |cx| {
+                win_accumulate::raccumulate(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -698,21 +702,25 @@ pub unsafe extern "C" fn PMPI_Raccumulate(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Raccumulate, On::Win(win), |cx| {
-            win_accumulate::raccumulate(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Raccumulate, On::Win(win), |cx| {
+                win_accumulate::raccumulate(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -733,21 +741,25 @@ pub unsafe extern "C" fn MPI_Raccumulate_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RaccumulateC, On::Win(win), |cx| {
-            win_accumulate::raccumulate(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RaccumulateC, On::Win(win), |cx| {
+                win_accumulate::raccumulate(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -768,21 +780,25 @@ pub unsafe extern "C" fn PMPI_Raccumulate_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RaccumulateC, On::Win(win), |cx| {
-            win_accumulate::raccumulate(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RaccumulateC, On::Win(win), |cx| {
+                win_accumulate::raccumulate(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -802,20 +818,24 @@ pub unsafe extern "C" fn MPI_Rget(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Rget, On::Win(win), |cx| {
-            win_access::rget(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Rget, On::Win(win), |cx| {
+                win_access::rget(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -835,20 +855,24 @@ pub unsafe extern "C" fn PMPI_Rget(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Rget, On::Win(win), |cx| {
-            win_access::rget(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Rget, On::Win(win), |cx| {
+                win_access::rget(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -868,20 +892,24 @@ pub unsafe extern "C" fn MPI_Rget_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RgetC, On::Win(win), |cx| {
-            win_access::rget(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RgetC, On::Win(win), |cx| {
+                win_access::rget(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -901,20 +929,24 @@ pub unsafe extern "C" fn PMPI_Rget_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RgetC, On::Win(win), |cx| {
-            win_access::rget(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RgetC, On::Win(win), |cx| {
+                win_access::rget(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -938,24 +970,28 @@ pub unsafe extern "C" fn MPI_Rget_accumulate(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RgetAccumulate, On::Win(win), |cx| {
-            win_accumulate::rget_accumulate(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                result_addr,
-                i64::from(result_count),
-                result_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RgetAccumulate, On::Win(win), |cx| {
+                win_accumulate::rget_accumulate(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    result_addr,
+                    i64::from(result_count),
+                    result_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -979,24 +1015,28 @@ pub unsafe extern "C" fn PMPI_Rget_accumulate(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RgetAccumulate, On::Win(win), |cx| {
-            win_accumulate::rget_accumulate(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                result_addr,
-                i64::from(result_count),
-                result_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RgetAccumulate, On::Win(win), |cx| {
+                win_accumulate::rget_accumulate(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    result_addr,
+                    i64::from(result_count),
+                    result_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1020,24 +1060,28 @@ pub unsafe extern "C" fn MPI_Rget_accumulate_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RgetAccumulateC, On::Win(win), |cx| {
-            win_accumulate::rget_accumulate(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                result_addr,
-                result_count,
-                result_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RgetAccumulateC, On::Win(win), |cx| {
+                win_accumulate::rget_accumulate(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    result_addr,
+                    result_count,
+                    result_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1061,24 +1105,28 @@ pub unsafe extern "C" fn PMPI_Rget_accumulate_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RgetAccumulateC, On::Win(win), |cx| {
-            win_accumulate::rget_accumulate(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                result_addr,
-                result_count,
-                result_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                op,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RgetAccumulateC, On::Win(win), |cx| {
+                win_accumulate::rget_accumulate(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    result_addr,
+                    result_count,
+                    result_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    op,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1098,20 +1146,24 @@ pub unsafe extern "C" fn MPI_Rput(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Rput, On::Win(win), |cx| {
-            win_access::rput(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Rput, On::Win(win), |cx| {
+                win_access::rput(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1131,20 +1183,24 @@ pub unsafe extern "C" fn PMPI_Rput(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Rput, On::Win(win), |cx| {
-            win_access::rput(
-                cx,
-                origin_addr,
-                i64::from(origin_count),
-                origin_datatype,
-                target_rank,
-                target_disp,
-                i64::from(target_count),
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::Rput, On::Win(win), |cx| {
+                win_access::rput(
+                    cx,
+                    origin_addr,
+                    i64::from(origin_count),
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    i64::from(target_count),
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1164,20 +1220,24 @@ pub unsafe extern "C" fn MPI_Rput_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RputC, On::Win(win), |cx| {
-            win_access::rput(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RputC, On::Win(win), |cx| {
+                win_access::rput(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1197,20 +1257,24 @@ pub unsafe extern "C" fn PMPI_Rput_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::RputC, On::Win(win), |cx| {
-            win_access::rput(
-                cx,
-                origin_addr,
-                origin_count,
-                origin_datatype,
-                target_rank,
-                target_disp,
-                target_count,
-                target_datatype,
-                win,
-                request,
-            )
-        })
+        or_null(
+            call(Fun::RputC, On::Win(win), |cx| {
+                win_access::rput(
+                    cx,
+                    origin_addr,
+                    origin_count,
+                    origin_datatype,
+                    target_rank,
+                    target_disp,
+                    target_count,
+                    target_datatype,
+                    win,
+                    request,
+                )
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -1227,9 +1291,13 @@ pub unsafe extern "C" fn MPI_Win_allocate(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocate, On::Comm(comm), |cx| {
-            win::win_allocate(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
-        })
+        or_null(
+            call(Fun::WinAllocate, On::Comm(comm), |cx| {
+                win::win_allocate(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1246,9 +1314,13 @@ pub unsafe extern "C" fn PMPI_Win_allocate(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocate, On::Comm(comm), |cx| {
-            win::win_allocate(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
-        })
+        or_null(
+            call(Fun::WinAllocate, On::Comm(comm), |cx| {
+                win::win_allocate(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1265,7 +1337,13 @@ pub unsafe extern "C" fn MPI_Win_allocate_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocateC, On::Comm(comm), |cx| win::win_allocate(cx, size, disp_unit, info, comm, baseptr, win))
+        or_null(
+            call(Fun::WinAllocateC, On::Comm(comm), |cx| {
+                win::win_allocate(cx, size, disp_unit, info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1282,7 +1360,13 @@ pub unsafe extern "C" fn PMPI_Win_allocate_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocateC, On::Comm(comm), |cx| win::win_allocate(cx, size, disp_unit, info, comm, baseptr, win))
+        or_null(
+            call(Fun::WinAllocateC, On::Comm(comm), |cx| {
+                win::win_allocate(cx, size, disp_unit, info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1299,9 +1383,13 @@ pub unsafe extern "C" fn MPI_Win_allocate_shared(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocateShared, On::Comm(comm), |cx| {
-            win::win_allocate_shared(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
-        })
+        or_null(
+            call(Fun::WinAllocateShared, On::Comm(comm), |cx| {
+                win::win_allocate_shared(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1318,9 +1406,13 @@ pub unsafe extern "C" fn PMPI_Win_allocate_shared(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocateShared, On::Comm(comm), |cx| {
-            win::win_allocate_shared(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
-        })
+        or_null(
+            call(Fun::WinAllocateShared, On::Comm(comm), |cx| {
+                win::win_allocate_shared(cx, size, i64::from(disp_unit), info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1337,9 +1429,13 @@ pub unsafe extern "C" fn MPI_Win_allocate_shared_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocateSharedC, On::Comm(comm), |cx| {
-            win::win_allocate_shared(cx, size, disp_unit, info, comm, baseptr, win)
-        })
+        or_null(
+            call(Fun::WinAllocateSharedC, On::Comm(comm), |cx| {
+                win::win_allocate_shared(cx, size, disp_unit, info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1356,9 +1452,13 @@ pub unsafe extern "C" fn PMPI_Win_allocate_shared_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinAllocateSharedC, On::Comm(comm), |cx| {
-            win::win_allocate_shared(cx, size, disp_unit, info, comm, baseptr, win)
-        })
+        or_null(
+            call(Fun::WinAllocateSharedC, On::Comm(comm), |cx| {
+                win::win_allocate_shared(cx, size, disp_unit, info, comm, baseptr, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1407,9 +1507,13 @@ pub unsafe extern "C" fn MPI_Win_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinCreate, On::Comm(comm), |cx| {
-            win::win_create(cx, base, size, i64::from(disp_unit), info, comm, win)
-        })
+        or_null(
+            call(Fun::WinCreate, On::Comm(comm), |cx| {
+                win::win_create(cx, base, size, i64::from(disp_unit), info, comm, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1426,9 +1530,13 @@ pub unsafe extern "C" fn PMPI_Win_create(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::WinCreate, On::Comm(comm), |cx| {
-            win::win_create(cx, base, size, i64::from(disp_unit), info, comm, win)
-        })
+        or_null(
+            call(Fun::WinCreate, On::Comm(comm), |cx| {
+                win::win_create(cx, base, size, i64::from(disp_unit), info, comm, win)
+            }),
+            win,
+            MPI_WIN_NULL,
+        )
     }
 }
 
@@ -1444,7 +1552,13 @@ pub unsafe extern "C" fn MPI_Win_create_c(
     win: *mut Win,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinCreateC, On::Comm(comm), |cx| win::win_create(cx, base, size, disp_unit, info, comm, win)) }
+    unsafe {
+        or_null(
+            call(Fun::WinCreateC, On::Comm(comm), |cx| win::win_create(cx, base, size, disp_unit, info, comm, win)),
+            win,
+            MPI_WIN_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1459,7 +1573,13 @@ pub unsafe extern "C" fn PMPI_Win_create_c(
     win: *mut Win,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinCreateC, On::Comm(comm), |cx| win::win_create(cx, base, size, disp_unit, info, comm, win)) }
+    unsafe {
+        or_null(
+            call(Fun::WinCreateC, On::Comm(comm), |cx| win::win_create(cx, base, size, disp_unit, info, comm, win)),
+            win,
+            MPI_WIN_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1467,7 +1587,13 @@ pub unsafe extern "C" fn PMPI_Win_create_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_create_dynamic(info: Info, comm: Comm, win: *mut Win) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinCreateDynamic, On::Comm(comm), |cx| win::win_create_dynamic(cx, info, comm, win)) }
+    unsafe {
+        or_null(
+            call(Fun::WinCreateDynamic, On::Comm(comm), |cx| win::win_create_dynamic(cx, info, comm, win)),
+            win,
+            MPI_WIN_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1475,7 +1601,13 @@ pub unsafe extern "C" fn MPI_Win_create_dynamic(info: Info, comm: Comm, win: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_create_dynamic(info: Info, comm: Comm, win: *mut Win) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinCreateDynamic, On::Comm(comm), |cx| win::win_create_dynamic(cx, info, comm, win)) }
+    unsafe {
+        or_null(
+            call(Fun::WinCreateDynamic, On::Comm(comm), |cx| win::win_create_dynamic(cx, info, comm, win)),
+            win,
+            MPI_WIN_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1595,7 +1727,9 @@ pub unsafe extern "C" fn PMPI_Win_free(win: *mut Win) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_group(win: Win, group: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinGetGroup, On::Win(win), |cx| win::win_get_group(cx, win, group)) }
+    unsafe {
+        or_null(call(Fun::WinGetGroup, On::Win(win), |cx| win::win_get_group(cx, win, group)), group, MPI_GROUP_NULL)
+    }
 }
 
 /// # Safety
@@ -1603,7 +1737,9 @@ pub unsafe extern "C" fn MPI_Win_get_group(win: Win, group: *mut Group) -> c_int
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_group(win: Win, group: *mut Group) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinGetGroup, On::Win(win), |cx| win::win_get_group(cx, win, group)) }
+    unsafe {
+        or_null(call(Fun::WinGetGroup, On::Win(win), |cx| win::win_get_group(cx, win, group)), group, MPI_GROUP_NULL)
+    }
 }
 
 /// # Safety
@@ -1611,7 +1747,13 @@ pub unsafe extern "C" fn PMPI_Win_get_group(win: Win, group: *mut Group) -> c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_info(win: Win, info_used: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinGetInfo, On::Win(win), |cx| win::win_get_info(cx, win, info_used)) }
+    unsafe {
+        or_null(
+            call(Fun::WinGetInfo, On::Win(win), |cx| win::win_get_info(cx, win, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -1619,7 +1761,13 @@ pub unsafe extern "C" fn MPI_Win_get_info(win: Win, info_used: *mut Info) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_info(win: Win, info_used: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::WinGetInfo, On::Win(win), |cx| win::win_get_info(cx, win, info_used)) }
+    unsafe {
+        or_null(
+            call(Fun::WinGetInfo, On::Win(win), |cx| win::win_get_info(cx, win, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety

@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{completion, status};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -40,9 +40,13 @@ pub unsafe extern "C" fn MPI_Grequest_start(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GrequestStart, On::World, |cx| {
-            completion::grequest_start(cx, query_fn, free_fn, cancel_fn, extra_state, request)
-        })
+        or_null(
+            call(Fun::GrequestStart, On::World, |cx| {
+                completion::grequest_start(cx, query_fn, free_fn, cancel_fn, extra_state, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 
@@ -58,9 +62,13 @@ pub unsafe extern "C" fn PMPI_Grequest_start(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::GrequestStart, On::World, |cx| {
-            completion::grequest_start(cx, query_fn, free_fn, cancel_fn, extra_state, request)
-        })
+        or_null(
+            call(Fun::GrequestStart, On::World, |cx| {
+                completion::grequest_start(cx, query_fn, free_fn, cancel_fn, extra_state, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
     }
 }
 

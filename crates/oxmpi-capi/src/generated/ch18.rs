@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{errhandlers, type_removed};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -33,7 +33,13 @@ pub unsafe extern "C" fn PMPI_Address(location: *mut c_void, address: *mut Aint)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_create(handler_fn: HandlerFn, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ErrhandlerCreate, On::World, |cx| errhandlers::errhandler_create(cx, handler_fn, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::ErrhandlerCreate, On::World, |cx| errhandlers::errhandler_create(cx, handler_fn, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -41,7 +47,13 @@ pub unsafe extern "C" fn MPI_Errhandler_create(handler_fn: HandlerFn, errhandler
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_create(handler_fn: HandlerFn, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ErrhandlerCreate, On::World, |cx| errhandlers::errhandler_create(cx, handler_fn, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::ErrhandlerCreate, On::World, |cx| errhandlers::errhandler_create(cx, handler_fn, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -49,7 +61,13 @@ pub unsafe extern "C" fn PMPI_Errhandler_create(handler_fn: HandlerFn, errhandle
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ErrhandlerGet, On::Comm(comm), |cx| errhandlers::errhandler_get(cx, comm, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::ErrhandlerGet, On::Comm(comm), |cx| errhandlers::errhandler_get(cx, comm, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -57,7 +75,13 @@ pub unsafe extern "C" fn MPI_Errhandler_get(comm: Comm, errhandler: *mut Errhand
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ErrhandlerGet, On::Comm(comm), |cx| errhandlers::errhandler_get(cx, comm, errhandler)) }
+    unsafe {
+        or_null(
+            call(Fun::ErrhandlerGet, On::Comm(comm), |cx| errhandlers::errhandler_get(cx, comm, errhandler)),
+            errhandler,
+            MPI_ERRHANDLER_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -104,9 +128,13 @@ pub unsafe extern "C" fn MPI_Type_hindexed(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeHindexed, On::World, |cx| {
-            type_removed::type_hindexed(cx, count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeHindexed, On::World, |cx| {
+                type_removed::type_hindexed(cx, count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -122,9 +150,13 @@ pub unsafe extern "C" fn PMPI_Type_hindexed(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeHindexed, On::World, |cx| {
-            type_removed::type_hindexed(cx, count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeHindexed, On::World, |cx| {
+                type_removed::type_hindexed(cx, count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -140,9 +172,13 @@ pub unsafe extern "C" fn MPI_Type_hvector(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeHvector, On::World, |cx| {
-            type_removed::type_hvector(cx, count, blocklength, stride, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeHvector, On::World, |cx| {
+                type_removed::type_hvector(cx, count, blocklength, stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -158,9 +194,13 @@ pub unsafe extern "C" fn PMPI_Type_hvector(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeHvector, On::World, |cx| {
-            type_removed::type_hvector(cx, count, blocklength, stride, oldtype, newtype)
-        })
+        or_null(
+            call(Fun::TypeHvector, On::World, |cx| {
+                type_removed::type_hvector(cx, count, blocklength, stride, oldtype, newtype)
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -192,9 +232,20 @@ pub unsafe extern "C" fn MPI_Type_struct(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeStruct, On::World, |cx| {
-            type_removed::type_struct(cx, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
-        })
+        or_null(
+            call(Fun::TypeStruct, On::World, |cx| {
+                type_removed::type_struct(
+                    cx,
+                    count,
+                    array_of_blocklengths,
+                    array_of_displacements,
+                    array_of_types,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 
@@ -210,9 +261,20 @@ pub unsafe extern "C" fn PMPI_Type_struct(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::TypeStruct, On::World, |cx| {
-            type_removed::type_struct(cx, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
-        })
+        or_null(
+            call(Fun::TypeStruct, On::World, |cx| {
+                type_removed::type_struct(
+                    cx,
+                    count,
+                    array_of_blocklengths,
+                    array_of_displacements,
+                    array_of_types,
+                    newtype,
+                )
+            }),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
     }
 }
 

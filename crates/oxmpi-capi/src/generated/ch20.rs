@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{datatype, handles};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -17,7 +17,13 @@ use std::ffi::{c_char, c_int, c_void};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeCreateF90Complex, On::World, |cx| datatype::type_create_f90_complex(cx, p, r, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeCreateF90Complex, On::World, |cx| datatype::type_create_f90_complex(cx, p, r, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -25,7 +31,13 @@ pub unsafe extern "C" fn MPI_Type_create_f90_complex(p: c_int, r: c_int, newtype
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeCreateF90Complex, On::World, |cx| datatype::type_create_f90_complex(cx, p, r, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeCreateF90Complex, On::World, |cx| datatype::type_create_f90_complex(cx, p, r, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -33,7 +45,13 @@ pub unsafe extern "C" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtyp
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_create_f90_integer(r: c_int, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeCreateF90Integer, On::World, |cx| datatype::type_create_f90_integer(cx, r, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeCreateF90Integer, On::World, |cx| datatype::type_create_f90_integer(cx, r, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -41,7 +59,13 @@ pub unsafe extern "C" fn MPI_Type_create_f90_integer(r: c_int, newtype: *mut Dat
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_f90_integer(r: c_int, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeCreateF90Integer, On::World, |cx| datatype::type_create_f90_integer(cx, r, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeCreateF90Integer, On::World, |cx| datatype::type_create_f90_integer(cx, r, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -49,7 +73,13 @@ pub unsafe extern "C" fn PMPI_Type_create_f90_integer(r: c_int, newtype: *mut Da
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeCreateF90Real, On::World, |cx| datatype::type_create_f90_real(cx, p, r, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeCreateF90Real, On::World, |cx| datatype::type_create_f90_real(cx, p, r, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -57,7 +87,13 @@ pub unsafe extern "C" fn MPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeCreateF90Real, On::World, |cx| datatype::type_create_f90_real(cx, p, r, newtype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeCreateF90Real, On::World, |cx| datatype::type_create_f90_real(cx, p, r, newtype)),
+            newtype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -65,7 +101,13 @@ pub unsafe extern "C" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeMatchSize, On::World, |cx| datatype::type_match_size(cx, typeclass, size, datatype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeMatchSize, On::World, |cx| datatype::type_match_size(cx, typeclass, size, datatype)),
+            datatype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -73,7 +115,13 @@ pub unsafe extern "C" fn MPI_Type_match_size(typeclass: c_int, size: c_int, data
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::TypeMatchSize, On::World, |cx| datatype::type_match_size(cx, typeclass, size, datatype)) }
+    unsafe {
+        or_null(
+            call(Fun::TypeMatchSize, On::World, |cx| datatype::type_match_size(cx, typeclass, size, datatype)),
+            datatype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety

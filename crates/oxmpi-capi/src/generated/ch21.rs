@@ -4,7 +4,7 @@
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
 use crate::bodies::{environment, handles};
-use crate::call::{On, call, unsupported};
+use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -227,7 +227,13 @@ pub unsafe extern "C" fn PMPI_Abi_get_fortran_booleans(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Abi_get_fortran_info(info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::AbiGetFortranInfo, On::World, |cx| environment::abi_get_fortran_info(cx, info)) }
+    unsafe {
+        or_null(
+            call(Fun::AbiGetFortranInfo, On::World, |cx| environment::abi_get_fortran_info(cx, info)),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -235,7 +241,13 @@ pub unsafe extern "C" fn MPI_Abi_get_fortran_info(info: *mut Info) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_get_fortran_info(info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::AbiGetFortranInfo, On::World, |cx| environment::abi_get_fortran_info(cx, info)) }
+    unsafe {
+        or_null(
+            call(Fun::AbiGetFortranInfo, On::World, |cx| environment::abi_get_fortran_info(cx, info)),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -243,7 +255,7 @@ pub unsafe extern "C" fn PMPI_Abi_get_fortran_info(info: *mut Info) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Abi_get_info(info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::AbiGetInfo, On::World, |cx| environment::abi_get_info(cx, info)) }
+    unsafe { or_null(call(Fun::AbiGetInfo, On::World, |cx| environment::abi_get_info(cx, info)), info, MPI_INFO_NULL) }
 }
 
 /// # Safety
@@ -251,7 +263,7 @@ pub unsafe extern "C" fn MPI_Abi_get_info(info: *mut Info) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_get_info(info: *mut Info) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::AbiGetInfo, On::World, |cx| environment::abi_get_info(cx, info)) }
+    unsafe { or_null(call(Fun::AbiGetInfo, On::World, |cx| environment::abi_get_info(cx, info)), info, MPI_INFO_NULL) }
 }
 
 /// # Safety

@@ -1,7 +1,7 @@
 //! Balanced grids: a number as a product of so many factors, as close to each other as they can be.
 //!
-//! "Close" means: the largest factor is as small as possible, then the second largest, and so on. That is one answer for
-//! every question, whatever the order in which a search looks.
+//! "Close" means: the difference of the largest and the smallest is as small as possible; among those the smallest is as
+//! large as possible, then the second smallest, and so on. That is one answer for every question.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
@@ -37,38 +37,64 @@ pub fn fill(nodes: i32, dims: &mut [i32]) -> Result<()> {
 /// At most `count` factors of a number, in nonincreasing order; those that are left out are ones.
 fn balanced(number: u32, count: usize) -> Vec<u32> {
     let primes = prime_factors(number);
-    let divisors = divisors(&primes);
-    let mut factors = Vec::new();
     // More factors than primes are ones in any case.
-    let found = search(number, count.min(primes.len()), u32::MAX, &primes, &divisors, &mut factors);
-    debug_assert!(found || count == 0, "the number itself is a factor");
-    factors
+    let count = count.min(primes.len());
+    let mut search = Search { divisors: divisors(&primes), chosen: Vec::new(), best: Vec::new(), spread: u64::MAX };
+    if count > 0 {
+        search.split(number, count);
+    }
+    search.best.reverse();
+    search.best
 }
 
-/// Splits a number into `count` factors of at most `bound` each, the first as small as possible, then the next: depth
-/// first, so the first answer is the best.
-fn search(number: u32, count: usize, bound: u32, primes: &[u32], divisors: &[u32], factors: &mut Vec<u32>) -> bool {
-    if number == 1 {
-        return true;
-    }
-    if count == 0 {
-        return false;
-    }
-    // The largest factor is at least the largest prime, which must go somewhere.
-    let Some(&prime) = primes.iter().rev().find(|&&prime| number % prime == 0) else { return false };
-    let start = divisors.partition_point(|&divisor| {
-        divisor < prime || u64::from(divisor).saturating_pow(count as u32) < u64::from(number)
-    });
-    for &first in divisors[start..].iter().take_while(|&&divisor| divisor <= bound.min(number)) {
-        if number % first == 0 {
-            factors.push(first);
-            if search(number / first, count - 1, first, primes, divisors, factors) {
-                return true;
+/// Looks at factors from the smallest to the largest, large ones first at every place: of answers that are equally good
+/// the one that is to be found comes first.
+struct Search {
+    divisors: Vec<u32>,
+    /// Factors so far, ascending.
+    chosen: Vec<u32>,
+    best: Vec<u32>,
+    /// Of the best so far.
+    spread: u64,
+}
+
+impl Search {
+    /// Splits a number into `count` more factors, none smaller than those that are chosen.
+    fn split(&mut self, number: u32, count: usize) {
+        let least = self.chosen.last().copied().unwrap_or(1);
+        if count == 1 {
+            let spread = u64::from(number - self.chosen.first().copied().unwrap_or(number));
+            if number >= least && spread < self.spread {
+                self.spread = spread;
+                self.best.clone_from(&self.chosen);
+                self.best.push(number);
             }
-            factors.pop();
+            return;
+        }
+        let power = |base: u64, exponent: usize| base.saturating_pow(exponent as u32);
+        let end = self.divisors.partition_point(|&d| power(d.into(), count) <= number.into());
+        for place in (0..end).rev() {
+            let divisor = self.divisors[place];
+            if divisor < least {
+                break;
+            }
+            if number % divisor != 0 {
+                continue;
+            }
+            let (first, rest) = (self.chosen.first().copied().unwrap_or(divisor), number / divisor);
+            // All others are at most this large, or it is no better; and smaller divisors leave more to them.
+            let limit = u64::from(first).saturating_add(self.spread - 1);
+            if power(limit, count - 1) < rest.into() {
+                break;
+            }
+            self.chosen.push(divisor);
+            self.split(rest, count - 1);
+            self.chosen.pop();
+            if self.spread == 0 {
+                break;
+            }
         }
     }
-    false
 }
 
 /// In ascending order, each as often as it occurs.
@@ -110,30 +136,35 @@ mod tests {
         fill(nodes, &mut dims).map(|()| dims)
     }
 
-    /// Every nonincreasing product of `count` factors; the least of them is the answer.
-    fn brute_force(number: i32, count: usize, bound: i32) -> Option<Vec<i32>> {
+    /// Every nonincreasing product of `count` factors.
+    fn products(number: i32, count: usize, bound: i32) -> Vec<Vec<i32>> {
         if count == 0 {
-            return (number == 1).then(Vec::new);
+            return if number == 1 { vec![Vec::new()] } else { Vec::new() };
         }
         let firsts = (1..=number.min(bound)).filter(|first| number % first == 0);
-        firsts
-            .filter_map(|first| {
-                let rest = brute_force(number / first, count - 1, first)?;
-                Some([vec![first], rest].concat())
-            })
-            .min()
+        let with = |first| {
+            products(number / first, count - 1, first).into_iter().map(move |rest| [vec![first], rest].concat())
+        };
+        firsts.flat_map(with).collect()
+    }
+
+    /// The answer by its definition.
+    fn brute_force(number: i32, count: usize) -> Vec<i32> {
+        let all = products(number, count, number);
+        let smallest = |dims: &[i32]| dims.iter().rev().map(|d| -d).collect::<Vec<_>>();
+        all.into_iter().min_by_key(|dims| (dims[0] - dims[count - 1], smallest(dims))).unwrap()
     }
 
     #[test]
     fn as_a_search_through_everything_finds_it() {
         for nodes in 1..=360 {
             for count in 1..=6 {
-                assert_eq!(filled(nodes, &vec![0; count]).unwrap(), brute_force(nodes, count, nodes).unwrap());
+                assert_eq!(filled(nodes, &vec![0; count]).unwrap(), brute_force(nodes, count));
             }
         }
         for nodes in [1024, 1155, 2310, 5040, 7919, 4096, 6561] {
             for count in 1..=4 {
-                assert_eq!(filled(nodes, &vec![0; count]).unwrap(), brute_force(nodes, count, nodes).unwrap());
+                assert_eq!(filled(nodes, &vec![0; count]).unwrap(), brute_force(nodes, count));
             }
         }
     }

@@ -110,7 +110,8 @@ pub const GROUPS: [Group; 6] = [
                 Key::Timeout,
                 &["timeout"],
                 &["SECONDS"],
-                "stop the job after that time, say where each rank was, and end with status 124",
+                "stop the job after that time, say where each rank was, and end with status 124; the variable \
+                 MPIEXEC_TIMEOUT does the same",
             ),
             spec(
                 Key::UniverseSize,

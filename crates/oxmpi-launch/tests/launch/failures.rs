@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{marker, nobody_left, script};
+use crate::support::{command, marker, nobody_left, run, script};
 
 /// Rank 2 does it, the others would sleep for ever.
 #[track_caller]
@@ -78,4 +78,8 @@ fn the_time_limit() {
     assert!(done.time < Duration::from_secs(2), "{:?}", done.time);
     nobody_left(&marker, Duration::ZERO);
     script("-n 2 --timeout 20", "true").clean();
+    // The variable that other launchers know; an option counts more.
+    let limited = |options: &[&str]| run(command().env("MPIEXEC_TIMEOUT", "0.4").args(options).args(["sleep", "1"]));
+    assert_eq!(limited(&["-n", "2"]).status, 124);
+    limited(&["-n", "2", "--timeout", "20"]).clean();
 }
