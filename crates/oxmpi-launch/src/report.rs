@@ -1,5 +1,6 @@
 //! How a job ended, and the one message about it.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use oxmpi_abi::functions::Fun;
@@ -138,7 +139,11 @@ impl Failure {
         let place = at.phrase();
         let what = match ending {
             Ending::Well => "ended".into(),
-            Ending::Exit(code) => format!("exited with status {code}{place}"),
+            Ending::Exit(code) => {
+                let hint =
+                    if *code == 127 && at.never_came() { missing_library(&own_libraries()) } else { String::new() };
+                format!("exited with status {code}{place}{hint}")
+            }
             Ending::Signal(signal) => {
                 let core = if self.core_dumped { ", core dumped" } else { "" };
                 let hint = if *signal == libc::SIGKILL {
@@ -160,6 +165,20 @@ impl Failure {
         };
         format!("rank {rank} ({program}, pid {pid} on {host}) {what}{}", stopped(self.others))
     }
+}
+
+/// With 127 the dynamic linker ends a program that lacks a library. One that was not linked by our wrappers may lack ours.
+fn missing_library(folder: &Path) -> String {
+    match folder.join("libmpi_abi.so.1").exists() {
+        true => format!(" (if it lacked libmpi_abi.so.1: LD_LIBRARY_PATH={} helps)", folder.display()),
+        false => String::new(),
+    }
+}
+
+/// Where this installation has its libraries; a path without them when there is no telling.
+fn own_libraries() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.parent().and_then(Path::parent).unwrap_or(&own).join("lib")
 }
 
 fn stopped(others: usize) -> String {
