@@ -32,6 +32,10 @@ const SLOTS: usize = 128;
 const PREFETCH_MOST: usize = 8 << 10;
 const ALTERNATE_MOST: usize = 64 << 10;
 
+/// Who is ahead of the others looks after so many rounds how far they are, so that it uses little of its room, which stays
+/// in its cache, and has few rounds to remember. A power of two.
+const SELDOM: u64 = 16;
+
 /// Bytes that fit into a line.
 pub const LINE_BYTES: usize = CACHE_LINE - 16;
 
@@ -116,6 +120,8 @@ pub struct Seat {
     round: u64,
     /// Everybody has finished this round, as far as we know.
     settled: u64,
+    /// The same of each rank alone, as far as its lines have told.
+    seen: Box<[u64]>,
     /// What we know of the rounds, by slot.
     past: Box<[Past]>,
     /// Bytes of our room that the last round that used any did.
@@ -178,7 +184,9 @@ impl Seat {
 
     fn over(memory: Memory, rank: usize) -> Seat {
         let past = vec![Past::default(); memory.slots].into();
-        Seat { memory, rank, round: 0, settled: 0, past, usual: 0, ready: None }
+        let mut seen: Box<[u64]> = vec![0; memory.ranks].into();
+        seen[rank] = u64::MAX;
+        Seat { memory, rank, round: 0, settled: 0, seen, past, usual: 0, ready: None }
     }
 
     #[inline]
@@ -241,16 +249,26 @@ impl Seat {
     }
 
     /// A part of our room for this round, as an offset; `None` until more of the earlier rounds is
-    /// [settled](Seat::oldest).
+    /// [settled](Seat::spare).
     #[inline]
     pub fn place(&mut self, bytes: usize) -> Option<usize> {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
         assert!(bytes <= self.memory.room);
+        self.settled = self.settled.max(self.told());
+        if self.round % SELDOM == 0 && self.round - self.settled > SELDOM {
+            self.look(self.settled + 1);
+        }
         let at = self.find(bytes, self.round);
         if let Some(at) = at {
             self.keep(at, bytes);
         }
         at
+    }
+
+    /// The round that all lines together tell to be settled.
+    #[inline]
+    fn told(&self) -> u64 {
+        self.seen.iter().fold(self.round - 1, |least, &round| least.min(round))
     }
 
     /// A part of our room that the rounds before one do not use.
@@ -379,6 +397,12 @@ impl Seat {
         })
     }
 
+    /// A rank has been seen to arrive in this round, and so has finished the one before.
+    #[inline]
+    pub fn saw(&mut self, rank: usize) {
+        self.seen[rank] = self.round - 1;
+    }
+
     /// Everybody has been seen to arrive in this round, and so has finished the one before.
     #[inline]
     pub fn exchanged(&mut self) {
@@ -417,10 +441,12 @@ impl Seat {
         self.settled >= round
     }
 
-    /// The round that has to be settled before there is more room.
+    /// The round to wait for when a slot or room is lacking: a later one than has to be settled at the least, so that who is
+    /// far ahead is not held up again at once. Others finish it whatever we do, since our lines up to now are written.
     #[inline]
-    pub fn oldest(&self) -> u64 {
-        self.settled + 1
+    pub fn spare(&self) -> u64 {
+        let open = self.round - 1 - self.settled;
+        (self.settled + (open / 2).max(1)).max(self.replaced())
     }
 
     /// We begin, or no longer have, to wait for somebody to finish a round, and want to be woken.
@@ -511,7 +537,7 @@ mod tests {
             a.finish();
             a.advance(7);
             assert_eq!(a.place(64), None, "the other rank has finished nothing");
-            assert!(!a.is_settled(a.oldest()));
+            assert!(!a.is_settled(a.spare()));
             b.memory.finished(1).round.store(1, Ordering::Release);
             assert!(a.is_settled(1));
             assert_eq!(a.place(65), Some(0));
@@ -521,6 +547,39 @@ mod tests {
             a.finish();
             a.advance(7);
             assert!(!a.is_settled(a.replaced()), "round 2 is not");
+        }
+
+        #[test]
+        fn who_only_listened_waits_for_the_slot_it_takes() {
+            let (_owned, memory) = Owned::new(2, 4, 64);
+            let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
+            for _ in 0..20 {
+                b.advance(7);
+                b.finish();
+            }
+            for _ in 0..40 {
+                a.advance(7);
+                a.finish();
+            }
+            assert!(!a.is_settled(a.replaced()));
+            assert!(a.spare() >= a.replaced());
+            assert!(a.spare() < a.round());
+        }
+
+        /// Two take turns in writing: each hears from the other's lines alone that its own were read.
+        #[test]
+        fn lines_tell_what_is_settled() {
+            let (_owned, memory) = Owned::new(2, 4, 128);
+            let mut seats = [Seat::over(memory, 0), Seat::over(memory, 1)];
+            for turn in 0..12 {
+                let (writer, reader) = (turn % 2, 1 - turn % 2);
+                seats.iter_mut().for_each(|seat| _ = seat.advance(7));
+                assert!(seats[writer].place(64).is_some());
+                seats[writer].publish();
+                assert!(seats[reader].has_arrived(writer));
+                seats[reader].saw(writer);
+                // Not their counts of finished rounds.
+            }
         }
 
         #[test]
@@ -585,6 +644,35 @@ mod tests {
                 rx.advance(8);
                 assert!(rx.waits_elsewhere(0));
                 assert_eq!(rx.first_difference(0), Some((6, 8)));
+            });
+        }
+
+        /// They take turns in writing, with room for one: what a line tells is enough to know that the other's was read.
+        #[test]
+        fn loom_turns_settle_themselves() {
+            fn take_turns(seat: &mut Seat) {
+                for turn in 0..4 {
+                    let round = seat.advance(10);
+                    if turn % 2 == seat.rank {
+                        // The finished counts would do, too, but are not looked at so soon.
+                        assert!(seat.place(64).is_some() && seat.settled + 2 >= round, "the other's line has told");
+                        seat.publish();
+                    } else {
+                        let other = 1 - seat.rank;
+                        while !seat.has_arrived(other) {
+                            loom::thread::yield_now();
+                        }
+                        seat.saw(other);
+                    }
+                    seat.finish();
+                }
+            }
+            loom::model(|| {
+                let (_owned, memory) = Owned::new(2, 4, 64);
+                let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
+                let peer = loom::thread::spawn(move || take_turns(&mut a));
+                take_turns(&mut b);
+                peer.join().unwrap();
             });
         }
 

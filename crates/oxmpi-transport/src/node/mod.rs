@@ -150,9 +150,8 @@ impl Node {
     #[inline]
     fn open(&mut self, wait: &mut impl Wait, call: Call) -> Result<u64> {
         let round = self.listen(call)?;
-        let replaced = self.seat.replaced();
-        if !self.seat.is_settled(replaced) {
-            self.settle(wait, replaced)?;
+        if !self.seat.is_settled(self.seat.replaced()) {
+            self.settle(wait, self.seat.spare())?;
         }
         Ok(round)
     }
@@ -171,7 +170,7 @@ impl Node {
             if let Some(at) = self.seat.place(bytes) {
                 return Ok(at);
             }
-            self.settle(wait, self.seat.oldest())?;
+            self.settle(wait, self.seat.spare())?;
         }
     }
 
@@ -194,6 +193,7 @@ impl Node {
         if !self.seat.has_arrived(rank) || !self.seat.agrees(rank) {
             return Err(self.mismatch(wait, rank));
         }
+        self.seat.saw(rank);
         Ok(())
     }
 
