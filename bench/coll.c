@@ -3,10 +3,11 @@
  * The size in a row's name is, in bytes: the buffer of every rank (bcast, reduce, allreduce), the
  * contribution of every rank (allgather), the block for every pair of ranks (alltoall).
  *
- * Barrier, allreduce, allgather and alltoall are called back to back: no rank can finish one before all
- * have started it, so that the mean of many is the time of one. A root of bcast, or the others in reduce,
- * may run ahead; there every call is timed by itself with a barrier before it that does not count. Either
- * way a rank has a mean, the result of a batch is the largest of the ranks, and `best` is the best batch.
+ * All are called back to back, and the mean of many calls is the time of one. No rank can finish a
+ * barrier, allreduce, allgather or alltoall before all have started it. A root of bcast, or the others in
+ * reduce, could run ahead: there every call has another root. (A barrier before each call that does not
+ * count would hide what a rank does that leaves the barrier late.) A rank has a mean, the result of a
+ * batch is the largest of the ranks, and `best` is the best batch.
  *
  * The same buffers serve every call, as the common benchmarks have it: small data then stays in the
  * caches. With "-fresh" each call takes the next of many buffers, so that nothing is cached.
@@ -27,6 +28,11 @@ static char *out, *in;
 static size_t out_step, in_step;
 static long spares, turn;
 
+static int root(void)
+{
+    return (int)(turn % ranks);
+}
+
 static void barrier(char *a, char *b)
 {
     (void)a;
@@ -37,12 +43,12 @@ static void barrier(char *a, char *b)
 static void bcast(char *a, char *b)
 {
     (void)b;
-    MPI_Bcast(a, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(a, (int)size, MPI_BYTE, root(), MPI_COMM_WORLD);
 }
 
 static void reduce(char *a, char *b)
 {
-    MPI_Reduce(a, b, (int)(size / sizeof(double)), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(a, b, (int)(size / sizeof(double)), MPI_DOUBLE, MPI_SUM, root(), MPI_COMM_WORLD);
 }
 
 static void allreduce(char *a, char *b)
@@ -63,10 +69,10 @@ static void alltoall(char *a, char *b)
 static const struct operation {
     const char *name;
     void (*call)(char *, char *);
-    int runs_ahead, out_blocks, in_blocks; /* blocks: 1 of `size`, or one for each rank */
+    int out_blocks, in_blocks; /* blocks: 1 of `size`, or one for each rank */
 } operations[] = {
-    {"barrier", barrier, 0, 1, 1},     {"bcast", bcast, 1, 1, 1},         {"reduce", reduce, 1, 1, 1},
-    {"allreduce", allreduce, 0, 1, 1}, {"allgather", allgather, 0, 1, 0}, {"alltoall", alltoall, 0, 0, 0},
+    {"barrier", barrier, 1, 1},     {"bcast", bcast, 1, 1},         {"reduce", reduce, 1, 1},
+    {"allreduce", allreduce, 1, 1}, {"allgather", allgather, 1, 0}, {"alltoall", alltoall, 0, 0},
 };
 static const struct operation *op;
 
@@ -96,26 +102,15 @@ static long tell_all(long n)
 /* Seconds for one call, the mean of n, at the slowest rank; right on rank 0. */
 static double batch(long n)
 {
-    double spent = 0, start;
     MPI_Barrier(MPI_COMM_WORLD);
-    if (op->runs_ahead) {
-        for (long i = 0; i < n; i++, turn++) {
-            char *a = out + (size_t)(turn % spares) * out_step, *b = in + (size_t)(turn % spares) * in_step;
-            MPI_Barrier(MPI_COMM_WORLD);
-            start = seconds();
-            op->call(a, b);
-            spent += seconds() - start;
-        }
-    } else {
-        start = seconds();
-        for (long i = 0; i < n; i++, turn++)
-            op->call(out + (size_t)(turn % spares) * out_step, in + (size_t)(turn % spares) * in_step);
-        spent = seconds() - start;
-    }
+    const double start = seconds();
+    for (long i = 0; i < n; i++, turn++)
+        op->call(out + (size_t)(turn % spares) * out_step, in + (size_t)(turn % spares) * in_step);
+    const double spent = seconds() - start;
     return largest(spent / (double)n);
 }
 
-/* How many calls take about `target` seconds, with the barriers between them. Also the warm-up: what the
+/* How many calls take about `target` seconds. Also the warm-up: what the
  * first calls set up must not make a batch too short. */
 static long batch_length(double target)
 {

@@ -63,8 +63,10 @@ impl Node {
             self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
             self.seat.publish();
             self.meet_all(wait)?;
+            // Our own elements not from our room, whose lines others are taking.
+            let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
             // SAFETY: everybody has written all elements; the rest is as the caller says.
-            unsafe { self.fold(reduction, reduction.count, |rank| self.found(rank, round, bytes), out, None) };
+            unsafe { self.fold(reduction, reduction.count, source, out, None) };
             self.close(wait);
             return Ok(());
         }
@@ -198,13 +200,14 @@ impl Node {
             for rank in 0..self.rank() {
                 self.meet(wait, rank)?;
             }
-            let out = out.wrapping_add(offset);
+            let (own, out) = (own.wrapping_add(offset), out.wrapping_add(offset));
+            let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
             // SAFETY: the ranks before us have written their elements, and so have we.
             unsafe {
                 match ranks {
                     0 => {}
                     1 => out.copy_from_nonoverlapping(self.found(0, round, bytes), bytes),
-                    _ => fold(reduction, count, (ranks, 0), |rank| self.found(rank, round, bytes), out, None),
+                    _ => fold(reduction, count, (ranks, 0), source, out, None),
                 }
             }
             self.close(wait);
