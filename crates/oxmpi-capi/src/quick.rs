@@ -36,7 +36,7 @@ pub unsafe fn gather(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm)
     let mut guard = cx.process()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
-    let Some((to, from)) = rooted(&guard, &recv, &send, rank == root, ranks, true) else { return Ok(false) };
+    let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(false) };
     let Some(block) = from.as_ref().map(Buf::len).or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(false) };
     if block > BLOCKS {
         return Ok(false);
@@ -48,7 +48,7 @@ pub unsafe fn scatter(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm
     let mut guard = cx.process()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
-    let Some((from, to)) = rooted(&guard, &send, &recv, rank == root, ranks, false) else { return Ok(false) };
+    let Some((from, to)) = rooted(&guard, &send, &recv, (rank, root), ranks, false) else { return Ok(false) };
     let Some(block) = to.as_ref().map(Buf::len).or(from.as_ref().map(|from| from.len() / ranks)) else {
         return Ok(false);
     };
@@ -60,8 +60,8 @@ pub unsafe fn scatter(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm
 
 pub unsafe fn allgather(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
     let mut guard = cx.process()?;
-    let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some((from, to)) = pair(&guard, &send, 1, &recv, ranks) else { return Ok(false) };
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
+    let Some((from, to)) = pair(&guard, (&send, 1), (&recv, ranks), rank) else { return Ok(false) };
     let block = to.len() / ranks;
     if from.as_ref().is_some_and(|from| from.len() != block) {
         return Ok(false);
@@ -72,7 +72,7 @@ pub unsafe fn allgather(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result
 pub unsafe fn alltoall(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
     let mut guard = cx.process()?;
     let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some((from, to)) = pair(&guard, &send, ranks, &recv, ranks) else { return Ok(false) };
+    let Some((from, to)) = pair(&guard, (&send, ranks), (&recv, ranks), 0) else { return Ok(false) };
     let block = to.len() / ranks;
     if from.as_ref().is_some_and(|from| from.len() != to.len()) {
         return Ok(false);
@@ -175,15 +175,21 @@ fn is_in_place(address: *const c_void) -> bool {
     address as usize == MPI_IN_PLACE
 }
 
-/// The buffers of an operation in which everybody gives and receives; what is given is `None` when it is in place.
+/// The buffers of an operation in which everybody gives and receives so many blocks, ours at a place among them; what is given
+/// is `None` when it is in place.
 #[inline]
-fn pair(guard: &Guard, send: &Block, sent: usize, recv: &Block, received: usize) -> Option<(Option<Buf>, Buf)> {
+fn pair(
+    guard: &Guard,
+    (send, sent): (&Block, usize),
+    (recv, received): (&Block, usize),
+    own: usize,
+) -> Option<(Option<Buf>, Buf)> {
     let to = blocks(guard, recv, received, true)?;
     if is_in_place(send.address) {
         return Some((None, to));
     }
     let from = blocks(guard, send, sent, false)?;
-    (!are_same(send, recv, from.len())).then_some((Some(from), to))
+    (!are_same(send, recv, from.len(), own)).then_some((Some(from), to))
 }
 
 /// The buffers of an operation with a root, which has one of all blocks; everybody has one of a single block, but
@@ -193,11 +199,11 @@ fn rooted(
     guard: &Guard,
     all: &Block,
     one: &Block,
-    is_root: bool,
+    (rank, root): (usize, usize),
     ranks: usize,
     gathers: bool,
 ) -> Option<(Option<Buf>, Option<Buf>)> {
-    if !is_root {
+    if rank != root {
         return Some((None, Some(blocks(guard, one, 1, !gathers)?)));
     }
     let whole = blocks(guard, all, ranks, gathers)?;
@@ -205,15 +211,19 @@ fn rooted(
         return Some((Some(whole), None));
     }
     let single = blocks(guard, one, 1, !gathers)?;
-    let fits = single.len() * ranks == whole.len() && !are_same(all, one, single.len());
+    let fits = single.len() * ranks == whole.len() && !are_same(one, all, single.len(), rank);
     fits.then_some((Some(whole), Some(single)))
 }
 
-/// Whether two plain buffers are surely the same memory.
+/// Whether a plain buffer is the same memory as another from its beginning on, or as our block of it.
 #[inline]
-fn are_same(one: &Block, other: &Block, bytes: usize) -> bool {
+fn are_same(one: &Block, other: &Block, bytes: usize, own: usize) -> bool {
     let plain = |block: &Block| oxmpi_datatype::dense_size(block.datatype.0).is_some();
-    one.address == other.address && bytes > 0 && plain(one) && plain(other)
+    let (one_at, other_at) = (one.address as usize, other.address as usize);
+    (one_at == other_at || one_at == other_at.wrapping_add(own.wrapping_mul(bytes)))
+        && bytes > 0
+        && plain(one)
+        && plain(other)
 }
 
 /// A buffer argument of so many blocks.

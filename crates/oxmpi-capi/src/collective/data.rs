@@ -76,11 +76,24 @@ fn check_own(sent: usize, received: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether the two blocks are surely the same memory.
-fn check_apart(guard: &Guard, send: &Block, recv: &Block) -> Result<()> {
+/// Of one block and many blocks: the one is neither where the many begin nor this process's among them, which is where programs
+/// have it that mean `MPI_IN_PLACE`. Who finds out would be alone with it if the others did not.
+fn check_apart(guard: &Guard, one: &Block, many: &Block, own: usize) -> Result<()> {
     let plain = |block: &Block| oxmpi_datatype::dense_size(block.datatype.0).is_some();
-    if plain(send) && plain(recv) {
-        refuse_alias(send.address, recv.address, send.bytes(guard)?)?;
+    if plain(one) && plain(many) {
+        let bytes = one.bytes(guard)?;
+        refuse_alias(one.address, many.address, bytes)?;
+        refuse_alias(one.address, many.address.wrapping_byte_add(own.wrapping_mul(bytes)), bytes)?;
+    }
+    Ok(())
+}
+
+/// The same where the places of the many are given.
+fn check_apart_from(guard: &Guard, one: &Block, many: &Blocks, spans: &Spans, own: usize) -> Result<()> {
+    let size = oxmpi_datatype::dense_size(many.datatype.0);
+    if let (Some(size), Some(_)) = (size, oxmpi_datatype::dense_size(one.datatype.0)) {
+        let at = many.address.wrapping_byte_offset((spans.displs[own] as isize).wrapping_mul(size as isize));
+        refuse_alias(one.address, at, one.bytes(guard)?)?;
     }
     Ok(())
 }
@@ -104,7 +117,7 @@ pub unsafe fn gather(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int,
         from = send.source(&guard, 1)?;
         if at_root {
             check_own(send.bytes(&guard)?, block)?;
-            check_apart(&guard, &send, &recv)?;
+            check_apart(&guard, &send, &recv, scene.rank)?;
         }
         block = send.bytes(&guard)?;
     }
@@ -133,6 +146,7 @@ pub unsafe fn gatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, root: c_in
         (from, count) = send.elements(&guard, false)?;
         if at_root {
             check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[scene.rank])?)?;
+            check_apart_from(&guard, &send, &recv, &spans, scene.rank)?;
         }
     }
     let plan = plans::gatherv(cx, &scene, role, in_place, count, &spans);
@@ -160,7 +174,7 @@ pub unsafe fn scatter(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int
         to = recv.target(&guard, 1)?;
         if at_root {
             check_own(block, recv.bytes(&guard)?)?;
-            check_apart(&guard, &send, &recv)?;
+            check_apart(&guard, &recv, &send, scene.rank)?;
         }
         block = recv.bytes(&guard)?;
     }
@@ -189,6 +203,7 @@ pub unsafe fn scatterv(cx: &Cx, form: Form, send: Blocks, recv: Block, root: c_i
         (to, count) = recv.elements(&guard, true)?;
         if at_root {
             check_own(send.bytes_of(&guard, spans.counts[scene.rank])?, recv.bytes(&guard)?)?;
+            check_apart_from(&guard, &recv, &send, &spans, scene.rank)?;
         }
     }
     let plan = plans::scatterv(cx, &scene, role, in_place, &spans, count);
@@ -211,7 +226,7 @@ pub unsafe fn allgather(cx: &Cx, form: Form, send: Block, recv: Block, comm: Com
         from = send.source(&guard, 1)?;
         if !scene.inter {
             check_own(send.bytes(&guard)?, received)?;
-            check_apart(&guard, &send, &recv)?;
+            check_apart(&guard, &send, &recv, scene.rank)?;
         }
     }
     let plan = plans::allgather(cx, &scene, in_place, received);
@@ -235,6 +250,7 @@ pub unsafe fn allgatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, comm: C
         (from, count) = send.elements(&guard, false)?;
         if !scene.inter {
             check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[scene.rank])?)?;
+            check_apart_from(&guard, &send, &recv, &spans, scene.rank)?;
         }
     }
     let plan = plans::allgatherv(cx, &scene, in_place, count, &spans, recv.bytes_of(&guard, 1)?);
@@ -258,7 +274,7 @@ pub unsafe fn alltoall(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm
         from = send.source(&guard, scene.size)?;
         if !scene.inter {
             check_own(send.bytes(&guard)?, received)?;
-            check_apart(&guard, &send, &recv)?;
+            check_apart(&guard, &send, &recv, 0)?;
         }
     }
     let plan = plans::alltoall(cx, &scene, in_place, received);
@@ -282,7 +298,12 @@ pub unsafe fn alltoallv(cx: &Cx, form: Form, send: Blocks, recv: Blocks, comm: C
         let found = unsafe { send.spans(&guard, scene.size, false)? };
         if !scene.inter {
             let own = scene.rank;
-            check_own(send.bytes_of(&guard, found.counts[own])?, recv.bytes_of(&guard, to.counts[own])?)?;
+            let bytes = send.bytes_of(&guard, found.counts[own])?;
+            check_own(bytes, recv.bytes_of(&guard, to.counts[own])?)?;
+            // What this process sends to itself would be where it is already.
+            if found.displs[own] == to.displs[own] && send.datatype == recv.datatype {
+                refuse_alias(send.address, recv.address, bytes)?;
+            }
         }
         (from, spans) = (send.place(&guard)?, Some(found));
     }
@@ -307,7 +328,11 @@ pub unsafe fn alltoallw(cx: &Cx, form: Form, send: Mixed, recv: Mixed, comm: Com
         // SAFETY: as above.
         let found = unsafe { send.blocks(&guard, scene.size, false)? };
         if !scene.inter {
-            check_own(found[scene.rank].len(), to[scene.rank].len())?;
+            let (given, got) = (&found[scene.rank], &to[scene.rank]);
+            check_own(given.len(), got.len())?;
+            if let (Some(given), Some(got)) = (given.as_dense(), got.as_dense()) {
+                refuse_alias(given.cast(), got.cast(), to[scene.rank].len())?;
+            }
         }
         from = Some(found);
     }

@@ -1,0 +1,68 @@
+// ranks: 1 2 3 4 8
+// Programs that forget MPI_IN_PLACE: what a rank sends lies where its part of the result goes. Every rank that does so is told,
+// whatever its rank, in every form of the call, and nobody is left waiting.
+#include "../check.h"
+
+#define N 3
+#define REFUSED(call) CHECK_CLASS(call, MPI_ERR_BUFFER)
+#define FORMS(name, ...)                                                          \
+    do {                                                                          \
+        REFUSED(MPI_##name(__VA_ARGS__));                                         \
+        REFUSED(MPI_I##name(__VA_ARGS__, &request));                              \
+        CHECK(request == MPI_REQUEST_NULL);                                       \
+        REFUSED(MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request));         \
+    } while (0)
+// The names of the nonblocking forms have a small letter after the I.
+#define MPI_IAllgather MPI_Iallgather
+#define MPI_IAllgatherv MPI_Iallgatherv
+#define MPI_IAlltoall MPI_Ialltoall
+#define MPI_IAlltoallv MPI_Ialltoallv
+#define MPI_IAlltoallw MPI_Ialltoallw
+#define MPI_IGather MPI_Igather
+#define MPI_IGatherv MPI_Igatherv
+#define MPI_IScatter MPI_Iscatter
+#define MPI_IScatterv MPI_Iscatterv
+
+int main(int argc, char **argv) {
+    start(&argc, &argv);
+    return_errors();
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request request;
+    int *all = calloc((size_t)(2 * N * size), sizeof *all), *own = &all[N * rank];
+    int *counts = malloc((size_t)size * sizeof *counts), *displs = malloc((size_t)size * sizeof *displs);
+    int *bytes = malloc((size_t)size * sizeof *bytes);
+    MPI_Datatype *types = malloc((size_t)size * sizeof *types);
+    for (int i = 0; i < size; i++) {
+        counts[i] = N;
+        displs[i] = 2 * N * i;
+        bytes[i] = displs[i] * (int)sizeof(int);
+        types[i] = MPI_INT;
+    }
+
+    FORMS(Allgather, own, N, MPI_INT, all, N, MPI_INT, comm);
+    FORMS(Allgatherv, &all[2 * N * rank], N, MPI_INT, all, counts, displs, MPI_INT, comm);
+    FORMS(Alltoall, all, N, MPI_INT, all, N, MPI_INT, comm);
+    FORMS(Alltoallv, all, counts, displs, MPI_INT, all, counts, displs, MPI_INT, comm);
+    FORMS(Alltoallw, all, counts, bytes, types, all, counts, bytes, types, comm);
+    // The root alone has both buffers: it is the only one to call.
+    FORMS(Gather, own, N, MPI_INT, all, N, MPI_INT, rank, comm);
+    FORMS(Gatherv, &all[2 * N * rank], N, MPI_INT, all, counts, displs, MPI_INT, rank, comm);
+    FORMS(Scatter, all, N, MPI_INT, own, N, MPI_INT, rank, comm);
+    FORMS(Scatterv, all, counts, displs, MPI_INT, &all[2 * N * rank], N, MPI_INT, rank, comm);
+
+    // With other places it is not the same memory, and the ranks are still in step.
+    int given[N] = {rank, rank + 1, rank + 2};
+    for (int turn = 0; turn < 5; turn++) {
+        OK(MPI_Allgather(given, N, MPI_INT, all, N, MPI_INT, comm));
+        for (int i = 0; i < N * size; i++) CHECK_EQ(all[i], i / N + i % N);
+    }
+    OK(MPI_Alltoallv(all, counts, displs, MPI_INT, &all[N], counts, displs, MPI_INT, comm));
+    // Nothing cannot be in two places.
+    OK(MPI_Allgather(own, 0, MPI_INT, all, 0, MPI_INT, comm));
+    free(types);
+    free(bytes);
+    free(displs);
+    free(counts);
+    free(all);
+    return finish();
+}
