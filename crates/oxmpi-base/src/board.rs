@@ -476,9 +476,15 @@ impl Seat {
         self.memory.finished(self.rank).round.store(u64::MAX, Ordering::Release);
     }
 
+    /// Whether a rank has left. What it wrote before is seen from then on.
+    pub fn has_left(&self, rank: usize) -> bool {
+        // Acquire: pairs with `leave`.
+        self.memory.finished(rank).round.load(Ordering::Acquire) == u64::MAX
+    }
+
     /// Whether everybody has left, so that the memory can be used for something else.
     pub fn is_deserted(&self) -> bool {
-        (0..self.memory.ranks).all(|rank| self.memory.finished(rank).round.load(Ordering::Acquire) == u64::MAX)
+        (0..self.memory.ranks).all(|rank| self.has_left(rank))
     }
 }
 
@@ -587,8 +593,9 @@ mod tests {
             let (_owned, memory) = Owned::new(3, 4, 64);
             let seats: Vec<Seat> = (0..3).map(|rank| Seat::over(memory, rank)).collect();
             for seat in &seats {
-                assert!(!seats[0].is_deserted());
+                assert!(!seats[0].is_deserted() && !seats[0].has_left(seat.rank()));
                 seat.leave();
+                assert!(seats[0].has_left(seat.rank()));
             }
             assert!(seats[0].is_deserted());
         }

@@ -78,6 +78,14 @@ impl Process {
         }
     }
 
+    /// The world ends for this process, and with it its board: who still waits there for this rank is told.
+    pub fn end_world(&mut self) {
+        self.has_world = false;
+        if let Board::Ready(node) = std::mem::replace(&mut self.world.board, Board::Refused) {
+            self.leave_board(*node);
+        }
+    }
+
     /// Leaves a board for good.
     pub fn leave_board(&mut self, node: Node) {
         self.boards -= 1;

@@ -53,7 +53,7 @@ pub unsafe fn finalize(cx: &Cx) -> Result<()> {
     // SAFETY: the callbacks are the user's, as promised when their keys were made.
     unsafe { attributes::free_self()? };
     let mut guard = cx.world()?;
-    guard.has_world = false;
+    guard.end_world();
     for handler in [guard.world.errhandler, guard.own.errhandler] {
         library::errhandlers().detach(handler);
     }

@@ -91,10 +91,21 @@ impl Call {
     }
 }
 
+const RULE: &str = "all must make the same calls in the same order";
+
+/// A rank will not come any more.
+#[cold]
+pub(super) fn gone(rank: usize, me: usize) -> Error {
+    let text = format!(
+        "rank {rank} of the communicator has called MPI_Finalize or freed it, but this one, rank {me}, waits for it here: \
+         {RULE}"
+    );
+    Error::new(MPI_ERR_OTHER, text)
+}
+
 /// Two ranks made calls that do not belong together: theirs and ours, if both are known.
 #[cold]
 pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(Call, Call)>) -> Error {
-    const RULE: &str = "all must make the same calls in the same order";
     let Some((theirs, ours)) = calls.filter(|(theirs, _)| theirs.makes_sense()) else {
         let text = format!(
             "rank {rank} of the communicator and this one, rank {me}, made different collective calls \

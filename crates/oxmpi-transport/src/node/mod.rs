@@ -202,7 +202,9 @@ impl Node {
         let seat = &self.seat;
         if !wait.shortly(|| seat.has_arrived(rank)) {
             seat.say_waiting();
-            wait.until(|| seat.has_arrived(rank) || seat.waits_elsewhere(rank) || seat.is_broken());
+            wait.until(|| {
+                seat.has_arrived(rank) || seat.waits_elsewhere(rank) || seat.has_left(rank) || seat.is_broken()
+            });
         }
     }
 
@@ -247,9 +249,18 @@ impl Node {
         });
     }
 
-    /// Whether a rank is seen to be in another call.
+    /// Whether a rank is seen to be in another call, or will never come.
     fn differs(&self, rank: usize) -> bool {
-        if self.seat.has_arrived(rank) { !self.seat.agrees(rank) } else { self.seat.waits_elsewhere(rank) }
+        if self.seat.has_arrived(rank) {
+            return !self.seat.agrees(rank);
+        }
+        self.seat.waits_elsewhere(rank) || self.is_gone(rank)
+    }
+
+    /// Whether a rank has left without coming to this round.
+    fn is_gone(&self, rank: usize) -> bool {
+        // In this order: it may have come and left just now.
+        self.seat.has_left(rank) && !self.seat.has_arrived(rank)
     }
 
     #[inline]
@@ -287,6 +298,9 @@ impl Node {
             return call::out_of_step();
         };
         self.give_up(wait);
+        if self.is_gone(rank) {
+            return call::gone(rank, self.rank());
+        }
         let calls = self.seat.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
         call::mismatch(rank, self.rank(), calls)
     }

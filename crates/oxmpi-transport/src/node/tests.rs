@@ -267,3 +267,19 @@ fn what_nobody_could_see_is_found_by_the_next_call() {
         assert!(result.is_err());
     });
 }
+
+#[test]
+fn a_rank_that_has_left_is_not_waited_for() {
+    everybody(3, 4096, |mut node| {
+        let rank = node.rank();
+        let reduced =
+            node.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), (rank == 0).then(|| dense(&mut [0; 3])).as_ref());
+        assert!(reduced.is_ok(), "what a rank gave before it left counts: {reduced:?}");
+        if rank > 0 {
+            return node.leave();
+        }
+        let error = node.barrier(&mut Yield).unwrap_err();
+        assert_eq!(error.class(), MPI_ERR_OTHER);
+        assert!(error.text().contains("rank 1 of the communicator has called MPI_Finalize"), "{}", error.text());
+    });
+}
