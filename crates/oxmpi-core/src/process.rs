@@ -390,6 +390,17 @@ impl Process {
         handle::Request(self.requests.insert(Request { comm, body: Body::Once(active) }))
     }
 
+    /// Of sends and receives that are done, the one that was done first has the lowest; other requests have 0.
+    pub fn place_of(&self, handle: handle::Request) -> u64 {
+        match self.requests.get(handle.0).map(|request| &request.body) {
+            Some(Body::Once(active) | Body::Persistent(_, Some(active))) => match active {
+                Active::Send(op) | Active::Recv(op) => self.engine.place(*op),
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
     /// Whether an active request is done; an inactive one counts as done.
     #[inline]
     pub fn is_request_done(&mut self, handle: handle::Request) -> Result<bool> {

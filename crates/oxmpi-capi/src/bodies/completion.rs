@@ -307,12 +307,18 @@ fn all_done(guard: &mut Guard, requests: &[Request]) -> Result<bool> {
     Ok(true)
 }
 
-/// The first request of an array that is done; `Err(true)` when none is active.
-fn find_done(process: &mut oxmpi_core::process::Process, requests: &[Request], from: usize) -> Option<Option<usize>> {
+/// Requests after the first one that is done that may have been done sooner.
+const LOOK_AHEAD: usize = 16;
+
+/// An active request that is done: of several mostly the first that was, so that a program that has many receives open for
+/// anybody's messages sees them in the order of their arrival. `Some(None)` when none is active at all.
+fn find_done(process: &mut oxmpi_core::process::Process, requests: &[Request]) -> Option<Option<usize>> {
     let mut any = false;
-    for step in 0..requests.len() {
-        let index = (from + step) % requests.len();
-        let request = requests[index];
+    let (mut found, mut lowest) = (None, u64::MAX);
+    for (index, &request) in requests.iter().enumerate() {
+        if found.is_some_and(|found| index > found + LOOK_AHEAD) {
+            break;
+        }
         if request == MPI_REQUEST_NULL {
             continue;
         }
@@ -320,11 +326,18 @@ fn find_done(process: &mut oxmpi_core::process::Process, requests: &[Request], f
             continue;
         }
         any = true;
-        if matches!(process.is_request_done(request), Ok(true)) {
-            return Some(Some(index));
+        if !matches!(process.is_request_done(request), Ok(true)) {
+            continue;
+        }
+        let place = process.place_of(request);
+        if place < lowest {
+            (found, lowest) = (Some(index), place);
+        }
+        if place == 0 {
+            break;
         }
     }
-    if any { None } else { Some(None) }
+    if any && found.is_none() { None } else { Some(found) }
 }
 
 pub unsafe fn waitany(
@@ -339,7 +352,7 @@ pub unsafe fn waitany(
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_place(index, "indx")?;
     check_all(&guard, requests)?;
-    let found = cx.wait(&mut guard, |process| find_done(process, requests, 0));
+    let found = cx.wait(&mut guard, |process| find_done(process, requests));
     // SAFETY: checked; null or a status.
     unsafe { end_any(cx, &mut guard, requests, found, index, status) }
 }
@@ -384,7 +397,7 @@ pub unsafe fn testany(
     cx.progress(&mut guard);
     // SAFETY: checked; null or a status.
     unsafe {
-        match find_done(&mut guard, requests, 0) {
+        match find_done(&mut guard, requests) {
             Some(found) => {
                 flag.write(1);
                 end_any(cx, &mut guard, requests, found, index, status)
@@ -411,7 +424,7 @@ pub unsafe fn waitsome(
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
-    let found = cx.wait(&mut guard, |process| find_done(process, requests, 0));
+    let found = cx.wait(&mut guard, |process| find_done(process, requests));
     // SAFETY: checked; the arrays are as long as that of requests.
     unsafe { end_some(cx, &mut guard, requests, found.is_some(), outcount, indices, statuses) }
 }
@@ -429,7 +442,7 @@ pub unsafe fn testsome(
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
     cx.progress(&mut guard);
-    let found = find_done(&mut guard, requests, 0);
+    let found = find_done(&mut guard, requests);
     if found.is_none() {
         guard.hand_over_at_times();
     }
@@ -677,7 +690,7 @@ pub unsafe fn request_get_status_any(
     check_place(flag, "flag")?;
     check_all(&guard, requests)?;
     cx.progress(&mut guard);
-    let found = find_done(&mut guard, requests, 0);
+    let found = find_done(&mut guard, requests);
     // SAFETY: checked; null or a status.
     unsafe {
         flag.write(c_int::from(found.is_some()));

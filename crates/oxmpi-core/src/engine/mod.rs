@@ -271,6 +271,11 @@ impl Engine {
         self.ops.is_done(op)
     }
 
+    /// Of operations that are done, the one that was done first has the lowest.
+    pub fn place(&self, op: OpId) -> u64 {
+        self.ops.place(op)
+    }
+
     /// How the operation ended, once it has; it is gone then.
     #[inline]
     pub fn take_outcome(&mut self, op: OpId) -> Option<Outcome> {

@@ -43,19 +43,23 @@ struct Entry {
     /// What will be reported, as far as it is known. It stays in its place from the match to the end: copying it from
     /// one state of the operation to the next cost more than the rest of a small receive.
     outcome: Outcome,
+    /// The how many-th of all operations it was to be over.
+    place: u64,
 }
 
 /// All operations of this process. A free entry is found in constant time; memory is kept for the next one.
 pub(super) struct Ops {
     entries: Vec<Entry>,
     free: u32,
+    /// How many were ever over.
+    over: u64,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Default for Ops {
     fn default() -> Ops {
-        Ops { entries: Vec::new(), free: NONE }
+        Ops { entries: Vec::new(), free: NONE, over: 0 }
     }
 }
 
@@ -79,7 +83,7 @@ impl Ops {
     #[cold]
     fn grow(&mut self) {
         self.free = self.entries.len() as OpId;
-        self.entries.push(Entry { op: Op::Free { next: NONE }, detached: false, outcome: Outcome::sent() });
+        self.entries.push(Entry { op: Op::Free { next: NONE }, detached: false, outcome: Outcome::sent(), place: 0 });
     }
 
     /// Puts an operation where [`Ops::next_id`] said. Inlined, so that it is made in its place.
@@ -137,6 +141,8 @@ impl Ops {
             entry.outcome.status = Status::empty();
         }
         entry.op = Op::Over;
+        self.over += 1;
+        entry.place = self.over;
         if entry.detached {
             self.take_outcome(id);
         }
@@ -147,6 +153,8 @@ impl Ops {
         let entry = &mut self.entries[id as usize];
         entry.outcome = outcome;
         entry.op = Op::Over;
+        self.over += 1;
+        entry.place = self.over;
         if entry.detached {
             self.take_outcome(id);
         }
@@ -155,6 +163,11 @@ impl Ops {
     #[inline]
     pub fn is_done(&self, id: OpId) -> bool {
         matches!(self.entries[id as usize].op, Op::Over)
+    }
+
+    /// Of operations that are done, the one that was done first has the lowest.
+    pub fn place(&self, id: OpId) -> u64 {
+        self.entries[id as usize].place
     }
 
     pub fn outcome(&self, id: OpId) -> Option<&Outcome> {
