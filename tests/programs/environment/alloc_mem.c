@@ -2,9 +2,42 @@
 // MPI_Alloc_mem and MPI_Free_mem: aligned, writable, distinct, usable as message buffers, of any size.
 #include "../check.h"
 
+// Pieces come and go: what is given again is nobody else's, and what is kept for that is little.
+static void again(void) {
+    enum { PIECES = 60, TIMES = 20000, MANY = 200 };
+    static char *pieces[PIECES], *many[MANY];
+    static MPI_Aint sizes[PIECES];
+    unsigned random = 7;
+    for (int i = 0; i < TIMES; i++) {
+        random = random * 1103515245 + 12345;
+        const int which = (int)(random >> 16) % PIECES;
+        if (pieces[which]) {
+            CHECK_EQ(pieces[which][0], (char)which);
+            CHECK_EQ(pieces[which][sizes[which] - 1], (char)(which + 1));
+            OK(MPI_Free_mem(pieces[which]));
+            pieces[which] = NULL;
+        } else {
+            sizes[which] = 2 + (random >> 8) % (i % 10 ? 5000 : 300000);
+            OK(MPI_Alloc_mem(sizes[which], MPI_INFO_NULL, &pieces[which]));
+            pieces[which][0] = (char)which;
+            pieces[which][sizes[which] - 1] = (char)(which + 1);
+        }
+    }
+    for (int i = 0; i < PIECES; i++) OK(MPI_Free_mem(pieces[i]));
+    const long before = resident_kib();
+    for (int i = 0; i < MANY; i++) {
+        OK(MPI_Alloc_mem(1 << 20, MPI_INFO_NULL, &many[i]));
+        memset(many[i], i, 1 << 20);
+    }
+    CHECK(resident_kib() > before + 150 * 1024);
+    for (int i = 0; i < MANY; i++) OK(MPI_Free_mem(many[i]));
+    CHECK(resident_kib() < before + 40 * 1024);
+}
+
 int main(int argc, char **argv) {
     start(&argc, &argv);
     return_errors();
+    again();
     static const MPI_Aint sizes[] = {1, 8, 100, 4096, 1 << 20, 64 << 20};
     char *blocks[6];
     for (int i = 0; i < 6; i++) {

@@ -22,11 +22,50 @@ enum Origin {
     Heap,
 }
 
-/// By address: what `MPI_Alloc_mem` gave and `MPI_Free_mem` has not taken back.
-static ALLOCATED: Mutex<BTreeMap<usize, Origin>> = Mutex::new(BTreeMap::new());
+struct Memory {
+    /// By address: what `MPI_Alloc_mem` gave and `MPI_Free_mem` has not taken back.
+    given: BTreeMap<usize, Origin>,
+    kept: Kept,
+}
 
-fn allocated() -> MutexGuard<'static, BTreeMap<usize, Origin>> {
-    ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner)
+static MEMORY: Mutex<Memory> =
+    Mutex::new(Memory { given: BTreeMap::new(), kept: Kept { by_size: BTreeMap::new(), bytes: 0 } });
+
+fn memory() -> MutexGuard<'static, Memory> {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory that was freed and is given again: programs that allocate for every operation would spend their time in the kernel,
+/// which clears the pages each time.
+struct Kept {
+    by_size: BTreeMap<usize, Vec<Mapping>>,
+    bytes: usize,
+}
+
+/// What is kept at most, in all.
+const MOST_KEPT: usize = 16 << 20;
+
+impl Kept {
+    /// One that has so many bytes and not many more.
+    fn take(&mut self, bytes: usize) -> Option<Mapping> {
+        let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
+        let (_, found) =
+            self.by_size.range_mut(bytes..=bytes.saturating_add(bytes / 4)).find(|(_, all)| !all.is_empty())?;
+        let mapping = found.pop()?;
+        self.bytes -= mapping.area().bytes;
+        Some(mapping)
+    }
+
+    /// Gives it back to the caller where there is no room.
+    fn keep(&mut self, mapping: Mapping) -> Option<Mapping> {
+        let bytes = mapping.area().bytes;
+        if self.bytes + bytes > MOST_KEPT {
+            return Some(mapping);
+        }
+        self.bytes += bytes;
+        self.by_size.entry(bytes).or_default().push(mapping);
+        None
+    }
 }
 
 /// Enough for every predefined type, and no two allocations share a cache line.
@@ -43,8 +82,12 @@ pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_v
         bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
     };
     let alignment = minimum_alignment(&infos::get(info)?)?;
-    let mut allocated = allocated();
-    let shared = if allocated.len() < MOST_IN_SEGMENT { in_segment(&mut guard, bytes, alignment) } else { None };
+    let mut memory = memory();
+    let shared = if memory.given.len() < MOST_IN_SEGMENT && alignment <= PAGE {
+        memory.kept.take(bytes).or_else(|| in_segment(&mut guard, bytes))
+    } else {
+        None
+    };
     let (base, origin) = match shared {
         Some(mapping) => (mapping.base().as_ptr().cast(), Origin::Segment(mapping)),
         None => {
@@ -58,13 +101,13 @@ pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_v
             (base, Origin::Heap)
         }
     };
-    allocated.insert(base as usize, origin);
+    memory.given.insert(base as usize, origin);
     // SAFETY: a pointer to a pointer, checked not to be null.
     unsafe { store(baseptr.cast::<*mut c_void>(), base, "baseptr") }
 }
 
-fn in_segment(process: &mut Process, bytes: usize, alignment: usize) -> Option<Mapping> {
-    if alignment > PAGE || bytes as u64 > physical() {
+fn in_segment(process: &mut Process, bytes: usize) -> Option<Mapping> {
+    if bytes as u64 > physical() {
         return None;
     }
     let area = process.engine.shm_mut().allocate(bytes).ok()?;
@@ -103,12 +146,15 @@ pub unsafe fn free_mem(cx: &Cx, base: *mut c_void) -> Result<()> {
     if base.is_null() {
         return Ok(());
     }
-    match allocated().remove(&(base as usize)) {
+    let mut memory = memory();
+    match memory.given.remove(&(base as usize)) {
         None => bail!(MPI_ERR_BASE, "{base:p} was not allocated by MPI_Alloc_mem, or is free already"),
         Some(Origin::Segment(mapping)) => {
-            let area = mapping.area();
-            drop(mapping);
-            guard.engine.shm_mut().release(area);
+            if let Some(mapping) = memory.kept.keep(mapping) {
+                let area = mapping.area();
+                drop(mapping);
+                guard.engine.shm_mut().release(area);
+            }
         }
         // SAFETY: came from `posix_memalign`, and nobody freed it before.
         Some(Origin::Heap) => unsafe { libc::free(base) },
@@ -118,8 +164,8 @@ pub unsafe fn free_mem(cx: &Cx, base: *mut c_void) -> Result<()> {
 
 /// The area of the segment in which a run of memory lies, and where in it, when `MPI_Alloc_mem` gave it.
 pub(crate) fn area_of(address: usize, bytes: usize) -> Option<(Area, usize)> {
-    let allocated = allocated();
-    let (base, origin) = allocated.range(..=address).next_back()?;
+    let memory = memory();
+    let (base, origin) = memory.given.range(..=address).next_back()?;
     let Origin::Segment(mapping) = origin else { return None };
     let (area, offset) = (mapping.area(), address - base);
     (offset <= area.bytes && area.bytes - offset >= bytes).then_some((area, offset))
