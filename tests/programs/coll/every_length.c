@@ -176,6 +176,17 @@ static void blocks(long n) {
         put(got + rank * n, rank, 0, n);
         OK(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, (int)n, MPI_UINT64_T, MPI_COMM_WORLD));
     }
+    // Received with gaps.
+    MPI_Datatype wide;
+    OK(MPI_Type_create_resized(MPI_UINT64_T, 0, 16, &wide));
+    OK(MPI_Type_commit(&wide));
+    uint64_t *gaps = room(2 * n * size, 8);
+    OK(MPI_Allgather(one, (int)n, MPI_UINT64_T, gaps, (int)n, wide, MPI_COMM_WORLD));
+    for (long i = 0; i < n * size; i++) got[i] = gaps[2 * i];
+    for (int i = 0; i < size; i++) same(got + i * n, i, 0, n, "allgather with gaps");
+    for (long i = 0; i < n * size; i++) CHECK(gaps[2 * i + 1] == 0x5a5a5a5a5a5a5a5a);
+    free(gaps);
+    OK(MPI_Type_free(&wide));
     for (int i = 0; i < size; i++) put(out + i * n, rank, i, n);
     OK(MPI_Alltoall(out, (int)n, MPI_UINT64_T, got, (int)n, MPI_UINT64_T, MPI_COMM_WORLD));
     for (int again = 0; again < 2; again++) {

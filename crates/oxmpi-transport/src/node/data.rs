@@ -13,10 +13,12 @@ use oxmpi_datatype::Buf;
 /// writes and another reads changes caches twice.
 const DIRECT: usize = 8 << 10;
 
-/// That for a block that all ranks read, of three or more: they wait for each other at the kernel's door. With many
-/// ranks the copy into a room is little beside those out of it.
+/// That for a block that all ranks want, of three or more: they wait for each other at the kernel's door. With many
+/// ranks the copy into a room is little beside those out of it, but for blocks that are too long for a room and still
+/// stay in the cache of who writes them to all.
 const DIRECT_FOR_ALL: usize = 64 << 10;
-const MANY: usize = 6;
+const DIRECT_FOR_MANY: std::ops::Range<usize> = 256 << 10..1 << 20;
+pub(super) const MANY: usize = 6;
 
 /// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
@@ -130,12 +132,12 @@ impl Node {
     /// `MPI_Allgather`: `send` is our block, `None` when it is in its place in `recv`.
     pub fn allgather(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Allgather, None, block);
-        let longest = match self.ranks() {
-            2 => DIRECT,
-            3..MANY => DIRECT_FOR_ALL,
-            _ => usize::MAX,
+        let directly = match self.ranks() {
+            2 => block >= DIRECT,
+            3..MANY => block >= DIRECT_FOR_ALL,
+            _ => DIRECT_FOR_MANY.contains(&block),
         };
-        if self.direct && block >= longest {
+        if self.direct && directly {
             return self.allgather_directly(wait, call, block, send, recv);
         }
         let own = self.rank() * block;

@@ -4,6 +4,7 @@
 //! A second round ends every operation: nobody goes on before all have read what they needed. A buffer that does not lie in
 //! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
 
+use super::data::MANY;
 use super::{Call, Node, Reduction, Wait, pack, pieces, unpack};
 use crate::own;
 use oxmpi_abi::Result;
@@ -103,6 +104,8 @@ impl Node {
         Ok(())
     }
 
+    /// `MPI_Allgather`: a few ranks read all blocks; among many everybody writes its block, which stays in its cache, to all.
+    /// Our own is copied while others are still on their way.
     pub(super) fn allgather_directly(
         &mut self,
         wait: &mut impl Wait,
@@ -123,22 +126,33 @@ impl Node {
                 Run::holding(bytes)
             }
         };
-        self.show(wait, call, [from.base as u64, 0])?;
-        for rank in self.others() {
-            self.meet(wait, rank)?;
-            let theirs = self.addresses(rank).0;
-            // SAFETY: that rank's block, and the place for it in ours.
-            unsafe { wait.read(self.members[rank] as usize, to.at(rank * block), theirs, block)? };
-            to.put(recv, rank * block, block);
-        }
-        self.exchanged(wait);
-        self.close(wait);
+        self.show(wait, call, [from.base as u64, to.base as u64])?;
         if let Some(send) = send {
             own::copy_part(send, 0, recv, own, block);
         }
-        self.part(wait, call)
+        let pushes = self.ranks() >= MANY;
+        for rank in self.partners() {
+            self.meet(wait, rank)?;
+            let (theirs, process) = (self.addresses(rank), self.members[rank] as usize);
+            // SAFETY: a block of that rank's, and the place for it in ours; or ours, and the place in theirs.
+            unsafe {
+                if pushes {
+                    wait.write(process, from.base, theirs.1 + own, block)?;
+                } else {
+                    wait.read(process, to.at(rank * block), theirs.0, block)?;
+                }
+            }
+        }
+        self.exchanged(wait);
+        self.close(wait);
+        self.part(wait, call)?;
+        for rank in self.partners() {
+            to.put(recv, rank * block, block);
+        }
+        Ok(())
     }
 
+    /// `MPI_Alltoall`: everybody reads what is for it.
     pub(super) fn alltoall_directly(
         &mut self,
         wait: &mut impl Wait,
@@ -152,7 +166,10 @@ impl Node {
         let from = send.map_or_else(|| Run::holding(own::pack(recv)), Run::of);
         let to = Run::room_for(recv);
         self.show(wait, call, [from.base as u64, 0])?;
-        for rank in self.others() {
+        if let Some(send) = send {
+            own::copy_part(send, own, recv, own, block);
+        }
+        for rank in self.partners() {
             self.meet(wait, rank)?;
             let theirs = self.addresses(rank).0;
             // SAFETY: that rank's block for us, and the place for it in ours.
@@ -161,10 +178,14 @@ impl Node {
         }
         self.exchanged(wait);
         self.close(wait);
-        if let Some(send) = send {
-            own::copy_part(send, own, recv, own, block);
-        }
         self.part(wait, call)
+    }
+
+    /// The others, such that two meet each other at the same time: what both have in their caches, and all that the kernel
+    /// locks, is then theirs alone.
+    fn partners(&self) -> impl Iterator<Item = usize> + use<> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        (0..ranks).map(move |turn| (turn + ranks - rank) % ranks).filter(move |&other| other != rank)
     }
 
     /// Each rank reads its part from all, combines it and writes the result to those that want it: the root or, of two,
