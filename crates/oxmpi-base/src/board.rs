@@ -583,8 +583,8 @@ mod tests {
                 assert!(seats[writer].place(64).is_some());
                 seats[writer].publish();
                 assert!(seats[reader].has_arrived(writer));
+                // Nobody finishes a round here, so that the counts of finished ones tell nothing.
                 seats[reader].saw(writer);
-                // Not their counts of finished rounds.
             }
         }
 

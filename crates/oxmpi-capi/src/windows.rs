@@ -115,7 +115,7 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
         size,
         unit,
         address,
-        granularity: hints.integer("mpi_accumulate_granularity").unwrap_or(0) as u64,
+        granularity: hints.integer(GRANULARITY).unwrap_or(0) as u64,
         contiguous: flavor == Flavor::Shared && hints.boolean(NONCONTIGUOUS) != Some(true),
         alignment,
         probe: (&raw const PROBE).expose_provenance(),

@@ -14,8 +14,8 @@ use oxmpi_datatype::Buf;
 const DIRECT: usize = 8 << 10;
 
 /// That for a block that all ranks want, of three or more: they wait for each other at the kernel's door. With many
-/// ranks the copy into a room is little beside those out of it, but for blocks that are too long for a room and still
-/// stay in the cache of who writes them to all.
+/// ranks the copy into a room is little beside those out of it. Blocks of a middling length are an exception: each stays in
+/// the cache of its rank, which writes it to all.
 const DIRECT_FOR_ALL: usize = 64 << 10;
 const DIRECT_FOR_MANY: std::ops::Range<usize> = 256 << 10..1 << 20;
 pub(super) const MANY: usize = 6;
