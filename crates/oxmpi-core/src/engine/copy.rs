@@ -83,13 +83,12 @@ impl Engine {
         self.copies.push(op);
         self.control(peer, TAKEN, [ticket.0, send, 0, 0]);
         let far = Far::read(&self.shm, peer, place);
-        let Some(recv) = self.ops.recv_mut(op) else { return };
-        let unread = far.is_none();
-        let far = far.unwrap_or(Far::Run(0));
+        // Without the sender's list we can copy nothing. But the sender may have copied everything by now and hold its send
+        // for done, so it is the first part that we claim which makes us fall back, and no part may be left to claim.
+        let far = far.unwrap_or(Far::nothing());
         let copying = Copying { peer, ticket, send, far, _list: list, copy, share: Share::Both };
-        recv.phase = recv::Phase::Copying(Box::new(copying));
-        if unread {
-            self.fall_back(op);
+        if let Some(recv) = self.ops.recv_mut(op) {
+            recv.phase = recv::Phase::Copying(Box::new(copying));
         }
     }
 
@@ -244,7 +243,8 @@ impl Engine {
         true
     }
 
-    /// The kernel does not let us: from now on bytes come through the ring.
+    /// The kernel does not let us: from now on bytes come through the ring. For a copy of which a part was claimed that will
+    /// never be in place: the sender must not be able to find it whole.
     #[cold]
     fn fall_back(&mut self, op: OpId) -> bool {
         self.single_copy = false;

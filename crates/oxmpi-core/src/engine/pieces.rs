@@ -77,6 +77,11 @@ impl Far {
         })
     }
 
+    /// Bytes that cannot be reached: every copy fails.
+    pub fn nothing() -> Far {
+        Far::Pieces { list: Vec::new(), index: 0, start: 0 }
+    }
+
     /// The pieces from byte `from` of the stream on, until they are `bytes` or as many as a call takes.
     fn pieces(&mut self, from: usize, bytes: usize, out: &mut Vec<Piece>) {
         out.clear();
@@ -167,6 +172,7 @@ mod tests {
         assert_eq!(all(&mut far, 3, 7), [(103, 7)], "backwards again");
         assert_eq!(all(&mut far, 9, 2), [(109, 1), (200, 1)]);
         assert_eq!(all(&mut Far::Run(1000), 5, 7), [(1005, 7)]);
+        assert_eq!(all(&mut Far::nothing(), 5, 7), []);
     }
 
     #[test]
