@@ -15,6 +15,7 @@ pub mod prefetch;
 pub mod ring;
 pub mod segment;
 pub mod slots;
+pub mod stream;
 pub mod stripe;
 mod sync;
 pub mod ticket;

@@ -65,7 +65,10 @@ impl Process {
         let shm = self.engine.shm();
         let comm = self.comm(comm)?;
         let (members, rank) = (comm.group.iter().collect(), comm.rank as usize);
-        let node = shm.map(area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, shm.barrier()));
+        // The same for all ranks of the node: neither number changes.
+        let crowded = shm.ranks() > shm.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize;
+        let barrier = shm.barrier();
+        let node = shm.map(area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, barrier, crowded));
         self.boards += usize::from(node.is_some());
         Ok(node.map(Box::new))
     }

@@ -2,23 +2,29 @@
 //!
 //! Long blocks go in pieces, a round each; who writes is held back by who reads only when its room is full.
 
-use super::{Call, Node, Wait, pack, pieces, unpack};
+use super::{Call, Node, Wait, pack, pieces, unpack, unpack_streaming};
 use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
-use oxmpi_base::board::LINE_BYTES;
 use oxmpi_datatype::Buf;
 
 /// A copy of so many bytes from rank to rank is faster by the kernel than with a stop on the way: every line that a rank
 /// writes and another reads changes caches twice.
 const DIRECT: usize = 8 << 10;
 
-/// That for a block that all ranks want, of three or more: they wait for each other at the kernel's door. With many
-/// ranks the copy into a room is little beside those out of it. Blocks of a middling length are an exception: each stays in
-/// the cache of its rank, which writes it to all.
+/// That for a block that all of three or more ranks want, where rooms are small. Else the copy into a room is little beside
+/// those out of it, and nobody waits at the kernel's door.
 const DIRECT_FOR_ALL: usize = 64 << 10;
+/// Blocks of a middling length, of many ranks with a CPU each, are an exception: each stays in the cache of its rank, which
+/// writes it to all.
 const DIRECT_FOR_MANY: std::ops::Range<usize> = 256 << 10..1 << 20;
 pub(super) const MANY: usize = 6;
+
+/// A rank that receives so many bytes writes them past its cache.
+const STREAM: usize = 8 << 20;
+/// When many ranks with a CPU each have so many bytes for each other, memory is what they wait for: a copy into a room and one
+/// past the cache fetch less from there than the kernel's copy.
+const STREAM_FOR_MANY: usize = 32 << 20;
 
 /// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
@@ -104,7 +110,7 @@ impl Node {
             match (send, recv) {
                 (Some(send), _) => {
                     let round = self.open(wait, call)?;
-                    let to = self.spread(wait, round, bytes)?;
+                    let to = self.target(wait, round, bytes * self.ranks())?;
                     for rank in self.others() {
                         // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
                         unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
@@ -134,14 +140,16 @@ impl Node {
         let call = Call::of(Fun::Allgather, None, block);
         let directly = match self.ranks() {
             2 => block >= DIRECT,
-            3..MANY => block >= DIRECT_FOR_ALL,
-            _ => DIRECT_FOR_MANY.contains(&block),
+            _ if !self.is_roomy() => block >= DIRECT_FOR_ALL,
+            MANY.. if !self.crowded => DIRECT_FOR_MANY.contains(&block),
+            _ => false,
         };
         if self.direct && directly {
             return self.allgather_directly(wait, call, block, send, recv);
         }
         let own = self.rank() * block;
         let (from, start) = send.map_or((recv, own), |send| (send, 0));
+        let unpack = self.unpack_for(recv);
         for (at, bytes) in pieces(block, self.chunk()) {
             let round = self.open(wait, call)?;
             self.write(wait, round, from, start + at, bytes)?;
@@ -163,13 +171,16 @@ impl Node {
     /// `MPI_Alltoall`: `send` and `recv` have a block for every rank; `send` is `None` for in place.
     pub fn alltoall(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Alltoall, None, block);
-        if self.goes_directly(block) {
+        let stream = if self.crowded { STREAM } else { STREAM_FOR_MANY };
+        let streams = self.ranks() >= MANY && self.is_roomy() && recv.len() >= stream;
+        if self.goes_directly(block) && !streams {
             return self.alltoall_directly(wait, call, block, send, recv);
         }
         let from = send.unwrap_or(recv);
+        let unpack = self.unpack_for(recv);
         for (at, bytes) in pieces(block, self.stride(block)) {
             let round = self.open(wait, call)?;
-            let to = self.spread(wait, round, bytes)?;
+            let to = self.target(wait, round, bytes * self.ranks())?;
             for rank in self.others() {
                 // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
                 unsafe { pack(from, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
@@ -190,6 +201,11 @@ impl Node {
         Ok(())
     }
 
+    /// How the pieces of a receive buffer are filled.
+    fn unpack_for(&self, recv: &Buf) -> unsafe fn(&Buf, usize, *const u8, usize) {
+        if recv.len() >= STREAM { unpack_streaming } else { unpack }
+    }
+
     /// Whether copies of so many bytes, from one rank to another, are worth a system call each.
     pub(super) fn goes_directly(&self, bytes: usize) -> bool {
         self.direct && bytes >= DIRECT
@@ -200,16 +216,5 @@ impl Node {
         let most = self.chunk() / self.ranks();
         // Whole lines, unless the blocks are small.
         if block <= most { block.max(1) } else { most & !63 }
-    }
-
-    /// Where a piece of so many bytes for each rank goes.
-    fn spread(&mut self, wait: &mut impl Wait, round: u64, bytes: usize) -> Result<*mut u8> {
-        let all = bytes * self.ranks();
-        if all <= LINE_BYTES {
-            return Ok(self.seat.body(self.rank(), round).as_ptr());
-        }
-        let at = self.place(wait, all)?;
-        self.say(round, at);
-        Ok(self.seat.room(self.rank(), at).as_ptr())
     }
 }

@@ -11,7 +11,7 @@ use oxmpi_abi::Result;
 use oxmpi_datatype::Buf;
 
 /// Bytes of all ranks that are combined at a time.
-const PIECES: usize = 1 << 20;
+const PIECES: usize = 256 << 10;
 
 /// Memory for data that is in one run: the user's, or our own.
 struct Run {
@@ -188,8 +188,7 @@ impl Node {
         (0..ranks).map(move |turn| (turn + ranks - rank) % ranks).filter(move |&other| other != rank)
     }
 
-    /// Each rank reads its part from all, combines it and writes the result to those that want it: the root or, of two,
-    /// both.
+    /// Of two ranks each reads its part from the other, combines it and writes the result to the other if it wants it.
     ///
     /// # Safety
     /// `own` can be read and `out` written for the elements of the reduction; `out` is `None` where no result is wanted.
@@ -204,25 +203,23 @@ impl Node {
         self.show(wait, call, [own as u64, out.map_or(0, |out| out as u64)])?;
         self.meet_all(wait)?;
         let element = reduction.element;
-        let (start, count) = match self.ranks() {
-            2 if out.is_some() != (self.addresses(1 - self.rank()).1 != 0) => {
-                // The root has nothing to write to anybody, and so more time.
-                let more = (reduction.count * 3 / 5).next_multiple_of(Reduction::CUT).min(reduction.count);
-                if out.is_some() { (0, more) } else { (more, reduction.count - more) }
-            }
-            ranks => reduction.part(self.rank(), ranks),
+        let other = 1 - self.rank();
+        let theirs = self.addresses(other).1;
+        let (start, count) = if out.is_some() != (theirs != 0) {
+            // The root has nothing to write to anybody, and so more time.
+            let more = (reduction.count * 3 / 5).next_multiple_of(Reduction::CUT).min(reduction.count);
+            if out.is_some() { (0, more) } else { (more, reduction.count - more) }
+        } else {
+            reduction.part(self.rank(), 2)
         };
         for (at, count) in pieces(count, self.piece() / element) {
             let (at, bytes) = ((start + at) * element, count * element);
             let result = out.map(|out| out.wrapping_add(at));
             // SAFETY: as the caller says.
             let result = unsafe { self.combine(wait, reduction, own, (at, count), result)? };
-            for rank in self.others() {
-                let theirs = self.addresses(rank).1;
-                if theirs != 0 {
-                    // SAFETY: that rank's buffer for the result; its own elements of our part have been read.
-                    unsafe { wait.write(self.members[rank] as usize, result, theirs + at, bytes)? };
-                }
+            if theirs != 0 {
+                // SAFETY: the other's buffer for the result; its own elements of our part have been read.
+                unsafe { wait.write(self.members[other] as usize, result, theirs + at, bytes)? };
             }
         }
         self.close(wait);

@@ -23,6 +23,7 @@ pub use reduction::{Kernel, Reduction};
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::board::{LINE_BYTES, Seat};
+use oxmpi_base::stream;
 use oxmpi_base::wait::Barrier;
 use oxmpi_datatype::{Buf, Cursor};
 
@@ -62,6 +63,8 @@ pub struct Node {
     barrier: Barrier,
     /// Whether ranks can copy from and to each other's memory.
     direct: bool,
+    /// Whether the job has more ranks than CPUs.
+    crowded: bool,
     /// Memory for what is being combined, once there was any.
     scratch: Vec<u8>,
     /// Whether the last operation was a barrier, and who sent to all after the last one.
@@ -75,10 +78,18 @@ impl Node {
         Seat::memory_for(ranks, room)
     }
 
-    /// Takes a rank's place; `None` if the memory does not fit.
-    pub fn new(mapping: Mapping, members: Box<[u32]>, rank: usize, room: usize, barrier: Barrier) -> Option<Node> {
+    /// Takes a rank's place; `None` if the memory does not fit. All ranks say the same of the crowd.
+    pub fn new(
+        mapping: Mapping,
+        members: Box<[u32]>,
+        rank: usize,
+        room: usize,
+        barrier: Barrier,
+        crowded: bool,
+    ) -> Option<Node> {
         let seat = Seat::new(&mapping, members.len(), room, rank)?;
-        Some(Node { seat, mapping, members, barrier, direct: false, scratch: Vec::new(), met: false, sender: None })
+        let (direct, met, sender) = (false, false, None);
+        Some(Node { seat, mapping, members, barrier, direct, crowded, scratch: Vec::new(), met, sender })
     }
 
     /// All ranks have found that they can copy from and to each other's memory, or that some cannot.
@@ -312,17 +323,21 @@ impl Node {
 
     // ---- bytes in and out ----
 
-    /// Our bytes for a round: in the line if they fit, else in our room, and the line says where.
+    /// Where our bytes for a round go: to the line if they fit, else to our room, and the line says where.
+    #[inline]
+    fn target(&mut self, wait: &mut impl Wait, round: u64, bytes: usize) -> Result<*mut u8> {
+        if bytes <= LINE_BYTES {
+            return Ok(self.seat.body(self.rank(), round).as_ptr());
+        }
+        let at = self.place(wait, bytes)?;
+        self.say(round, at);
+        Ok(self.seat.room(self.rank(), at).as_ptr())
+    }
+
+    /// Writes our bytes for a round.
     #[inline]
     fn write(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<()> {
-        let line = self.seat.body(self.rank(), round).as_ptr();
-        let to = if bytes <= LINE_BYTES {
-            line
-        } else {
-            let at = self.place(wait, bytes)?;
-            self.say(round, at);
-            self.seat.room(self.rank(), at).as_ptr()
-        };
+        let to = self.target(wait, round, bytes)?;
         // SAFETY: ours to write in this round, with room for the bytes; the Buf is that of a pending operation.
         unsafe { pack(buf, from, to, bytes) };
         Ok(())
@@ -357,7 +372,16 @@ impl Node {
     fn chunk(&self) -> usize {
         self.seat.largest_place()
     }
+
+    /// Whether rooms are large enough for long operations: many communicators have small ones.
+    fn is_roomy(&self) -> bool {
+        self.chunk() >= 2 * PARTS
+    }
 }
+
+/// Pieces of a reduction of many ranks in a crowd. All ranks must have had a CPU twice before the next one, so they should be
+/// long, but what a CPU's ranks have in their rooms should stay in its cache.
+const PARTS: usize = 128 << 10;
 
 /// Copies bytes out of a buffer, from a place in its packed stream on.
 ///
@@ -393,6 +417,20 @@ unsafe fn unpack(buf: &Buf, to: usize, from: *const u8, bytes: usize) {
                 cursor.seek(buf, to);
                 cursor.unpack(buf, from, bytes);
             }
+        }
+    }
+}
+
+/// The same for bytes of which so many come in all that they do not stay in the cache.
+///
+/// # Safety
+/// As for [`unpack`].
+unsafe fn unpack_streaming(buf: &Buf, to: usize, from: *const u8, bytes: usize) {
+    // SAFETY: as the caller says.
+    unsafe {
+        match buf.as_dense() {
+            Some(base) => stream::copy(from, base.wrapping_add(to), bytes),
+            None => unpack(buf, to, from, bytes),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Operations that compute. Operands are combined in the order of ranks, wherever that is done, so that everybody gets
-//! the same bits.
+//! Operations that compute. Where more than one rank gets the result, operands are combined in the order of ranks, wherever
+//! that is done, so that everybody gets the same bits.
 //!
-//! Short: everybody writes, and who wants the result computes it. Long: each rank computes a part for all.
+//! Short: everybody writes, and who wants the result computes it. Long: each rank computes a part for all or, for one root,
+//! adds its elements to those of the ranks before it.
 
-use super::{Call, Node, Wait, pieces};
+use super::{Call, Node, PARTS, Wait, pieces};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
@@ -70,7 +71,7 @@ impl Node {
             self.close(wait);
             return Ok(());
         }
-        if self.computes_directly(bytes, true) {
+        if self.computes_directly(bytes) {
             // SAFETY: as the caller says.
             return unsafe {
                 match self.ranks() {
@@ -79,12 +80,8 @@ impl Node {
                 }
             };
         }
-        for (at, count) in pieces(reduction.count, self.chunk() / reduction.element) {
-            let (own, out) = (own.wrapping_add(at * reduction.element), out.wrapping_add(at * reduction.element));
-            // SAFETY: as the caller says.
-            unsafe { self.reduce_parts(wait, &Reduction { count, ..*reduction }, call, own, Some(out), None)? };
-        }
-        Ok(())
+        // SAFETY: as the caller says.
+        unsafe { self.allreduce_parts(wait, reduction, call, own, out) }
     }
 
     /// `MPI_Reduce`: `out` is `None` but at the root. In place, the root's `own` is `out`.
@@ -102,17 +99,13 @@ impl Node {
         let bytes = reduction.bytes();
         let call = Call::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
         let offset = |at: usize| at * reduction.element;
-        if self.computes_directly(bytes, false) {
+        if self.ranks() == 2 && self.goes_directly(bytes) {
             // SAFETY: as the caller says.
             return unsafe { self.reduce_directly(wait, reduction, call, own, out) };
         }
-        if self.ranks() > 2 && bytes > self.shared_work() {
-            for (at, count) in pieces(reduction.count, self.chunk() / reduction.element) {
-                let (own, out) = (own.wrapping_add(offset(at)), out.map(|out| out.wrapping_add(offset(at))));
-                // SAFETY: as the caller says.
-                unsafe { self.reduce_parts(wait, &Reduction { count, ..*reduction }, call, own, out, Some(root))? };
-            }
-            return Ok(());
+        if self.ranks() > 2 && bytes >= CHAIN {
+            // SAFETY: as the caller says.
+            return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
         }
         let most = REDUCE.min(self.chunk()) / reduction.element;
         for (at, count) in pieces(reduction.count, most) {
@@ -216,15 +209,20 @@ impl Node {
     }
 
     /// Whether parts are worth being copied by the kernel. Two ranks have one copy in and one out each; more have as many
-    /// copies in as there are others, each of a part. Where all want the result, everybody's copy of it is the longer
-    /// work, and a copy in gains less.
-    fn computes_directly(&self, bytes: usize, all: bool) -> bool {
-        let ranks = self.ranks();
-        self.goes_directly(match ranks {
+    /// copies in as there are others, each of a part, and everybody's copy of the result is the longer work. In a crowd the
+    /// ranks of a CPU find each other's rooms in its cache, and the kernel's copies, of memory that nobody has touched
+    /// for a while, take twice as long.
+    fn computes_directly(&self, bytes: usize) -> bool {
+        self.goes_directly(match self.ranks() {
             2 => bytes,
-            _ if all => bytes / ranks / 16,
-            _ => bytes / ranks,
+            _ if self.crowded && self.is_roomy() => 0,
+            ranks => bytes / ranks / 16,
         })
+    }
+
+    /// Bytes of a piece of a reduction that goes through rooms.
+    fn piece_in_rooms(&self) -> usize {
+        (self.chunk() / AREAS).min(PARTS) & !63
     }
 
     /// Up to so many bytes everybody who wants a result computes it all.
@@ -232,72 +230,131 @@ impl Node {
         (SHARED_WORK / self.ranks()).max(LINE_BYTES).min(self.chunk())
     }
 
-    /// Two rounds: everybody shows its elements, each computes a part and shows that; then all, or the root, put the
-    /// parts together.
+    /// A piece after the other goes from the rank behind the root on around to the root; each rank adds its elements on the way,
+    /// in one pass over them. Who is early in the chain is ahead by as much as its room holds.
+    ///
+    /// # Safety
+    /// `own` can be read and, at the root, `out` written for the elements of the reduction.
+    unsafe fn reduce_along_chain(
+        &mut self,
+        wait: &mut impl Wait,
+        reduction: &Reduction,
+        call: Call,
+        root: usize,
+        own: *const u8,
+        out: Option<*mut u8>,
+    ) -> Result<()> {
+        let (me, ranks) = (self.rank(), self.ranks());
+        let (before, behind) = ((me + ranks - 1) % ranks, (me + 1) % ranks);
+        let Reduction { kernel, element, count, .. } = *reduction;
+        let most = CHAIN.min(self.chunk()) / element;
+        for (at, count) in pieces(count, most) {
+            let (bytes, offset) = (count * element, at * element);
+            let own = own.wrapping_add(offset);
+            if before == root {
+                let round = self.open(wait, call)?;
+                self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
+                self.seat.publish();
+                self.wake(wait, behind);
+            } else if let Some(out) = out {
+                let round = self.listen(call)?;
+                self.meet(wait, before)?;
+                // SAFETY: the rank before us has written as many elements; the rest is as the caller says.
+                unsafe { kernel(self.found(before, round, bytes), own, out.wrapping_add(offset), count) };
+            } else {
+                let round = self.open(wait, call)?;
+                let to = self.target(wait, round, bytes)?;
+                self.meet(wait, before)?;
+                // SAFETY: as above; we have a place for a piece.
+                unsafe { kernel(self.found(before, round, bytes), own, to, count) };
+                self.seat.publish();
+                self.wake(wait, behind);
+            }
+            self.close(wait);
+        }
+        Ok(())
+    }
+
+    /// A piece after the other: everybody shows its elements of a piece, each computes a part and shows that with its elements
+    /// of the next piece; then all put the parts together. So all ranks meet once for every piece.
     ///
     /// # Safety
     /// `own` can be read and `out` written for the elements of the reduction.
-    unsafe fn reduce_parts(
+    unsafe fn allreduce_parts(
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
         call: Call,
         own: *const u8,
-        out: Option<*mut u8>,
-        root: Option<usize>,
+        out: *mut u8,
     ) -> Result<()> {
-        let (me, ranks) = (self.rank(), self.ranks());
-        let Reduction { element, count, .. } = *reduction;
-        let part = |rank: usize| {
-            let (start, count) = reduction.part(rank, ranks);
-            (start * element, count * element)
-        };
-        let (start, bytes) = part(me);
-
-        let round = self.open(wait, call)?;
-        let place = self.place(wait, count * element)?;
-        let room = self.seat.room(me, place).as_ptr();
-        self.say(round, place);
-        // Nobody but us reads our own part: its place is for the result.
-        // SAFETY: our room has a place for all elements; the rest is as the caller says.
-        unsafe {
-            own.copy_to_nonoverlapping(room, start);
-            let behind = start + bytes;
-            own.wrapping_add(behind).copy_to_nonoverlapping(room.wrapping_add(behind), count * element - behind);
-        }
-        self.seat.publish();
-        self.meet_all(wait)?;
-        let source = |rank: usize| match rank {
-            _ if rank == me => own.wrapping_add(start),
-            _ => self.seat.room(rank, self.heard(rank, round) + start).as_ptr().cast_const(),
-        };
-        // SAFETY: everybody has written our part; the results go to a place of ours that nobody reads yet.
-        unsafe {
-            let also = out.map(|out| out.wrapping_add(start));
-            self.fold(reduction, bytes / element, source, room.wrapping_add(start), also);
-        }
-        self.close(wait);
-
-        let round = self.open(wait, call)?;
-        self.seat.keep(place, count * element);
-        self.say(round, place);
-        self.seat.publish();
-        match (out, root) {
-            (Some(out), _) => {
-                for rank in self.others() {
-                    self.meet(wait, rank)?;
-                    let (start, bytes) = part(rank);
-                    let from = self.seat.room(rank, self.heard(rank, round) + start).as_ptr();
-                    // SAFETY: that rank has written the results of its part.
-                    unsafe { out.wrapping_add(start).copy_from_nonoverlapping(from, bytes) };
-                }
-                self.exchanged(wait);
+        let (me, element) = (self.rank(), reduction.element);
+        let most = self.piece_in_rooms() / element;
+        let area = (most.min(reduction.count) * element).next_multiple_of(64);
+        let all = AREAS * area;
+        let mut place = None;
+        // Everybody's, once all have told theirs.
+        let mut places = Vec::new();
+        let mut last: Option<Piece> = None;
+        let mut next = pieces(reduction.count, most).enumerate().map({
+            let ranks = self.ranks();
+            move |piece| Piece::of(reduction, piece, ranks)
+        });
+        loop {
+            let piece = next.next();
+            let round = self.open(wait, call)?;
+            let place = match place {
+                Some(place) => place,
+                None => *place.insert(self.place(wait, all)?),
+            };
+            self.seat.keep(place, all);
+            self.say(round, place);
+            if let Some(last) = &last {
+                let (start, bytes) = last.part(me);
+                let mine = own.wrapping_add(last.at + start);
+                let shown = |rank: usize| self.seat.room(rank, places[rank] + last.area(area) + start).as_ptr();
+                let source = |rank| if rank == me { mine } else { shown(rank).cast_const() };
+                let result = shown(me);
+                let also = Some(out.wrapping_add(last.at + start));
+                // SAFETY: everybody has shown our part in the last round; the results go where nobody reads yet.
+                unsafe { self.fold(reduction, bytes / element, source, result, also) };
             }
-            (None, Some(root)) => self.wake(wait, root),
-            (None, None) => {}
+            if let Some(piece) = &piece {
+                let (start, bytes) = piece.part(me);
+                let behind = start + bytes;
+                let from = own.wrapping_add(piece.at);
+                let to = self.seat.room(me, place + piece.area(area)).as_ptr();
+                // Nobody but us reads our own part: its place is for the result.
+                // SAFETY: an area has a place for all elements of a piece; the rest is as the caller says.
+                unsafe {
+                    from.copy_to_nonoverlapping(to, start);
+                    from.wrapping_add(behind).copy_to_nonoverlapping(to.wrapping_add(behind), piece.bytes - behind);
+                }
+            }
+            self.seat.publish();
+            match &last {
+                Some(last) => {
+                    for rank in self.others() {
+                        self.meet(wait, rank)?;
+                        let (start, bytes) = last.part(rank);
+                        let from = self.seat.room(rank, places[rank] + last.area(area) + start).as_ptr();
+                        // SAFETY: that rank has written the results of its part.
+                        unsafe { out.wrapping_add(last.at + start).copy_from_nonoverlapping(from, bytes) };
+                    }
+                    self.exchanged(wait);
+                }
+                None => self.meet_all(wait)?,
+            }
+            if piece.is_none() {
+                self.close(wait);
+                return Ok(());
+            }
+            if last.is_none() {
+                places = (0..self.ranks()).map(|rank| self.heard(rank, round)).collect();
+            }
+            self.close(wait);
+            last = piece;
         }
-        self.close(wait);
-        Ok(())
     }
 
     /// # Safety
@@ -314,6 +371,48 @@ impl Node {
         unsafe { fold(reduction, count, (self.ranks(), self.rank()), source, out, also) };
     }
 }
+
+/// A piece of a reduction of which every rank computes a part.
+struct Piece {
+    /// The how many-th it is.
+    index: usize,
+    /// Where its first element is, and how long it is, in bytes.
+    at: usize,
+    bytes: usize,
+    reduction: Reduction,
+    ranks: usize,
+}
+
+impl Piece {
+    fn of(reduction: &Reduction, (index, (first, count)): (usize, (usize, usize)), ranks: usize) -> Piece {
+        let element = reduction.element;
+        Piece {
+            index,
+            at: first * element,
+            bytes: count * element,
+            reduction: Reduction { count, ..*reduction },
+            ranks,
+        }
+    }
+
+    /// Where a rank's part begins in the piece, and its length, in bytes.
+    fn part(&self, rank: usize) -> (usize, usize) {
+        let (start, count) = self.reduction.part(rank, self.ranks);
+        (start * self.reduction.element, count * self.reduction.element)
+    }
+
+    /// Where in everybody's place the area of this piece begins.
+    fn area(&self, bytes: usize) -> usize {
+        self.index % AREAS * bytes
+    }
+}
+
+/// Areas for pieces that ranks have in their rooms: while one is filled, others may still read the results of the piece
+/// before, and of nobody can be said whether it is done with the results of the one before that.
+const AREAS: usize = 3;
+
+/// From so many bytes on a reduction of more than two ranks goes along a chain, in pieces of as many.
+pub(super) const CHAIN: usize = 32 << 10;
 
 /// Pieces of a reduction that the root computes alone: combining one overlaps writing the next.
 const REDUCE: usize = 64 << 10;

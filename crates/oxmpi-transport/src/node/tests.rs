@@ -38,8 +38,13 @@ impl Wait for Yield {
     }
 }
 
-/// Runs the same on so many ranks.
+/// Runs the same on so many ranks, with two CPUs.
 fn everybody(ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'static) {
+    on_cpus(ranks > 2, ranks, room, body);
+}
+
+/// The same in a crowd, or not.
+fn on_cpus(crowded: bool, ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'static) {
     let (_fd, segment) = Segment::create(ranks, 2).unwrap();
     let area = Arena::new(&segment, 0).take(Node::memory_for(ranks, room)).unwrap();
     let body = Arc::new(body);
@@ -47,7 +52,7 @@ fn everybody(ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'sta
         .map(|rank| {
             let members = (0..ranks as u32).collect();
             let mapping = Mapping::new(&segment, area).unwrap();
-            let node = Node::new(mapping, members, rank, room, Barrier::Asymmetric).unwrap();
+            let node = Node::new(mapping, members, rank, room, Barrier::Asymmetric, crowded).unwrap();
             let body = Arc::clone(&body);
             std::thread::spawn(move || body(node))
         })
@@ -67,7 +72,7 @@ unsafe fn add(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
     }
 }
 
-fn reduced(ranks: std::ops::Range<usize>, value: impl Fn(usize) -> u64) -> u64 {
+fn reduced(ranks: impl Iterator<Item = usize>, value: impl Fn(usize) -> u64) -> u64 {
     ranks.map(value).reduce(|left, right| left.wrapping_mul(31).wrapping_add(right)).unwrap()
 }
 
@@ -120,7 +125,10 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             let to = (me == root).then_some(out.as_mut_ptr().cast());
             // SAFETY: both have `count` words.
             unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
-            let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
+            // Along a chain the root comes last.
+            let turn = if ranks > 2 && block >= reduction::CHAIN { root + 1 } else { 0 };
+            let order = (turn..ranks).chain(0..turn);
+            let expected = |index| reduced(order.clone(), |rank| value(step, rank, index));
             assert!(me != root || out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         7 | 8 => {
@@ -178,10 +186,18 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
 
 #[test]
 fn operations_in_any_order() {
-    for (ranks, room, direct) in
-        [(2, 4096, false), (3, 2048, false), (5, 4096, false), (8, 32768, false), (2, 4096, true), (5, 4096, true)]
-    {
-        everybody(ranks, room, move |mut node| {
+    const ROOMY: usize = 1 << 20;
+    for (ranks, room, direct, crowded) in [
+        (2, 4096, false, false),
+        (3, 2048, false, true),
+        (5, 4096, false, false),
+        (8, 32768, false, true),
+        (2, 4096, true, false),
+        (5, 4096, true, false),
+        (3, ROOMY, true, true),
+        (7, ROOMY, true, false),
+    ] {
+        on_cpus(crowded, ranks, room, move |mut node| {
             if direct {
                 assert!(node.probe(&mut Yield).unwrap());
                 node.set_direct(true);
