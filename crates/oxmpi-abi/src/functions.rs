@@ -3,6 +3,8 @@
 pub use crate::generated::functions::{ALL, Fun};
 
 use crate::generated::functions::FACTS;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 impl Fun {
     /// The name in C, `MPI_Send`.
@@ -23,6 +25,16 @@ impl Fun {
     /// The function is one of the 664 of the standard ABI, not a removed or additional one.
     pub fn is_standard(self) -> bool {
         FACTS[self as usize].3
+    }
+
+    /// The function that does the same with counts of `int`, or this one if it is that.
+    pub fn without_large_counts(self) -> Fun {
+        static PLAIN: LazyLock<Box<[Fun]>> = LazyLock::new(|| {
+            let named: HashMap<&str, Fun> = ALL.iter().map(|&fun| (fun.name(), fun)).collect();
+            let plain = |fun: Fun| fun.name().strip_suffix("_c").and_then(|plain| named.get(plain)).copied();
+            ALL.iter().map(|&fun| plain(fun).unwrap_or(fun)).collect()
+        });
+        PLAIN[self as usize]
     }
 
     /// The function with that number, `fun as u16`.
@@ -46,6 +58,8 @@ mod tests {
         assert_eq!(Fun::TypeCreateF90Real.name(), "MPI_Type_create_f90_real");
         assert_eq!(Fun::SendC.name(), "MPI_Send_c");
         assert_eq!(Fun::TInitThread.chapter(), 16);
+        assert_eq!(Fun::SendC.without_large_counts(), Fun::Send);
+        assert_eq!(Fun::Bcast.without_large_counts(), Fun::Bcast);
     }
 
     #[test]

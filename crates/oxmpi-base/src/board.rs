@@ -128,6 +128,8 @@ pub struct Seat {
     usual: usize,
     /// Where as many would go next, if their lines have been asked for.
     ready: Option<usize>,
+    /// What the history of the next round has beside the calls of the last.
+    mixed: u64,
 }
 
 /// What a rank remembers of a round.
@@ -186,7 +188,7 @@ impl Seat {
         let past = vec![Past::default(); memory.slots].into();
         let mut seen: Box<[u64]> = vec![0; memory.ranks].into();
         seen[rank] = u64::MAX;
-        Seat { memory, rank, round: 0, settled: 0, seen, past, usual: 0, ready: None }
+        Seat { memory, rank, round: 0, settled: 0, seen, past, usual: 0, ready: None, mixed: 0 }
     }
 
     #[inline]
@@ -205,6 +207,11 @@ impl Seat {
         self.memory.room / 2
     }
 
+    /// What was called elsewhere before the next round, as a hash, belongs to the history, too.
+    pub fn mix_in(&mut self, history: u64) {
+        self.mixed = history;
+    }
+
     // ---- a round ----
 
     /// The round that we are in.
@@ -216,7 +223,7 @@ impl Seat {
     /// Goes on to the next round, in which we make this call. The last one must be [finished](Seat::finish).
     #[inline]
     pub fn advance(&mut self, call: u64) -> u64 {
-        let history = self.past(self.round).next_history();
+        let history = self.past(self.round).next_history() ^ std::mem::take(&mut self.mixed);
         self.round += 1;
         *self.past_mut() = Past { place: (0, 0), call, history };
         self.round

@@ -4,6 +4,7 @@ use crate::bodies::ops;
 use crate::library::{self, Guard, OCCUPANCY, World};
 use crate::raise::raise;
 use crate::types;
+use crate::watch;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Errhandler, File, Session, Win};
@@ -14,9 +15,10 @@ use oxmpi_core::engine::{OpId, Outcome};
 use oxmpi_core::operation::UserCall;
 use oxmpi_core::process::Process;
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The object whose error handler hears of an error.
 #[derive(Clone, Copy, Debug)]
@@ -135,11 +137,30 @@ impl Cx {
 
     /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.
     #[inline]
-    pub fn wait<R>(&self, guard: &mut Guard, mut ready: impl FnMut(&mut Process) -> Option<R>) -> R {
+    pub fn wait<R>(&self, guard: &mut Guard, ready: impl FnMut(&mut Process) -> Option<R>) -> R {
+        let mut said = false;
+        let Ok(result) = self.wait_unless(guard, ready, |guard| {
+            said = watch::say_meanwhile(guard);
+            None::<Infallible>
+        });
+        if said {
+            watch::stop(guard);
+        }
+        result
+    }
+
+    /// The same, unless `never`, which is asked after every sleep in vain, says why nothing will come.
+    #[inline]
+    pub fn wait_unless<R, E>(
+        &self,
+        guard: &mut Guard,
+        mut ready: impl FnMut(&mut Process) -> Option<R>,
+        mut never: impl FnMut(&mut Guard) -> Option<E>,
+    ) -> Result<R, E> {
         let mut patience = Patience::new(guard.engine.shm().job());
         loop {
             if let Some(result) = ready(guard) {
-                return result;
+                return Ok(result);
             }
             if self.progress(guard) {
                 guard.rouse();
@@ -154,8 +175,8 @@ impl Cx {
                 step = patience.pause(guard.engine.shm().job());
             }
             if step == Step::Sleep {
-                if let Some(result) = self.sleep(guard, &mut ready) {
-                    return result;
+                if let Some(end) = self.sleep(guard, &mut ready, &mut never) {
+                    return end;
                 }
                 patience = Patience::new(guard.engine.shm().job());
             }
@@ -168,9 +189,14 @@ impl Cx {
         self.wait(guard, |process| process.engine.take_outcome(op))
     }
 
-    /// Sleeps until something comes, unless it is there by now.
+    /// Sleeps until something comes, unless it is there by now, or until it is time to ask whether it ever will.
     #[cold]
-    fn sleep<R>(&self, guard: &mut Guard, ready: &mut impl FnMut(&mut Process) -> Option<R>) -> Option<R> {
+    fn sleep<R, E>(
+        &self,
+        guard: &mut Guard,
+        ready: &mut impl FnMut(&mut Process) -> Option<R>,
+        never: &mut impl FnMut(&mut Guard) -> Option<E>,
+    ) -> Option<Result<R, E>> {
         let alone = !guard.is_shared();
         let shm = guard.engine.shm();
         wait::prepare_to_sleep(shm.job(), shm.block(), shm.barrier(), alone);
@@ -179,13 +205,14 @@ impl Cx {
         let result = ready(guard);
         if moved || result.is_some() {
             wait::wake_now(guard.engine.shm().job(), guard.engine.shm().block());
-            return result;
+            return result.map(Ok);
         }
+        let start = Instant::now();
         guard.unlocked(|process| {
             let shm = process.engine.shm();
             wait::sleep(shm.job(), shm.block(), SLEEP, alone);
         });
-        None
+        if start.elapsed() < SLEEP { None } else { never(guard).map(Err) }
     }
 }
 

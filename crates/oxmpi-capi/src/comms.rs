@@ -9,6 +9,7 @@
 use crate::call::Cx;
 use crate::keyvals::{self, Callbacks, Holder};
 use crate::library::{self, Guard};
+use crate::watch::Watch;
 use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
@@ -50,6 +51,20 @@ where
 {
     let mut talk = Talk::new(talk);
     cx.wait(guard, |process| process.drive(&mut talk))
+}
+
+/// The same for one that the ranks of a communicator hold since they are in a collective call: an error if some are in another.
+pub fn talk_watched<T, F>(cx: &Cx, guard: &mut Guard, watch: &Watch, talk: impl FnOnce(Line) -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>> + Send + 'static,
+{
+    let mut talk = Talk::new(talk);
+    let result = cx.wait_unless(guard, |process| process.drive(&mut talk), |guard| watch.look(guard));
+    if result.is_err() {
+        // Its messages may still come.
+        std::mem::forget(talk);
+    }
+    result?
 }
 
 /// This process's number, by which conversations know it.

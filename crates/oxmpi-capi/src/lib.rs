@@ -29,4 +29,5 @@ mod library;
 mod quick;
 mod raise;
 mod types;
+mod watch;
 mod windows;

@@ -9,19 +9,21 @@ use crate::call::Cx;
 use crate::collective::{self, Block, Operands};
 use crate::comms;
 use crate::library::Guard;
+use crate::watch::Watch;
 use oxmpi_abi::constants::{MPI_ERR_BUFFER, MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
-use oxmpi_abi::{Result, bail};
+use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::Area;
 use oxmpi_base::wait;
 use oxmpi_core::node::{Board, PATIENCE};
+use oxmpi_core::talk::Line;
 use oxmpi_datatype::Buf;
 use oxmpi_transport::node::{Node, Reduction, Wait};
 use std::ffi::{c_int, c_void};
 
 pub fn barrier(cx: &Cx, comm: Comm) -> Result<bool> {
     let mut guard = cx.process()?;
-    perform(cx, &mut guard, comm, |node, wait| node.barrier(wait))
+    perform(cx, &mut guard, comm, None, |node, wait| node.barrier(wait))
 }
 
 pub unsafe fn bcast(cx: &Cx, buffer: Block, root: c_int, comm: Comm) -> Result<bool> {
@@ -29,7 +31,7 @@ pub unsafe fn bcast(cx: &Cx, buffer: Block, root: c_int, comm: Comm) -> Result<b
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(false) };
-    perform(cx, &mut guard, comm, |node, wait| node.bcast(wait, root, &buf))
+    perform(cx, &mut guard, comm, Some(root), |node, wait| node.bcast(wait, root, &buf))
 }
 
 pub unsafe fn gather(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
@@ -41,7 +43,7 @@ pub unsafe fn gather(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm)
     if block > BLOCKS {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, |node, wait| node.gather(wait, root, block, from.as_ref(), to.as_ref()))
+    perform(cx, &mut guard, comm, Some(root), |node, wait| node.gather(wait, root, block, from.as_ref(), to.as_ref()))
 }
 
 pub unsafe fn scatter(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
@@ -55,7 +57,7 @@ pub unsafe fn scatter(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm
     if block > BLOCKS {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, |node, wait| node.scatter(wait, root, block, from.as_ref(), to.as_ref()))
+    perform(cx, &mut guard, comm, Some(root), |node, wait| node.scatter(wait, root, block, from.as_ref(), to.as_ref()))
 }
 
 pub unsafe fn allgather(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
@@ -66,7 +68,7 @@ pub unsafe fn allgather(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result
     if from.as_ref().is_some_and(|from| from.len() != block) {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
+    perform(cx, &mut guard, comm, None, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
 }
 
 pub unsafe fn alltoall(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
@@ -77,7 +79,7 @@ pub unsafe fn alltoall(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<
     if from.as_ref().is_some_and(|from| from.len() != to.len()) {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
+    perform(cx, &mut guard, comm, None, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
 }
 
 pub unsafe fn reduce(cx: &Cx, operands: &Operands, count: i64, root: c_int, comm: Comm) -> Result<bool> {
@@ -93,7 +95,7 @@ pub unsafe fn reduce(cx: &Cx, operands: &Operands, count: i64, root: c_int, comm
         (own, None)
     };
     // SAFETY: checked as far as can be; the rest is the caller's promise.
-    compute(cx, &mut guard, comm, |node, wait| unsafe { node.reduce(wait, &reduction, root, own, out) })
+    compute(cx, &mut guard, comm, Some(root), |node, wait| unsafe { node.reduce(wait, &reduction, root, own, out) })
 }
 
 pub unsafe fn allreduce(cx: &Cx, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
@@ -104,7 +106,7 @@ pub unsafe fn allreduce(cx: &Cx, operands: &Operands, count: i64, comm: Comm) ->
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
     // SAFETY: as above.
-    compute(cx, &mut guard, comm, |node, wait| unsafe { node.allreduce(wait, &reduction, own, out) })
+    compute(cx, &mut guard, comm, None, |node, wait| unsafe { node.allreduce(wait, &reduction, own, out) })
 }
 
 /// The count is that of one rank's block.
@@ -114,7 +116,7 @@ pub unsafe fn reduce_scatter_block(cx: &Cx, operands: &Operands, count: i64, com
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(false) };
     // SAFETY: as above.
-    compute(cx, &mut guard, comm, |node, wait| unsafe { node.reduce_scatter_block(wait, &reduction, own, out) })
+    compute(cx, &mut guard, comm, None, |node, wait| unsafe { node.reduce_scatter_block(wait, &reduction, own, out) })
 }
 
 pub unsafe fn scan(cx: &Cx, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
@@ -133,7 +135,7 @@ pub unsafe fn scan(cx: &Cx, operands: &Operands, count: i64, exclusive: bool, co
         found
     };
     // SAFETY: as above.
-    compute(cx, &mut guard, comm, |node, wait| unsafe { node.scan(wait, &reduction, exclusive, own, out) })
+    compute(cx, &mut guard, comm, None, |node, wait| unsafe { node.scan(wait, &reduction, exclusive, own, out) })
 }
 
 /// Blocks of a gather or scatter, beyond which the root's copying is what counts.
@@ -270,6 +272,7 @@ fn compute(
     cx: &Cx,
     guard: &mut Guard,
     comm: Comm,
+    root: Option<usize>,
     operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
 ) -> Result<bool> {
     if let Ok(found) = guard.comm_mut(comm) {
@@ -277,7 +280,7 @@ fn compute(
             *calls = PATIENCE;
         }
     }
-    perform(cx, guard, comm, operation)
+    perform(cx, guard, comm, root, operation)
 }
 
 /// Runs an operation over the communicator's board, if it has one.
@@ -286,16 +289,20 @@ fn perform(
     cx: &Cx,
     guard: &mut Guard,
     comm: Comm,
+    root: Option<usize>,
     operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
 ) -> Result<bool> {
-    let Some(mut node) = take(cx, guard, comm)? else { return Ok(false) };
+    let watch = Watch::new(cx.fun, comm, root);
+    let Some(mut node) = take(cx, guard, comm, &watch)? else { return Ok(false) };
     if *collective::EXPLAIN && node.is_owner() {
         collective::explain(format!("{}: over a board of {} ranks", cx.fun.name(), node.ranks()));
     }
-    let wait = &mut Waiter { cx, guard: &mut *guard };
-    let result = operation(&mut node, wait);
+    let watch = watch.counted();
+    let wait = &mut Waiter { cx, guard: &mut *guard, watch: &watch, error: None };
+    let mut result = operation(&mut node, wait);
     if result.is_err() {
         node.give_up(wait);
+        result = wait.error.take().map_or(result, Err);
     }
     match guard.comm_mut(comm) {
         Ok(found) => found.board = Board::Ready(node),
@@ -308,16 +315,20 @@ fn perform(
 /// Takes the board out of the communicator while an operation uses it, since other threads may change the table of
 /// communicators meanwhile.
 #[inline]
-fn take(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<Box<Node>>> {
+fn take(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<Box<Node>>> {
     let Ok(found) = guard.comm_mut(comm) else { return Ok(None) };
     match std::mem::replace(&mut found.board, Board::Busy) {
-        Board::Ready(node) => Ok(Some(node)),
-        other => take_slowly(cx, guard, comm, other),
+        Board::Ready(mut node) => {
+            found.calls.count(watch.call());
+            node.set_history(found.calls.history);
+            Ok(Some(node))
+        }
+        other => take_slowly(cx, guard, comm, other, watch),
     }
 }
 
 #[cold]
-fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board) -> Result<Option<Box<Node>>> {
+fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board, watch: &Watch) -> Result<Option<Box<Node>>> {
     let found = guard.comm_mut(comm)?;
     match board {
         Board::Busy => {
@@ -326,9 +337,15 @@ fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board) -> Result<O
         Board::Wanted(_) if !found.may_have_board() => found.board = Board::Refused,
         Board::Wanted(calls) if calls < PATIENCE => found.board = Board::Wanted(calls + 1),
         Board::Wanted(_) => {
-            let joined = join(cx, guard, comm);
-            if !matches!(joined, Ok(Some(_))) {
-                guard.comm_mut(comm)?.board = Board::Refused;
+            let mut joined = join(cx, guard, comm, watch);
+            watch.end(guard);
+            let found = guard.comm_mut(comm)?;
+            match &mut joined {
+                Ok(Some(node)) => {
+                    found.calls.count(watch.call());
+                    node.set_history(found.calls.history);
+                }
+                _ => found.board = Board::Refused,
             }
             return joined;
         }
@@ -338,7 +355,7 @@ fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board) -> Result<O
 }
 
 /// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
-fn join(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<Box<Node>>> {
+fn join(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<Box<Node>>> {
     let own = comms::process_number(guard);
     let party = guard.comm_mut(comm)?.party(own);
     let mut words = [0u64; 3];
@@ -350,18 +367,21 @@ fn join(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<Box<Node>>> {
         }
     }
     let among = party.clone();
-    let words = comms::talk(cx, guard, |line| async move { line.tell(&among, &mut words).await.map(|()| words) })?;
+    let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
+    let words = comms::talk_watched(cx, guard, watch, tell)?;
     let [offset, bytes, room] = words.map(|word| word as usize);
     let node = if bytes > 0 { guard.join_board(comm, Area { offset, bytes }, room)? } else { None };
     let here = node.is_some();
     let among = party.clone();
-    let all_here = comms::talk(cx, guard, |line| async move { line.all(&among, here).await })?;
+    let all_here = comms::talk_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
     let Some(mut node) = node.filter(|_| all_here) else {
         guard.give_up_board(here, allocated);
         return Ok(None);
     };
-    let direct = node.probe(&mut Waiter { cx, guard: &mut *guard })? && guard.engine.may_copy();
-    let all_direct = comms::talk(cx, guard, |line| async move { line.all(&party, direct).await })?;
+    let wait = &mut Waiter { cx, guard: &mut *guard, watch, error: None };
+    let probed = node.probe(wait).map_err(|error| wait.error.take().unwrap_or(error))?;
+    let direct = probed && guard.engine.may_copy();
+    let all_direct = comms::talk_watched(cx, guard, watch, |line| async move { line.all(&party, direct).await })?;
     node.set_direct(all_direct);
     Ok(Some(node))
 }
@@ -371,6 +391,9 @@ fn join(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<Box<Node>>> {
 struct Waiter<'a> {
     cx: &'a Cx,
     guard: &'a mut Guard,
+    watch: &'a Watch,
+    /// Why what was waited for will never come.
+    error: Option<Error>,
 }
 
 /// Looks while every awake rank has a CPU (about a microsecond).
@@ -385,19 +408,23 @@ impl Wait for Waiter<'_> {
     }
 
     #[inline]
-    fn until(&mut self, mut ready: impl FnMut() -> bool) {
+    fn until(&mut self, mut ready: impl FnMut() -> bool) -> bool {
         if self.shortly(&mut ready) {
-            return;
+            return true;
         }
         if wait::is_crowded(self.guard.engine.shm().job()) && !self.guard.is_shared() {
             for _ in 0..HAND_OVERS {
                 wait::hand_over();
                 if ready() {
-                    return;
+                    return true;
                 }
             }
         }
-        self.cx.wait(self.guard, |_| ready().then_some(()));
+        let watch = self.watch;
+        let came = self.cx.wait_unless(self.guard, |_| ready().then_some(()), |guard| watch.look(guard));
+        watch.end(self.guard);
+        self.error = came.err();
+        self.error.is_none()
     }
 
     fn give_way(&mut self) {

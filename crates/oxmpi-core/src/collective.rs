@@ -7,7 +7,7 @@
 //! A reduction by the user's own function is not carried out here: the run stops with [`Turn::Call`], and goes on once the
 //! C boundary has made the call, unlocked.
 
-use crate::comm::{Comm, Ranks};
+use crate::comm::{Calls, Comm, Ranks};
 use crate::engine::{Mode, OpId, Route};
 use crate::matching::Pattern;
 use crate::operation::{Reducer, UserCall};
@@ -31,13 +31,18 @@ pub struct Stage {
     pub group: Ranks,
     /// The group that this process is in.
     pub local: Ranks,
+    /// The root, where all ranks name the same one.
+    pub root: Option<usize>,
+    /// The communicator's calls, this one the last, once it has been counted.
+    pub calls: Calls,
 }
 
 impl Stage {
     /// For the next collective operation of a communicator.
     pub fn new(comm: &mut Comm) -> Stage {
         let (context, tag) = (comm.inner_context(), comm.collective_tag());
-        Stage { context, tag, rank: comm.rank, group: comm.group.clone(), local: comm.local_group().clone() }
+        let (group, local) = (comm.group.clone(), comm.local_group().clone());
+        Stage { context, tag, rank: comm.rank, group, local, root: None, calls: comm.calls }
     }
 
     fn route(&self, to: u32, local: bool) -> Route {
@@ -164,6 +169,10 @@ impl Script {
         self.stage.context
     }
 
+    pub fn stage(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+
     fn buf(&self, piece: &Piece) -> Buf {
         if piece.count == 0 {
             return Buf::dense(std::ptr::null_mut(), 0);
@@ -282,6 +291,19 @@ impl Process {
         Turn::Done(run.error.take().map_or(Ok(()), Err))
     }
 
+    /// Gives a run up that can never end, so that no message comes to its memory any more.
+    #[cold]
+    pub fn abandon(&mut self, run: &mut Run) {
+        for (op, _) in run.recvs.drain(..) {
+            self.engine.cancel_recv(op);
+            self.engine.detach(op);
+        }
+        for op in run.sends.drain(..) {
+            self.engine.cancel_send(op);
+            self.engine.detach(op);
+        }
+    }
+
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
         let route = run.script.stage.route(to, local);
         run.sends.extend(self.engine.send(Mode::Standard, &route, run.script.buf(piece)));
@@ -353,6 +375,12 @@ impl Process {
         }
         self.runs = runs;
         self.runs.len() < before
+    }
+
+    /// Of the collective operations that go on while the program does other things, the first: its communicator's context
+    /// and calls.
+    pub fn first_run(&self) -> Option<(u32, Calls)> {
+        self.runs.first().map(|run| (run.script.stage.context & !1, run.script.stage.calls))
     }
 
     /// Whether a collective operation goes on while the program does other things.

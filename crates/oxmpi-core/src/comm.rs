@@ -30,10 +30,52 @@ pub struct Comm {
     pub hints: Info,
     /// The virtual topology that it was made with, or its original was.
     pub topology: Option<Arc<Topology>>,
-    /// How many collective operations were called on it, the same number everywhere.
+    /// How many collective operations have gone by messages, those of the library's own too; the same number everywhere.
     pub collectives: u32,
+    /// The collective calls that the program has made on it.
+    pub calls: Calls,
     /// What its ranks share for blocking collective operations.
     pub board: Board,
+}
+
+/// The collective calls on a communicator, the same everywhere.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Calls {
+    /// How many there have been.
+    pub number: u32,
+    /// Which the last one was: see [`Call`].
+    pub last: Call,
+    /// And the one before.
+    pub before: Call,
+    /// A hash of all that went by messages.
+    pub history: u64,
+}
+
+impl Calls {
+    #[inline]
+    pub fn count(&mut self, call: Call) {
+        self.number = self.number.wrapping_add(1);
+        self.before = std::mem::replace(&mut self.last, call);
+    }
+
+    /// The last one goes by messages. `word`: what all ranks must agree on.
+    pub fn by_messages(&mut self, word: u64) {
+        self.history = (self.history.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// What ranks that wait for each other compare of a collective call: its function, by number, and its root plus one.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Call {
+    pub function: u16,
+    pub root: u32,
+}
+
+impl Call {
+    #[inline]
+    pub fn new(function: u16, root: Option<usize>) -> Call {
+        Call { function, root: root.map_or(0, |root| root as u32 + 1) }
+    }
 }
 
 /// Which process has which rank.
@@ -123,6 +165,7 @@ impl Comm {
             hints: Info::new(),
             topology: None,
             collectives: 0,
+            calls: Calls::default(),
             board: Board::Wanted(0),
         }
     }

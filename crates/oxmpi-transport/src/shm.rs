@@ -105,6 +105,10 @@ impl Shm {
         self.segment.rank(self.me)
     }
 
+    pub fn block_of(&self, rank: usize) -> &RankBlock {
+        self.segment.rank(rank)
+    }
+
     /// The CPU that `mpirun` bound a rank to, or the first of several; `None` when it is not bound.
     pub fn cpu_of(&self, rank: usize) -> Option<usize> {
         (self.segment.rank(rank).cpu.load(Relaxed) as usize).checked_sub(1)

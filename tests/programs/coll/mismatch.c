@@ -20,6 +20,16 @@
 // args: gather-scatter
 // args: one-of-many
 // args: nonblocking-order
+// args: gatherv-two-roots
+// args: long-gather-two-roots
+// args: gatherv-scatterv
+// args: bcast-gatherv
+// args: allgather-allgatherv
+// args: alltoall-alltoallv
+// args: barrier-ibarrier
+// args: allreduce-iallreduce
+// args: ibcast-two-roots
+// args: new-communicator
 // Processes that do not call the same collective in the same way: the job ends with an error, it neither hangs nor goes on.
 #include "../check.h"
 
@@ -32,6 +42,8 @@ int main(int argc, char **argv) {
     start(&argc, &argv);
     MPI_Comm w = MPI_COMM_WORLD;
     odd = rank == size - 1;
+    int counts[8], places[8];
+    for (int i = 0; i < size; i++) counts[i] = 4, places[i] = 4 * i;
     MPI_Barrier(w);
     if (is(argc, argv, "more-than-root")) MPI_Bcast(a, rank ? 8 : 4, MPI_INT, 0, w);
     else if (is(argc, argv, "less-than-root")) MPI_Bcast(a, rank ? 4 : 8, MPI_INT, 0, w);
@@ -63,6 +75,35 @@ int main(int argc, char **argv) {
             MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, w, &r[0]);
         }
         MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    } else if (is(argc, argv, "gatherv-two-roots")) {
+        MPI_Gatherv(a, 4, MPI_INT, b, counts, places, MPI_INT, odd ? rank : 0, w);
+    } else if (is(argc, argv, "long-gather-two-roots")) {
+        MPI_Gather(a, 20000, MPI_INT, b, 20000, MPI_INT, odd ? rank : 0, w);
+    } else if (is(argc, argv, "gatherv-scatterv")) {
+        odd ? MPI_Scatterv(a, counts, places, MPI_INT, b, 4, MPI_INT, 0, w)
+            : MPI_Gatherv(a, 4, MPI_INT, b, counts, places, MPI_INT, 0, w);
+    } else if (is(argc, argv, "bcast-gatherv")) {
+        odd ? MPI_Gatherv(a, 4, MPI_INT, b, counts, places, MPI_INT, 0, w) : MPI_Bcast(a, 4, MPI_INT, 0, w);
+    } else if (is(argc, argv, "allgather-allgatherv")) {
+        odd ? MPI_Allgatherv(a, 4, MPI_INT, b, counts, places, MPI_INT, w) : MPI_Allgather(a, 4, MPI_INT, b, 4, MPI_INT, w);
+    } else if (is(argc, argv, "alltoall-alltoallv")) {
+        odd ? MPI_Alltoallv(a, counts, places, MPI_INT, b, counts, places, MPI_INT, w)
+            : MPI_Alltoall(a, 4, MPI_INT, b, 4, MPI_INT, w);
+    } else if (is(argc, argv, "barrier-ibarrier")) {
+        if (odd) MPI_Ibarrier(w, r), MPI_Wait(r, MPI_STATUS_IGNORE);
+        else MPI_Barrier(w);
+    } else if (is(argc, argv, "allreduce-iallreduce")) {
+        if (odd) MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, w, r), MPI_Wait(r, MPI_STATUS_IGNORE);
+        else MPI_Allreduce(a, b, 4, MPI_INT, MPI_SUM, w);
+    } else if (is(argc, argv, "ibcast-two-roots")) {
+        // Nobody waits in the wrong call; the next one tells.
+        MPI_Ibcast(a, 4, MPI_INT, odd ? rank : 0, w, r);
+        MPI_Wait(r, MPI_STATUS_IGNORE);
+    } else if (is(argc, argv, "new-communicator")) {
+        MPI_Comm_dup(w, &w);
+        MPI_Bcast(a, 4, MPI_INT, odd ? rank : 0, w);
+        MPI_Barrier(w);
+        MPI_Barrier(w);
     } else {
         fprintf(stderr, "mismatch: which?\n");
         return 9;

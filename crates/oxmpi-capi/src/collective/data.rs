@@ -1,6 +1,6 @@
 //! Collective operations that move data: barrier, broadcast, gather, scatter, allgather, all-to-all.
 
-use super::scene::{Role, Scene, refuse_alias, refuse_in_place, stage};
+use super::scene::{Role, Scene, refuse_alias, refuse_in_place, rooted_stage, stage};
 use super::{Block, Blocks, Form, Mixed, Spans, plans};
 use crate::call::Cx;
 use crate::library::Guard;
@@ -30,7 +30,7 @@ pub unsafe fn bcast(cx: &Cx, form: Form, buffer: Block, root: c_int, comm: Comm)
     let idle = role == Role::Idle;
     let buf = if idle { Buf::dense(std::ptr::null_mut(), 0) } else { buffer.whole(&guard, 1, !sends)? };
     let plan = plans::bcast(cx, &scene, role, buf.len());
-    let stage = stage(&mut guard, comm)?;
+    let stage = rooted_stage(&mut guard, comm, role)?;
     let script = match buf.as_dense() {
         Some(base) => Script::new(plan, stage, bytes_at(base), bytes_at(base), None),
         None => match plans::in_one_piece(&plan, buf.len() as u64) {
@@ -122,7 +122,7 @@ pub unsafe fn gather(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int,
         block = send.bytes(&guard)?;
     }
     let plan = plans::gather(cx, &scene, role, in_place, block);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(block)));
+    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
@@ -150,7 +150,7 @@ pub unsafe fn gatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, root: c_in
         }
     }
     let plan = plans::gatherv(cx, &scene, role, in_place, count, &spans);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
@@ -179,7 +179,7 @@ pub unsafe fn scatter(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int
         block = recv.bytes(&guard)?;
     }
     let plan = plans::scatter(cx, &scene, role, in_place, block);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(block)));
+    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
@@ -207,7 +207,7 @@ pub unsafe fn scatterv(cx: &Cx, form: Form, send: Blocks, recv: Block, root: c_i
         }
     }
     let plan = plans::scatterv(cx, &scene, role, in_place, &spans, count);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }

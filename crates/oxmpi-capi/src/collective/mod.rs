@@ -24,6 +24,7 @@ use crate::bodies::{check_place, store};
 use crate::call::Cx;
 use crate::infos;
 use crate::library::Guard;
+use crate::watch::Watch;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Info, Request};
 use oxmpi_abi::{Result, bail};
@@ -63,20 +64,33 @@ impl Form {
     ///
     /// # Safety
     /// The script's memory is the user's, for as long as the standard says for this form.
-    unsafe fn perform(self, cx: &Cx, guard: &mut Guard, comm: Comm, script: Script) -> Result<()> {
+    unsafe fn perform(self, cx: &Cx, guard: &mut Guard, comm: Comm, mut script: Script) -> Result<()> {
+        let stage = script.stage();
+        let watch = Watch::new(cx.fun, comm, stage.root);
+        let calls = &mut guard.comm_mut(comm)?.calls;
+        calls.count(watch.call());
+        calls.by_messages(watch.word());
+        stage.calls = *calls;
         let script = Arc::new(script);
         match self {
             Form::Now => {
+                let watch = watch.counted();
                 let mut run = Run::new(script);
                 loop {
-                    let turn = cx.wait(guard, |process| match process.advance(&mut run) {
+                    let advance = |process: &mut Process| match process.advance(&mut run) {
                         Turn::Waiting => None,
                         turn => Some(turn),
-                    });
+                    };
+                    let turn = cx.wait_unless(guard, advance, |guard| watch.look(guard));
+                    watch.end(guard);
                     match turn {
-                        Turn::Call(call) => cx.make_call(guard, &call),
-                        Turn::Done(result) => return result,
-                        Turn::Waiting => {}
+                        Ok(Turn::Call(call)) => cx.make_call(guard, &call),
+                        Ok(Turn::Done(result)) => return result,
+                        Ok(Turn::Waiting) => {}
+                        Err(error) => {
+                            guard.abandon(&mut run);
+                            return Err(error);
+                        }
                     }
                 }
             }

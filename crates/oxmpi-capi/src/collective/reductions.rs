@@ -1,6 +1,6 @@
 //! Collective operations that compute: reduce, allreduce, reduce-scatter, scans.
 
-use super::scene::{Role, Scene, refuse_alias, refuse_in_place, stage};
+use super::scene::{Role, Scene, refuse_alias, refuse_in_place, rooted_stage, stage};
 use super::{Form, check_count, plans};
 use crate::args::Ints;
 use crate::call::Cx;
@@ -92,7 +92,7 @@ pub unsafe fn reduce(cx: &Cx, form: Form, operands: Operands, count: i64, root: 
         // Beside the root of the other group's reduction, no other argument counts, whatever it is.
         let nothing = Vector { count: 0, size: 1, commutes: true };
         let plan = plans::reduce(cx, &scene, role, false, &nothing);
-        let script = Script::new(plan, stage(&mut guard, comm)?, Place::Nowhere, Place::Nowhere, None);
+        let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, Place::Nowhere, Place::Nowhere, None);
         // SAFETY: no memory is involved.
         return unsafe { form.perform(cx, &mut guard, comm, script) };
     }
@@ -111,7 +111,7 @@ pub unsafe fn reduce(cx: &Cx, form: Form, operands: Operands, count: i64, root: 
     }
     let plan = plans::reduce(cx, &scene, role, in_place, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }

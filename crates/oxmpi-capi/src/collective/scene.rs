@@ -69,6 +69,16 @@ pub(super) fn stage(guard: &mut Guard, comm: Comm) -> Result<Stage> {
     guard.comm_mut(comm).map(Stage::new)
 }
 
+/// The same for one with a root.
+pub(super) fn rooted_stage(guard: &mut Guard, comm: Comm, role: Role) -> Result<Stage> {
+    let root = match role {
+        Role::Among(root) => Some(root),
+        // Of an intercommunicator ranks name different ones.
+        _ => None,
+    };
+    Ok(Stage { root, ..stage(guard, comm)? })
+}
+
 /// An error where `MPI_IN_PLACE` has no meaning.
 pub(super) fn refuse_in_place(address: *const std::ffi::c_void, what: &str) -> Result<()> {
     if address as usize == MPI_IN_PLACE {

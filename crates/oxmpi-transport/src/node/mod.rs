@@ -17,7 +17,7 @@ mod data;
 mod direct;
 mod reduction;
 
-pub use call::Call;
+pub use call::{Call, different_calls};
 pub use reduction::{Kernel, Reduction};
 
 use oxmpi_abi::Result;
@@ -32,8 +32,8 @@ pub trait Wait {
     /// Looks for something that is probably about to come, unless others need this CPU for it; whether it came.
     fn shortly(&mut self, ready: impl FnMut() -> bool) -> bool;
 
-    /// Waits until `ready` says yes. It may be asked any number of times.
-    fn until(&mut self, ready: impl FnMut() -> bool);
+    /// Waits until `ready` says yes, which may be asked any number of times. `false`: it never will.
+    fn until(&mut self, ready: impl FnMut() -> bool) -> bool;
 
     /// Lets others run first, where ranks outnumber CPUs.
     fn give_way(&mut self);
@@ -70,6 +70,8 @@ pub struct Node {
     /// Whether the last operation was a barrier, and who sent to all after the last one.
     met: bool,
     sender: Option<usize>,
+    /// A hash of the calls that went another way.
+    history: u64,
 }
 
 impl Node {
@@ -88,13 +90,22 @@ impl Node {
         crowded: bool,
     ) -> Option<Node> {
         let seat = Seat::new(&mapping, members.len(), room, rank)?;
-        let (direct, met, sender) = (false, false, None);
-        Some(Node { seat, mapping, members, barrier, direct, crowded, scratch: Vec::new(), met, sender })
+        let (direct, met, sender, history) = (false, false, None, 0);
+        Some(Node { seat, mapping, members, barrier, direct, crowded, scratch: Vec::new(), met, sender, history })
     }
 
     /// All ranks have found that they can copy from and to each other's memory, or that some cannot.
     pub fn set_direct(&mut self, direct: bool) {
         self.direct = direct;
+    }
+
+    /// A hash of the calls that do not go over the board, and must have been the same on all ranks up to the next that does.
+    #[inline]
+    pub fn set_history(&mut self, history: u64) {
+        if history != self.history {
+            self.history = history;
+            self.seat.mix_in(history);
+        }
     }
 
     pub fn ranks(&self) -> usize {
@@ -190,9 +201,9 @@ impl Node {
     fn settle(&mut self, wait: &mut impl Wait, round: u64) -> Result<()> {
         self.seat.set_waiting(true);
         let seat = &mut self.seat;
-        wait.until(|| seat.is_settled(round) || seat.is_broken());
+        let settled = wait.until(|| seat.is_settled(round) || seat.is_broken());
         self.seat.set_waiting(false);
-        self.check()
+        if settled { self.check() } else { Err(call::out_of_step()) }
     }
 
     /// Waits for a rank's line, and compares its call with ours.
@@ -240,6 +251,10 @@ impl Node {
             let Some(rank) = awaited.find(|&rank| !seat.has_arrived(rank)) else { break };
             if !wait.shortly(|| seat.has_arrived(rank)) {
                 self.await_others(wait);
+                // Not one after the other: somebody may never come because of another's mistake.
+                if let Some(rank) = self.others().find(|&rank| self.differs(rank)) {
+                    return Err(self.mismatch(wait, rank));
+                }
                 break;
             }
         }

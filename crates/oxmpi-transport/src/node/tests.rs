@@ -13,10 +13,11 @@ impl Wait for Yield {
         ready()
     }
 
-    fn until(&mut self, mut ready: impl FnMut() -> bool) {
+    fn until(&mut self, mut ready: impl FnMut() -> bool) -> bool {
         while !ready() {
             std::thread::yield_now();
         }
+        true
     }
 
     fn give_way(&mut self) {
