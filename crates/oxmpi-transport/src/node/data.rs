@@ -154,6 +154,10 @@ impl Node {
             let round = self.open(wait, call)?;
             self.write(wait, round, from, start + at, bytes)?;
             self.seat.publish();
+            // While the others' are on their way.
+            if let Some(send) = send {
+                own::copy_part(send, at, recv, own + at, bytes);
+            }
             for rank in self.others() {
                 self.meet(wait, rank)?;
                 // SAFETY: that rank has written so many bytes; the Buf is that of a pending operation.
@@ -161,9 +165,6 @@ impl Node {
             }
             self.exchanged(wait);
             self.close(wait);
-        }
-        if let Some(send) = send {
-            own::copy_part(send, 0, recv, own, block);
         }
         Ok(())
     }
@@ -186,6 +187,10 @@ impl Node {
                 unsafe { pack(from, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
             }
             self.seat.publish();
+            if let Some(send) = send {
+                let own = self.rank() * block + at;
+                own::copy_part(send, own, recv, own, bytes);
+            }
             for rank in self.others() {
                 self.meet(wait, rank)?;
                 let from = self.found(rank, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
@@ -194,9 +199,6 @@ impl Node {
             }
             self.exchanged(wait);
             self.close(wait);
-        }
-        if let Some(send) = send {
-            own::copy_part(send, self.rank() * block, recv, self.rank() * block, block);
         }
         Ok(())
     }
