@@ -60,8 +60,8 @@ impl Watch {
         say(guard, comm.context, &calls);
         self.said.set(true);
         let shm = guard.engine.shm();
-        let others = comm.group.iter().enumerate().filter(|&(rank, _)| rank as i32 != comm.rank);
-        others.into_iter().find_map(|(rank, process)| {
+        let mut others = comm.group.iter().enumerate().filter(|&(rank, _)| rank as i32 != comm.rank);
+        others.find_map(|(rank, process)| {
             let (place, [last, before]) = shm.block_of(process as usize).waiting()?;
             if (place >> 32) as u32 != comm.context {
                 return None;

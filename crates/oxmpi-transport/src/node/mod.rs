@@ -394,8 +394,8 @@ impl Node {
     }
 }
 
-/// Pieces of a reduction of many ranks in a crowd. All ranks must have had a CPU twice before the next one, so they should be
-/// long, but what a CPU's ranks have in their rooms should stay in its cache.
+/// The longest pieces of an allreduce through rooms. All ranks meet once for every piece, in a crowd each on its turn, so they
+/// should be long; but what the ranks of a CPU have in their rooms should stay in its cache.
 const PARTS: usize = 128 << 10;
 
 /// Copies bytes out of a buffer, from a place in its packed stream on.
