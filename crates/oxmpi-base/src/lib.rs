@@ -8,6 +8,7 @@ pub mod arena;
 pub mod board;
 pub mod cma;
 pub mod cpus;
+pub mod desk;
 pub mod errand;
 pub mod lifeline;
 pub mod lock;

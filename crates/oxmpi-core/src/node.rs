@@ -33,7 +33,7 @@ const MOST_RANKS: usize = 64;
 const MOST_BOARDS: usize = 1024;
 
 /// Bytes of room a rank: the first communicators may use more memory than those that come in hundreds.
-const ROOM: usize = 1 << 20;
+const ROOM: usize = 2 << 20;
 const SMALL_ROOM: usize = 64 << 10;
 const FIRST_BOARDS: usize = 8;
 

@@ -15,6 +15,7 @@
 mod call;
 mod data;
 mod direct;
+mod parts;
 mod reduction;
 
 pub use call::{Call, different_calls};
@@ -390,13 +391,12 @@ impl Node {
 
     /// Whether rooms are large enough for long operations: many communicators have small ones.
     fn is_roomy(&self) -> bool {
-        self.chunk() >= 2 * PARTS
+        self.chunk() >= ROOMY
     }
 }
 
-/// The longest pieces of an allreduce through rooms. All ranks meet once for every piece, in a crowd each on its turn, so they
-/// should be long; but what the ranks of a CPU have in their rooms should stay in its cache.
-const PARTS: usize = 128 << 10;
+/// What one round can move where rooms are large.
+const ROOMY: usize = 256 << 10;
 
 /// Copies bytes out of a buffer, from a place in its packed stream on.
 ///

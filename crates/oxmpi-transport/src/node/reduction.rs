@@ -4,7 +4,7 @@
 //! Short: everybody writes, and who wants the result computes it. Long: each rank computes a part for all or, for one root,
 //! adds its elements to those of the ranks before it.
 
-use super::{Call, Node, PARTS, Wait, pieces};
+use super::{Call, Node, Wait, pieces};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
@@ -81,7 +81,7 @@ impl Node {
             };
         }
         // SAFETY: as the caller says.
-        unsafe { self.allreduce_parts(wait, reduction, call, own, out) }
+        unsafe { self.allreduce_in_parts(wait, reduction, call, own, out) }
     }
 
     /// `MPI_Reduce`: `out` is `None` but at the root. In place, the root's `own` is `out`.
@@ -209,20 +209,14 @@ impl Node {
     }
 
     /// Whether parts are worth being copied by the kernel. Two ranks have one copy in and one out each; more have as many
-    /// copies in as there are others, each of a part, and everybody's copy of the result is the longer work. In a crowd the
-    /// ranks of a CPU find each other's rooms in its cache, and the kernel's copies, of memory that nobody has touched
-    /// for a while, take twice as long.
+    /// copies in as there are others, each of a part, and only do that where rooms are small: the kernel's copies, of pages
+    /// that it looks up one by one, and of memory that nobody has touched for a while, take longer.
     fn computes_directly(&self, bytes: usize) -> bool {
         self.goes_directly(match self.ranks() {
             2 => bytes,
-            _ if self.crowded && self.is_roomy() => 0,
+            _ if self.is_roomy() => 0,
             ranks => bytes / ranks / 16,
         })
-    }
-
-    /// Bytes of a piece of a reduction that goes through rooms.
-    fn piece_in_rooms(&self) -> usize {
-        (self.chunk() / AREAS).min(PARTS) & !63
     }
 
     /// Up to so many bytes everybody who wants a result computes it all.
@@ -247,7 +241,8 @@ impl Node {
         let (me, ranks) = (self.rank(), self.ranks());
         let (before, behind) = ((me + ranks - 1) % ranks, (me + 1) % ranks);
         let Reduction { kernel, element, count, .. } = *reduction;
-        let most = CHAIN.min(self.chunk()) / element;
+        let piece = if self.crowded { CHAIN_IN_CROWD } else { CHAIN };
+        let most = piece.min(self.chunk()) / element;
         for (at, count) in pieces(count, most) {
             let (bytes, offset) = (count * element, at * element);
             let own = own.wrapping_add(offset);
@@ -275,88 +270,6 @@ impl Node {
         Ok(())
     }
 
-    /// A piece after the other: everybody shows its elements of a piece, each computes a part and shows that with its elements
-    /// of the next piece; then all put the parts together. So all ranks meet once for every piece.
-    ///
-    /// # Safety
-    /// `own` can be read and `out` written for the elements of the reduction.
-    unsafe fn allreduce_parts(
-        &mut self,
-        wait: &mut impl Wait,
-        reduction: &Reduction,
-        call: Call,
-        own: *const u8,
-        out: *mut u8,
-    ) -> Result<()> {
-        let (me, element) = (self.rank(), reduction.element);
-        let most = self.piece_in_rooms() / element;
-        let area = (most.min(reduction.count) * element).next_multiple_of(64);
-        let all = AREAS * area;
-        let mut place = None;
-        // Everybody's, once all have told theirs.
-        let mut places = Vec::new();
-        let mut last: Option<Piece> = None;
-        let mut next = pieces(reduction.count, most).enumerate().map({
-            let ranks = self.ranks();
-            move |piece| Piece::of(reduction, piece, ranks)
-        });
-        loop {
-            let piece = next.next();
-            let round = self.open(wait, call)?;
-            let place = match place {
-                Some(place) => place,
-                None => *place.insert(self.place(wait, all)?),
-            };
-            self.seat.keep(place, all);
-            self.say(round, place);
-            if let Some(last) = &last {
-                let (start, bytes) = last.part(me);
-                let mine = own.wrapping_add(last.at + start);
-                let shown = |rank: usize| self.seat.room(rank, places[rank] + last.area(area) + start).as_ptr();
-                let source = |rank| if rank == me { mine } else { shown(rank).cast_const() };
-                let result = shown(me);
-                let also = Some(out.wrapping_add(last.at + start));
-                // SAFETY: everybody has shown our part in the last round; the results go where nobody reads yet.
-                unsafe { self.fold(reduction, bytes / element, source, result, also) };
-            }
-            if let Some(piece) = &piece {
-                let (start, bytes) = piece.part(me);
-                let behind = start + bytes;
-                let from = own.wrapping_add(piece.at);
-                let to = self.seat.room(me, place + piece.area(area)).as_ptr();
-                // Nobody but us reads our own part: its place is for the result.
-                // SAFETY: an area has a place for all elements of a piece; the rest is as the caller says.
-                unsafe {
-                    from.copy_to_nonoverlapping(to, start);
-                    from.wrapping_add(behind).copy_to_nonoverlapping(to.wrapping_add(behind), piece.bytes - behind);
-                }
-            }
-            self.seat.publish();
-            match &last {
-                Some(last) => {
-                    for rank in self.others() {
-                        self.meet(wait, rank)?;
-                        let (start, bytes) = last.part(rank);
-                        let from = self.seat.room(rank, places[rank] + last.area(area) + start).as_ptr();
-                        // SAFETY: that rank has written the results of its part.
-                        unsafe { out.wrapping_add(last.at + start).copy_from_nonoverlapping(from, bytes) };
-                    }
-                    self.exchanged(wait);
-                }
-                None => self.meet_all(wait)?,
-            }
-            if piece.is_none() {
-                self.close(wait);
-                return Ok(());
-            }
-            if last.is_none() {
-                places = (0..self.ranks()).map(|rank| self.heard(rank, round)).collect();
-            }
-            self.close(wait);
-            last = piece;
-        }
-    }
-
     /// # Safety
     /// As for [`fold`].
     pub(super) unsafe fn fold(
@@ -372,47 +285,10 @@ impl Node {
     }
 }
 
-/// A piece of a reduction of which every rank computes a part.
-struct Piece {
-    /// The how many-th it is.
-    index: usize,
-    /// Where its first element is, and how long it is, in bytes.
-    at: usize,
-    bytes: usize,
-    reduction: Reduction,
-    ranks: usize,
-}
-
-impl Piece {
-    fn of(reduction: &Reduction, (index, (first, count)): (usize, (usize, usize)), ranks: usize) -> Piece {
-        let element = reduction.element;
-        Piece {
-            index,
-            at: first * element,
-            bytes: count * element,
-            reduction: Reduction { count, ..*reduction },
-            ranks,
-        }
-    }
-
-    /// Where a rank's part begins in the piece, and its length, in bytes.
-    fn part(&self, rank: usize) -> (usize, usize) {
-        let (start, count) = self.reduction.part(rank, self.ranks);
-        (start * self.reduction.element, count * self.reduction.element)
-    }
-
-    /// Where in everybody's place the area of this piece begins.
-    fn area(&self, bytes: usize) -> usize {
-        self.index % AREAS * bytes
-    }
-}
-
-/// Areas for pieces that ranks have in their rooms: while one is filled, others may still read the results of the piece
-/// before, and of nobody can be said whether it is done with the results of the one before that.
-const AREAS: usize = 3;
-
 /// From so many bytes on a reduction of more than two ranks goes along a chain, in pieces of as many.
 pub(super) const CHAIN: usize = 32 << 10;
+/// Each piece has every rank on its turn at a CPU once.
+const CHAIN_IN_CROWD: usize = 64 << 10;
 
 /// Pieces of a reduction that the root computes alone: combining one overlaps writing the next.
 const REDUCE: usize = 64 << 10;
@@ -426,7 +302,7 @@ const SHARED_WORK: usize = 16 << 10;
 ///
 /// # Safety
 /// The sources of all ranks can be read and the results written for `count` elements.
-unsafe fn fold(
+pub(super) unsafe fn fold(
     reduction: &Reduction,
     count: usize,
     (ranks, first): (usize, usize),
