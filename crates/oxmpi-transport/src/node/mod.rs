@@ -5,6 +5,7 @@
 //! call.rs        which call a rank is in, as a word that is compared for free
 //! data.rs        broadcast, gather, scatter, allgather, alltoall
 //! reduction.rs   the same with arithmetic
+//! parts.rs       long allreduces, whose parts are computed by whoever is free
 //! direct.rs      long ones: straight from one rank's memory to another's
 //! ```
 //!
