@@ -42,8 +42,10 @@ impl Reduction {
     }
 }
 
-/// Bytes that are combined at a time: the operands of many ranks stay in the first cache, with those of the next part.
+/// Bytes that are combined at a time, at the most, and those of all ranks together: they stay in the first cache, with those
+/// of the next part.
 const PART: usize = 1 << 10;
+const PARTS: usize = 8 << 10;
 
 impl Node {
     /// `MPI_Allreduce`. In place, `own` is `out`.
@@ -317,7 +319,7 @@ pub(super) unsafe fn fold(
         }
     };
     let mut scratch = MaybeUninit::<[u128; PART / 16]>::uninit();
-    let most = PART / element;
+    let most = (PARTS / ranks).clamp(PART / 4, PART) / element;
     ask(0, count.min(most));
     for (done, part) in pieces(count, most) {
         let (at, behind) = (done * element, done + part);
