@@ -19,9 +19,10 @@
 //! Nothing here blocks or interprets what is written.
 
 use crate::arena::Mapping;
+use crate::notice::Notice;
 use crate::prefetch;
 use crate::segment::{CACHE_LINE, PAGE};
-use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
 
 /// Rounds that a rank may be ahead of the slowest. A power of two.
@@ -51,8 +52,7 @@ struct Header {
 struct Finished {
     round: AtomicU64,
     /// The round in which this rank waits or last waited for long, and its word for the call.
-    waits_in: AtomicU64,
-    waits_with: AtomicU64,
+    waiting: Notice<1>,
 }
 
 #[repr(C, align(64))]
@@ -363,12 +363,7 @@ impl Seat {
 
     /// We have been waiting for a while: others may see in which call.
     pub fn say_waiting(&self) {
-        let own = self.memory.finished(self.rank);
-        // A reader sees either the old round, or the new one and then its word.
-        own.waits_in.store(0, Ordering::Relaxed);
-        fence(Ordering::Release);
-        own.waits_with.store(self.past(self.round).word(), Ordering::Relaxed);
-        own.waits_in.store(self.round, Ordering::Release);
+        self.memory.finished(self.rank).waiting.put(self.round, [self.past(self.round).word()]);
     }
 
     /// Whether a rank that has not arrived waits in this round, too, but in another call.
@@ -377,14 +372,8 @@ impl Seat {
     }
 
     fn waiting_word(&self, rank: usize) -> Option<u64> {
-        let theirs = self.memory.finished(rank);
-        // Acquire: pairs with `say_waiting`.
-        let before = theirs.waits_in.load(Ordering::Acquire);
-        let word = theirs.waits_with.load(Ordering::Relaxed);
-        fence(Ordering::Acquire);
-        // The word is of that round if it still is, since it is written between two changes of the round.
-        let after = theirs.waits_in.load(Ordering::Relaxed);
-        (before == self.round && after == before).then_some(word)
+        let (round, [word]) = self.memory.finished(rank).waiting.get()?;
+        (round == self.round).then_some(word)
     }
 
     /// The first call in which a rank differs from us, and ours: of this round or, as far as its lines tell, an earlier
@@ -509,8 +498,7 @@ mod tests {
 
     impl Owned {
         fn new(ranks: usize, slots: usize, room: usize) -> (Owned, Memory) {
-            let zero = || AtomicU64::new(0);
-            let finished = || Finished { round: zero(), waits_in: zero(), waits_with: zero() };
+            let finished = || Finished { round: AtomicU64::new(0), waiting: Notice::none() };
             let line = || Line { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; LINE_BYTES] };
             let mut owned = Owned {
                 header: Box::new(Header { broken: AtomicU32::new(0), awaited: AtomicU32::new(0) }),

@@ -12,6 +12,7 @@ pub mod desk;
 pub mod errand;
 pub mod lifeline;
 pub mod lock;
+pub mod notice;
 pub mod prefetch;
 pub mod ring;
 pub mod segment;

@@ -10,11 +10,12 @@
 //! Every field that two processes touch is atomic; the zero pattern that a fresh memfd holds is each field's initial
 //! value.
 
+use crate::notice::Notice;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed, fence};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
 const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x04");
@@ -55,34 +56,12 @@ pub struct RankBlock {
     pub leaving: AtomicU32,
     /// The first of the CPUs that `mpirun` bound it to, plus one; 0 when it is not bound. Set before any rank starts.
     pub cpu: AtomicU32,
-    /// Where the rank has been waiting for long, in which call, and after which (see [`RankBlock::say_waiting`]).
-    waits_in: AtomicU64,
-    waits_with: [AtomicU64; 2],
+    /// Where the rank has been waiting for a while, with words for the call that it is in and the one before.
+    pub waiting: Notice<2>,
     _pad1: [u8; 16],
     /// The futex word that the rank sleeps on (see `wait.rs`).
     pub sleep: AtomicU32,
     _pad2: [u8; 60],
-}
-
-impl RankBlock {
-    /// The rank has been waiting for a while: where, and words for the call that it is in and the one before. 0: it waits no
-    /// longer.
-    pub fn say_waiting(&self, place: u64, words: [u64; 2]) {
-        // A reader sees either the old place, or the new one and then its words.
-        self.waits_in.store(0, Ordering::Relaxed);
-        fence(Ordering::Release);
-        self.waits_with.iter().zip(words).for_each(|(at, word)| at.store(word, Ordering::Relaxed));
-        self.waits_in.store(place, Ordering::SeqCst);
-    }
-
-    /// Where a rank waits, and its words; `None` if it does not.
-    pub fn waiting(&self) -> Option<(u64, [u64; 2])> {
-        // Of two that say so and then look, one sees the other.
-        let place = self.waits_in.load(Ordering::SeqCst);
-        let words = [0, 1].map(|index| self.waits_with[index].load(Ordering::Relaxed));
-        fence(Ordering::Acquire);
-        (place != 0 && self.waits_in.load(Ordering::Relaxed) == place).then_some((place, words))
-    }
 }
 
 pub const IN_CALL: u32 = 1 << 31;

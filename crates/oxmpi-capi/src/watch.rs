@@ -9,14 +9,14 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
-use oxmpi_core::comm::{Call, Calls};
+use oxmpi_core::comm::{CallName, Calls};
 use oxmpi_transport::node::different_calls;
 use std::cell::Cell;
 
 /// A collective call that may have to wait.
 pub struct Watch {
     comm: Comm,
-    call: Call,
+    call: CallName,
     /// Whether the communicator has counted the call.
     counted: bool,
     said: Cell<bool>,
@@ -26,12 +26,12 @@ impl Watch {
     /// Of a call that the communicator [counts](Calls::count) later.
     #[inline]
     pub fn new(fun: Fun, comm: Comm, root: Option<usize>) -> Watch {
-        Watch { comm, call: Call::new(fun as u16, root), counted: false, said: Cell::new(false) }
+        Watch { comm, call: CallName::new(fun as u16, root), counted: false, said: Cell::new(false) }
     }
 
     /// What the communicator counts.
     #[inline]
-    pub fn call(&self) -> Call {
+    pub fn call(&self) -> CallName {
         self.call
     }
 
@@ -62,7 +62,7 @@ impl Watch {
         let shm = guard.engine.shm();
         let mut others = comm.group.iter().enumerate().filter(|&(rank, _)| rank as i32 != comm.rank);
         others.find_map(|(rank, process)| {
-            let (place, [last, before]) = shm.block_of(process as usize).waiting()?;
+            let (place, [last, before]) = shm.block_of(process as usize).waiting.get()?;
             if (place >> 32) as u32 != comm.context {
                 return None;
             }
@@ -98,17 +98,17 @@ pub fn say_meanwhile(guard: &Guard) -> bool {
 
 fn say(guard: &Guard, context: u32, calls: &Calls) {
     let place = u64::from(context) << 32 | u64::from(calls.number);
-    guard.engine.shm().block().say_waiting(place, [word(calls.last), word(calls.before)]);
+    guard.engine.shm().block().waiting.put(place, [word(calls.last), word(calls.before)]);
 }
 
 /// We wait no longer.
 #[cold]
 pub fn stop(guard: &Guard) {
-    guard.engine.shm().block().say_waiting(0, [0, 0]);
+    guard.engine.shm().block().waiting.put(0, [0, 0]);
 }
 
 /// Calls with and without large counts belong together.
-fn word(call: Call) -> u64 {
+fn word(call: CallName) -> u64 {
     let function = Fun::from_u16(call.function).map_or(call.function, |fun| fun.without_large_counts() as u16);
     u64::from(function) | u64::from(call.root) << 16
 }

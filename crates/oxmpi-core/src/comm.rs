@@ -43,17 +43,17 @@ pub struct Comm {
 pub struct Calls {
     /// How many there have been.
     pub number: u32,
-    /// Which the last one was: see [`Call`].
-    pub last: Call,
+    /// Which the last one was: see [`CallName`].
+    pub last: CallName,
     /// And the one before.
-    pub before: Call,
+    pub before: CallName,
     /// A hash of all that went by messages.
     pub history: u64,
 }
 
 impl Calls {
     #[inline]
-    pub fn count(&mut self, call: Call) {
+    pub fn count(&mut self, call: CallName) {
         self.number = self.number.wrapping_add(1);
         self.before = std::mem::replace(&mut self.last, call);
     }
@@ -66,15 +66,15 @@ impl Calls {
 
 /// What ranks that wait for each other compare of a collective call: its function, by number, and its root plus one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Call {
+pub struct CallName {
     pub function: u16,
     pub root: u32,
 }
 
-impl Call {
+impl CallName {
     #[inline]
-    pub fn new(function: u16, root: Option<usize>) -> Call {
-        Call { function, root: root.map_or(0, |root| root as u32 + 1) }
+    pub fn new(function: u16, root: Option<usize>) -> CallName {
+        CallName { function, root: root.map_or(0, |root| root as u32 + 1) }
     }
 }
 

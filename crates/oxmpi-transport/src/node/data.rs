@@ -12,6 +12,9 @@ use oxmpi_datatype::Buf;
 /// writes and another reads changes caches twice.
 const DIRECT: usize = 8 << 10;
 
+/// That for a broadcast to one rank, of which each side copies a half: writing one piece and reading the one before overlap, too.
+const DIRECT_BROADCAST: usize = 64 << 10;
+
 /// That for a block that all of three or more ranks want, where rooms are small. Else the copy into a room is little beside
 /// those out of it, and nobody waits at the kernel's door.
 const DIRECT_FOR_ALL: usize = 64 << 10;
@@ -36,7 +39,7 @@ impl Node {
         if std::mem::take(&mut self.met) {
             self.sender = Some(root);
         }
-        if self.ranks() == 2 && self.goes_directly(buf.len() / 2) {
+        if self.ranks() == 2 && buf.len() >= DIRECT_BROADCAST && self.direct {
             return self.bcast_directly(wait, call, root, buf);
         }
         let piece = (buf.len() / 2).clamp(BROADCAST.0, BROADCAST.1).next_multiple_of(64);

@@ -1,0 +1,77 @@
+//! A notice that one rank puts up, over and over, and others read: a number that says what it is about, and words that belong
+//! to it. A reader never takes the words of one for those of another.
+
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// Zeroes are no notice.
+#[repr(C)]
+pub struct Notice<const WORDS: usize> {
+    about: AtomicU64,
+    words: [AtomicU64; WORDS],
+}
+
+impl<const WORDS: usize> Notice<WORDS> {
+    /// Puts up another notice; one about 0 is none.
+    pub fn put(&self, about: u64, words: [u64; WORDS]) {
+        // A reader sees either the old number, or the new one and then its words.
+        self.about.store(0, Ordering::Relaxed);
+        fence(Ordering::Release);
+        self.words.iter().zip(words).for_each(|(at, word)| at.store(word, Ordering::Relaxed));
+        self.about.store(about, Ordering::SeqCst);
+    }
+
+    pub fn get(&self) -> Option<(u64, [u64; WORDS])> {
+        // Of two that put one up and then look, one sees the other's.
+        let about = self.about.load(Ordering::SeqCst);
+        let words = std::array::from_fn(|index| self.words[index].load(Ordering::Relaxed));
+        fence(Ordering::Acquire);
+        // The words are of that notice if it is still up, since they are written between two changes of the number.
+        (about != 0 && self.about.load(Ordering::Relaxed) == about).then_some((about, words))
+    }
+}
+
+#[cfg(test)]
+impl<const WORDS: usize> Notice<WORDS> {
+    pub fn none() -> Notice<WORDS> {
+        Notice { about: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_is_read_until_the_next() {
+        let notice = Notice::none();
+        assert_eq!(notice.get(), None);
+        notice.put(3, [1, 2]);
+        assert_eq!(notice.get(), Some((3, [1, 2])));
+        notice.put(0, [0, 0]);
+        assert_eq!(notice.get(), None);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+
+    #[test]
+    fn loom_words_are_of_their_notice() {
+        loom::model(|| {
+            let notice = Arc::new(Notice::none());
+            let writer = Arc::clone(&notice);
+            let thread = loom::thread::spawn(move || {
+                for about in 1..=2 {
+                    writer.put(about, [10 * about, 20 * about]);
+                }
+            });
+            if let Some((about, words)) = notice.get() {
+                assert_eq!(words, [10 * about, 20 * about]);
+            }
+            thread.join().unwrap();
+            assert_eq!(notice.get(), Some((2, [20, 40])));
+        });
+    }
+}
