@@ -27,7 +27,7 @@ pub(super) const MANY: usize = 6;
 const STREAM: usize = 8 << 20;
 /// When many ranks with a CPU each have so many bytes for each other, memory is what they wait for: a copy into a room and one
 /// past the cache fetch less from there than the kernel's copy.
-const STREAM_FOR_MANY: usize = 32 << 20;
+const STREAM_FOR_MANY: usize = 48 << 20;
 
 /// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
