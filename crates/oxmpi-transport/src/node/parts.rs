@@ -45,7 +45,9 @@ impl Node {
         let round = self.open(wait, call)?;
         let place = self.place(wait, size_of::<Desk>() + area * count.min(AREAS))?;
         self.say(round, place);
-        let mut work = Work { reduction, own, out, me, places: vec![self.seat.room(me, place); me + 1], most, area };
+        // Of the places we know only ours yet.
+        let places = vec![self.seat.room(me, place); self.ranks()];
+        let mut work = Work { reduction, own, out, me, places, most, area };
         work.desk(me).clear();
         // SAFETY: as the caller says; nobody looks at our place before we publish.
         unsafe { work.show(0) };
