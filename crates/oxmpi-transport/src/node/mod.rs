@@ -198,6 +198,12 @@ impl Node {
         }
     }
 
+    /// Waits for those who are so many rounds behind.
+    fn keep_close(&mut self, wait: &mut impl Wait, rounds: u64) -> Result<()> {
+        let last = self.seat.round().saturating_sub(rounds);
+        if self.seat.is_settled(last) { Ok(()) } else { self.settle(wait, last) }
+    }
+
     /// Waits until everybody has finished a round.
     #[cold]
     fn settle(&mut self, wait: &mut impl Wait, round: u64) -> Result<()> {

@@ -248,6 +248,9 @@ impl Node {
         for (at, count) in pieces(count, most) {
             let (bytes, offset) = (count * element, at * element);
             let own = own.wrapping_add(offset);
+            if self.crowded && reduction.bytes() >= LONG_IN_CROWD {
+                self.keep_close(wait, AHEAD_IN_CROWD)?;
+            }
             if before == root {
                 let round = self.open(wait, call)?;
                 self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
@@ -291,6 +294,10 @@ impl Node {
 pub(super) const CHAIN: usize = 32 << 10;
 /// Each piece has every rank on its turn at a CPU once.
 const CHAIN_IN_CROWD: usize = 64 << 10;
+/// Of so many bytes, only so many pieces may be under way between the first rank and the root: they should stay in the caches
+/// of the CPUs.
+const LONG_IN_CROWD: usize = 2 << 20;
+const AHEAD_IN_CROWD: u64 = 8;
 
 /// Pieces of a reduction that the root computes alone: combining one overlaps writing the next.
 const REDUCE: usize = 64 << 10;
