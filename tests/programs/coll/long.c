@@ -1,4 +1,4 @@
-// ranks: 2 3 6 8
+// ranks: 2 3 4 6 8
 // cflags: -O2
 // timeout: 120
 // Blocks so long that they go past the caches, at addresses of any alignment, dense and with gaps, also in place; reductions of

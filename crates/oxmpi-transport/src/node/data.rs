@@ -28,6 +28,8 @@ const STREAM: usize = 8 << 20;
 /// When many ranks with a CPU each have so many bytes for each other, memory is what they wait for: a copy into a room and one
 /// past the cache fetch less from there than the kernel's copy.
 const STREAM_FOR_MANY: usize = 48 << 20;
+/// In a crowd that is so from this number of ranks and the fewer bytes on.
+const MANY_IN_CROWD: usize = 4;
 
 /// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
@@ -175,8 +177,8 @@ impl Node {
     /// `MPI_Alltoall`: `send` and `recv` have a block for every rank; `send` is `None` for in place.
     pub fn alltoall(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Alltoall, None, block);
-        let stream = if self.crowded { STREAM } else { STREAM_FOR_MANY };
-        let streams = self.ranks() >= MANY && self.is_roomy() && recv.len() >= stream;
+        let (many, stream) = if self.crowded { (MANY_IN_CROWD, STREAM) } else { (MANY, STREAM_FOR_MANY) };
+        let streams = self.ranks() >= many && self.is_roomy() && recv.len() >= stream;
         if self.goes_directly(block) && !streams {
             return self.alltoall_directly(wait, call, block, send, recv);
         }
