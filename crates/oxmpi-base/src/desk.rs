@@ -65,18 +65,22 @@ impl Desk {
     }
 }
 
+#[cfg(test)]
+impl Desk {
+    /// One on which something lies.
+    fn with(number: u64) -> Desk {
+        let [shown, claimed, done] = [(); 3].map(|()| AtomicU64::new(number));
+        Desk { shown, _other_line: [0; CACHE_LINE - 8], claimed, done }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     #[test]
     fn a_part_is_claimed_once() {
-        let desk = Desk {
-            shown: AtomicU64::new(7),
-            _other_line: [0; CACHE_LINE - 8],
-            claimed: AtomicU64::new(7),
-            done: AtomicU64::new(7),
-        };
+        let desk = Desk::with(7);
         desk.clear();
         assert!(!desk.has_shown(0) && desk.is_free(0) && !desk.is_done(0));
         desk.show(0);
@@ -87,8 +91,7 @@ mod tests {
     }
 }
 
-#[cfg(loom)]
-#[cfg(test)]
+#[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
     use loom::cell::UnsafeCell;
@@ -148,13 +151,7 @@ mod loom_tests {
         model.preemption_bound = Some(preemptions);
         model.check(move || {
             let word = || UnsafeCell::new(0);
-            let desk = || Desk {
-                shown: AtomicU64::new(0),
-                _other_line: [0; CACHE_LINE - 8],
-                claimed: AtomicU64::new(0),
-                done: AtomicU64::new(0),
-            };
-            let rank = || Rank(desk(), [(); AREAS].map(|()| [(); RANKS].map(|()| word())));
+            let rank = || Rank(Desk::with(0), [(); AREAS].map(|()| [(); RANKS].map(|()| word())));
             let ranks = Arc::new([rank(), rank()]);
             let others = Arc::clone(&ranks);
             let thread = loom::thread::spawn(move || all_pieces(&others[..], 1, parts, helps, pieces));
