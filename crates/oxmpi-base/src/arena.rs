@@ -58,11 +58,11 @@ impl Arena {
             return;
         }
         let Area { mut offset, mut bytes } = area;
-        if let Some((&before, &length)) = self.free.range(..offset).next_back() {
-            if before + length == offset {
-                self.free.remove(&before);
-                (offset, bytes) = (before, length + bytes);
-            }
+        if let Some((&before, &length)) = self.free.range(..offset).next_back()
+            && before + length == offset
+        {
+            self.free.remove(&before);
+            (offset, bytes) = (before, length + bytes);
         }
         if let Some(length) = self.free.remove(&(offset + bytes)) {
             bytes += length;

@@ -170,7 +170,7 @@ impl Seat {
     /// A place at the board in this memory, which must stay mapped. Everybody gives the same number of ranks and bytes
     /// of room; `None` if the memory is too small for them.
     pub fn new(mapping: &Mapping, ranks: usize, room: usize, rank: usize) -> Option<Seat> {
-        if rank >= ranks || room % CACHE_LINE != 0 || mapping.area().bytes < Seat::memory_for(ranks, room) {
+        if rank >= ranks || !room.is_multiple_of(CACHE_LINE) || mapping.area().bytes < Seat::memory_for(ranks, room) {
             return None;
         }
         let header = mapping.base().cast::<Header>();
@@ -262,7 +262,7 @@ impl Seat {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
         assert!(bytes <= self.memory.room);
         self.settled = self.settled.max(self.told());
-        if self.round % SELDOM == 0 && self.round - self.settled > SELDOM {
+        if self.round.is_multiple_of(SELDOM) && self.round - self.settled > SELDOM {
             self.look(self.settled + 1);
         }
         let at = self.find(bytes, self.round);
@@ -308,7 +308,7 @@ impl Seat {
             let place = self.room(self.rank, at);
             for line in (0..bytes).step_by(CACHE_LINE) {
                 // SAFETY: inside our room; only its address is used.
-                prefetch::for_writing(unsafe { place.add(line).as_ref() });
+                prefetch::line_for_writing(unsafe { place.add(line).as_ref() });
             }
         }
     }
@@ -410,7 +410,7 @@ impl Seat {
     pub fn finish(&self) -> bool {
         // Release: our reads come first.
         self.memory.finished(self.rank).round.store(self.round, Ordering::Release);
-        prefetch::for_writing(self.memory.words(self.rank, self.round + 1).0);
+        prefetch::line_for_writing(self.memory.words(self.rank, self.round + 1).0);
         self.memory.header().awaited.load(Ordering::Relaxed) != 0
     }
 

@@ -7,6 +7,7 @@
 pub mod arena;
 pub mod board;
 pub mod cma;
+pub mod copy;
 pub mod cpus;
 pub mod desk;
 pub mod errand;
@@ -17,7 +18,6 @@ pub mod prefetch;
 pub mod ring;
 pub mod segment;
 pub mod slots;
-pub mod stream;
 pub mod stripe;
 mod sync;
 pub mod ticket;

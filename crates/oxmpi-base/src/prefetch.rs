@@ -1,26 +1,44 @@
 //! Asking for cache lines before they are needed: hints, without an effect that a program could see.
 
-/// Asks for a cache line with the right to write to it. The compiler's own prefetch only asks for that right where the
+use crate::segment::CACHE_LINE;
+
+/// Asks for a cache line with the right to write to it; any address will do. The compiler's own prefetch only asks for that right where the
 /// target is known to have the instruction; processors without it take it for no operation.
 #[inline(always)]
-pub fn for_writing<T>(place: &T) {
+pub fn line_for_writing<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint.
     unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) std::ptr::from_ref(place), options(nostack, preserves_flags, readonly));
+        std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = place;
 }
 
-/// Asks for memory that is about to be read.
+/// Asks for a cache line that is about to be read; any address will do.
+#[inline(always)]
+pub fn line_for_reading(place: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = place;
+}
+
+/// Asks for all lines of memory that is about to be read.
 #[inline(always)]
 pub fn for_reading(from: *const u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for at in (0..bytes).step_by(crate::segment::CACHE_LINE) {
-        // SAFETY: a hint.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(from.wrapping_add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (from, bytes);
+    (0..bytes).step_by(CACHE_LINE).for_each(|at| line_for_reading(from.wrapping_add(at)));
 }

@@ -195,7 +195,7 @@ impl Producer {
     pub fn prefetch(&self, cells: usize) {
         let most = (cells + 1).min(PREFETCH_MOST).min(self.memory.count - self.position);
         for cell in self.position..self.position + most {
-            prefetch::for_writing(self.memory.word(cell));
+            prefetch::line_for_writing(self.memory.word(cell));
         }
     }
 
@@ -208,7 +208,7 @@ impl Producer {
         let first = self.position + cells;
         let first = if first + cells > self.memory.count { 0 } else { first };
         for cell in first..first + cells.min(PREFETCH_MOST) {
-            prefetch::for_writing(self.memory.word(cell));
+            prefetch::line_for_writing(self.memory.word(cell));
         }
     }
 

@@ -237,7 +237,7 @@ impl Patience {
     #[inline]
     pub fn pause(&mut self, job: &JobHeader) -> Step {
         self.looks += 1;
-        if self.looks % LOOKS_A_ROUND != 0 {
+        if !self.looks.is_multiple_of(LOOKS_A_ROUND) {
             std::hint::spin_loop();
             return Step::Again;
         }

@@ -275,10 +275,10 @@ fn compute(
     root: Option<usize>,
     operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
 ) -> Result<bool> {
-    if let Ok(found) = guard.comm_mut(comm) {
-        if let Board::Wanted(calls) = &mut found.board {
-            *calls = PATIENCE;
-        }
+    if let Ok(found) = guard.comm_mut(comm)
+        && let Board::Wanted(calls) = &mut found.board
+    {
+        *calls = PATIENCE;
     }
     perform(cx, guard, comm, root, operation)
 }
@@ -360,11 +360,11 @@ fn join(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<
     let party = guard.comm_mut(comm)?.party(own);
     let mut words = [0u64; 3];
     let mut allocated = None;
-    if party.rank == 0 {
-        if let Some((area, room)) = guard.allocate_board(party.len()) {
-            words = [area.offset as u64, area.bytes as u64, room as u64];
-            allocated = Some(area);
-        }
+    if party.rank == 0
+        && let Some((area, room)) = guard.allocate_board(party.len())
+    {
+        words = [area.offset as u64, area.bytes as u64, room as u64];
+        allocated = Some(area);
     }
     let among = party.clone();
     let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };

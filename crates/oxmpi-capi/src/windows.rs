@@ -264,10 +264,11 @@ impl Plan {
 /// Shared memory that the first rank allocates and all map: the outer error is everybody's.
 fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
     let mut words = [0; 2];
-    if rank == 0 && bytes as u64 <= memory::physical() {
-        if let Ok(area) = guard.engine.shm_mut().allocate(bytes) {
-            words = [area.offset as u64, area.bytes as u64];
-        }
+    if rank == 0
+        && bytes as u64 <= memory::physical()
+        && let Ok(area) = guard.engine.shm_mut().allocate(bytes)
+    {
+        words = [area.offset as u64, area.bytes as u64];
     }
     let own = process_number(guard);
     let party = guard.comm_mut(comm)?.party(own);

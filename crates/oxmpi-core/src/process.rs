@@ -225,13 +225,13 @@ impl Process {
     #[inline]
     pub fn buffer(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
         check_count(count)?;
-        if let Some(size) = oxmpi_datatype::dense_size(datatype.0) {
-            if let Some(bytes) = (count as usize).checked_mul(size).filter(|&bytes| bytes <= isize::MAX as usize) {
-                if bytes > 0 && (address as usize) < FIRST_ADDRESS {
-                    return Err(bad_address(address as usize));
-                }
-                return Ok(Buf::dense(address.cast_mut(), bytes));
+        if let Some(size) = oxmpi_datatype::dense_size(datatype.0)
+            && let Some(bytes) = (count as usize).checked_mul(size).filter(|&bytes| bytes <= isize::MAX as usize)
+        {
+            if bytes > 0 && (address as usize) < FIRST_ADDRESS {
+                return Err(bad_address(address as usize));
             }
+            return Ok(Buf::dense(address.cast_mut(), bytes));
         }
         self.buffer_typed(address, count, datatype)
     }

@@ -98,11 +98,11 @@ impl Active {
             Active::Send(op) | Active::Recv(op) => engine.is_done(*op),
             Active::Exchange(exchange) => {
                 let Exchange { send, recv, sent, .. } = &mut **exchange;
-                if let Some(op) = *send {
-                    if let Some(outcome) = engine.take_outcome(op) {
-                        *sent = Some(outcome);
-                        *send = None;
-                    }
+                if let Some(op) = *send
+                    && let Some(outcome) = engine.take_outcome(op)
+                {
+                    *sent = Some(outcome);
+                    *send = None;
                 }
                 send.is_none() && recv.is_none_or(|op| engine.is_done(op))
             }

@@ -85,7 +85,7 @@ impl Random {
 fn message(from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
     let mut random = Random((from as u64) << 40 | (to as u64) << 20 | n as u64);
     let length = random.length();
-    let mode = if random.next() % 4 == 0 { Mode::Synchronous } else { Mode::Standard };
+    let mode = if random.next().is_multiple_of(4) { Mode::Synchronous } else { Mode::Standard };
     let seed = random.next();
     (mode, (0..length).map(|i| (seed.wrapping_add(i as u64 * 0x9d)) as u8).collect())
 }
@@ -108,7 +108,7 @@ fn everybody_to_everybody(ranks: usize, messages: usize, single_copy: bool) {
         };
         for _ in 0..2 * messages * ranks {
             let peer = random.next() as usize % ranks;
-            if random.next() % 2 == 0 && sent[peer] < messages {
+            if random.next().is_multiple_of(2) && sent[peer] < messages {
                 let (mode, bytes) = message(me, peer, sent[peer]);
                 sent[peer] += 1;
                 let op = send(engine, mode, peer, 5, &bytes);

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use oxmpi_base::copy;
+
 use crate::datatype::Datatype;
 use crate::walk::{Copy, List, walk_many};
 
@@ -154,7 +156,7 @@ impl Cursor {
                 let mem = buf.base.wrapping_add(self.position);
                 let (src, dst) = if PACK { (mem, packed) } else { (packed, mem) };
                 // SAFETY: as the caller promised.
-                unsafe { dst.copy_from_nonoverlapping(src, n) };
+                unsafe { copy::bytes(src, dst, n) };
             }
             Some(Typed { ty, count }) => {
                 let extent = ty.extent() as isize;

@@ -141,11 +141,11 @@ impl Builder {
     /// A run of bytes; joins the run before it when it continues it.
     #[inline]
     pub fn block(&mut self, disp: isize, len: usize) {
-        if let (Some(last), Some(last_len)) = (self.disps.last(), self.lens.last_mut()) {
-            if last.wrapping_add_unsigned(*last_len) == disp {
-                *last_len += len;
-                return;
-            }
+        if let (Some(last), Some(last_len)) = (self.disps.last(), self.lens.last_mut())
+            && last.wrapping_add_unsigned(*last_len) == disp
+        {
+            *last_len += len;
+            return;
         }
         self.disps.push(disp);
         self.lens.push(len);

@@ -247,7 +247,7 @@ impl Window {
             let old = if old.is_null() { old } else { old.add(from) };
             self.combine_alone(shm, with, at.behind(from), source.wrapping_add(from), old, bytes / with.extent)
         };
-        if bytes < SHORTEST || PART_UNIT % with.extent != 0 {
+        if bytes < SHORTEST || !PART_UNIT.is_multiple_of(with.extent) {
             return own(0, bytes);
         }
         self.share(shm, at, what, bytes, [source.expose_provenance(), old.expose_provenance()], own)

@@ -190,7 +190,7 @@ impl Control {
         looks.store(before | 1, Relaxed);
         let done = does();
         // Not if that goes on.
-        if before % 2 == 0 {
+        if before.is_multiple_of(2) {
             looks.store(before.wrapping_add(2), Relaxed);
         }
         done
@@ -317,7 +317,7 @@ impl Attached {
             });
             // The looks above come before the second look at the version.
             fence(Acquire);
-            if version % 2 == 0 && self.version.load(Relaxed) == version {
+            if version.is_multiple_of(2) && self.version.load(Relaxed) == version {
                 return found;
             }
             std::thread::yield_now();

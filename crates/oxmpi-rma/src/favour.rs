@@ -225,7 +225,7 @@ impl Window {
     fn serve_all(&self, shm: Option<&Shm>) -> bool {
         let favours = self.control.favours(self.rank);
         // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.
-        favours.iter().for_each(|favour| prefetch::for_writing(&favour.errand));
+        favours.iter().for_each(|favour| prefetch::line_for_writing(&favour.errand));
         let mut served = false;
         for (origin, favour) in favours.iter().enumerate() {
             match (favour.errand.wanted(), shm) {
@@ -264,11 +264,11 @@ impl Window {
         let Order { what, length, offset } = unsafe { *favour.order.get() };
         let length = length as usize;
         let room = what.room(length);
-        if room <= MOST_BYTES {
-            if let Some(at) = self.own_memory(offset, length) {
-                // SAFETY: memory of this rank's window, which the origin may access in its epoch; the favour's bytes are ours.
-                unsafe { self.carry_out(what, at, favour.bytes(room), length) };
-            }
+        if room <= MOST_BYTES
+            && let Some(at) = self.own_memory(offset, length)
+        {
+            // SAFETY: memory of this rank's window, which the origin may access in its epoch; the favour's bytes are ours.
+            unsafe { self.carry_out(what, at, favour.bytes(room), length) };
         }
         favour.errand.finish();
         true

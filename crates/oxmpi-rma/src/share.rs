@@ -202,7 +202,7 @@ impl Window {
         let [op, datatype] = with.handles;
         let what = What::Combine { op, datatype, fetch: !old.is_null() };
         let ends = [source.expose_provenance(), old.expose_provenance()];
-        match self.helped_at(rank, at, bytes, ends).filter(|_| PART_UNIT % with.extent == 0) {
+        match self.helped_at(rank, at, bytes, ends).filter(|_| PART_UNIT.is_multiple_of(with.extent)) {
             Some(far) => self.share(shm, far, what, bytes, ends, own),
             None => own(0, bytes),
         }

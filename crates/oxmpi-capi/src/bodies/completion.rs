@@ -512,12 +512,12 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
     if handle == guard.sent {
         return Ok(());
     }
-    if let Some(Body::Generalized(generalized)) = guard.requests.get_mut(handle.0).map(|found| &mut found.body) {
-        if !generalized.complete {
-            // It ends when the program completes it.
-            generalized.freed = true;
-            return Ok(());
-        }
+    if let Some(Body::Generalized(generalized)) = guard.requests.get_mut(handle.0).map(|found| &mut found.body)
+        && !generalized.complete
+    {
+        // It ends when the program completes it.
+        generalized.freed = true;
+        return Ok(());
     }
     match guard.requests.remove(handle.0).map(|removed| removed.body) {
         Some(Body::Once(active) | Body::Persistent(_, Some(active))) => active.detach(&mut guard.engine),

@@ -129,7 +129,7 @@ fn all_to_all() {
         let allgatherv = |rank: u32| {
             let at = place(rank, groups);
             let counts: Vec<u64> = (0..at.remote).map(|i| count(at.others + i)).collect();
-            let turn = |i: u32| if rank % 2 == 0 { i } else { at.remote - 1 - i };
+            let turn = |i: u32| if rank.is_multiple_of(2) { i } else { at.remote - 1 - i };
             let displs: Vec<i64> = (0..at.remote).map(|i| i64::from(turn(i)) * 3).collect();
             let spread = Blocks::Spread { counts: &counts, displs: &displs };
             let plan = inter::allgather(at.rank, at.local, at.remote, Region::Send.at(0, count(rank)), spread);
@@ -138,7 +138,7 @@ fn all_to_all() {
         let expect = |rank: u32, i: usize| {
             let at = place(rank, groups);
             let (place, k) = (i as u32 / 3, i as u64 % 3);
-            let from = at.others + if rank % 2 == 0 { place } else { at.remote - 1 - place };
+            let from = at.others + if rank.is_multiple_of(2) { place } else { at.remote - 1 - place };
             if k < count(from) { Value::data(from, k) } else { NOTHING }
         };
         check(&format!("allgatherv of {groups:?}"), size, a, allgatherv, expect);

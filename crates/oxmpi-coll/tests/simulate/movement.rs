@@ -20,7 +20,7 @@ fn nothing(count: u64) -> Vec<Value> {
 
 /// Each algorithm, in place and not; of larger sizes only the one or the other.
 fn both(size: u32, algorithms: &[Algorithm]) -> Vec<(Algorithm, bool)> {
-    algorithms.iter().flat_map(|a| some(size, &[(*a, size % 2 == 0), (*a, size % 2 == 1)])).collect()
+    algorithms.iter().flat_map(|a| some(size, &[(*a, size.is_multiple_of(2)), (*a, size % 2 == 1)])).collect()
 }
 
 #[test]

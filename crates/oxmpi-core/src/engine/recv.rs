@@ -83,10 +83,10 @@ impl Engine {
     /// Starts a receive.
     #[inline(always)]
     pub fn recv(&mut self, pattern: Pattern, buf: Buf) -> OpId {
-        if !self.unexpected.is_empty() {
-            if let Some((id, envelope, message)) = self.take_unexpected(&pattern, false) {
-                return self.recv_stored(&envelope, message, Some(id), buf);
-            }
+        if !self.unexpected.is_empty()
+            && let Some((id, envelope, message)) = self.take_unexpected(&pattern, false)
+        {
+            return self.recv_stored(&envelope, message, Some(id), buf);
         }
         let op = self.ops.next_id();
         let posted = self.posted.post(pattern, op);
@@ -157,10 +157,10 @@ impl Engine {
     /// Takes a receive back if no message has met it.
     pub fn cancel_recv(&mut self, op: OpId) {
         let Op::Recv(recv) = self.ops.get(op) else { return };
-        if let Phase::Posted(posted) = recv.phase {
-            if self.posted.cancel(posted).is_some() {
-                self.ops.end(op, Outcome::cancelled());
-            }
+        if let Phase::Posted(posted) = recv.phase
+            && self.posted.cancel(posted).is_some()
+        {
+            self.ops.end(op, Outcome::cancelled());
         }
     }
 
@@ -191,10 +191,10 @@ impl Engine {
         let Some((_, message)) = self.unexpected.remove(id) else { return };
         self.account_stored(message.from, 0, message.weight());
         let assembly = &mut self.lanes[message.from].assembly;
-        if let Assembly::Store(stored, left) = *assembly {
-            if stored == id {
-                *assembly = Assembly::Discard(left);
-            }
+        if let Assembly::Store(stored, left) = *assembly
+            && stored == id
+        {
+            *assembly = Assembly::Discard(left);
         }
     }
 

@@ -112,7 +112,7 @@ const FIRST_PART: usize = 4096;
 const NEXT_PART: usize = 4096;
 /// Up to here a message is not worth splitting.
 const ONE_PART: usize = FIRST_PART + 2048;
-const _: () = assert!(FIRST_PART % PART_UNIT == 0 && NEXT_PART % PART_UNIT == 0);
+const _: () = assert!(FIRST_PART.is_multiple_of(PART_UNIT) && NEXT_PART.is_multiple_of(PART_UNIT));
 
 enum Pushed {
     All,

@@ -78,7 +78,7 @@ impl Search {
             if divisor < least {
                 break;
             }
-            if number % divisor != 0 {
+            if !number.is_multiple_of(divisor) {
                 continue;
             }
             let (first, rest) = (self.chosen.first().copied().unwrap_or(divisor), number / divisor);
@@ -102,7 +102,7 @@ fn prime_factors(mut number: u32) -> Vec<u32> {
     let mut primes = Vec::new();
     let mut candidate = 2;
     while u64::from(candidate) * u64::from(candidate) <= u64::from(number) {
-        while number % candidate == 0 {
+        while number.is_multiple_of(candidate) {
             primes.push(candidate);
             number /= candidate;
         }

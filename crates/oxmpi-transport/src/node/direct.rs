@@ -8,6 +8,7 @@ use super::data::MANY;
 use super::{Call, Node, Reduction, Wait, pack, pieces, unpack};
 use crate::own;
 use oxmpi_abi::Result;
+use oxmpi_base::copy;
 use oxmpi_datatype::Buf;
 
 /// Bytes of all ranks that are combined at a time.
@@ -256,7 +257,7 @@ impl Node {
                 // SAFETY: as the caller says; our room has a place for our part, which nobody else reads in our memory.
                 unsafe {
                     self.combine(wait, reduction, own, (at, count), Some(result))?;
-                    out.wrapping_add(at).copy_from_nonoverlapping(result, count * element);
+                    copy::bytes(result, out.wrapping_add(at), count * element);
                 }
             }
             self.close(wait);
@@ -270,7 +271,7 @@ impl Node {
                 let (start, count) = reduction.part(rank, self.ranks());
                 let from = self.seat.room(rank, self.heard(rank, round)).as_ptr();
                 // SAFETY: that rank has written the results of its part, and has read ours.
-                unsafe { out.wrapping_add(start * element).copy_from_nonoverlapping(from, count * element) };
+                unsafe { copy::bytes(from, out.wrapping_add(start * element), count * element) };
             }
             self.exchanged(wait);
             self.close(wait);

@@ -25,7 +25,7 @@ pub use reduction::{Kernel, Reduction};
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::board::{LINE_BYTES, Seat};
-use oxmpi_base::stream;
+use oxmpi_base::copy;
 use oxmpi_base::wait::Barrier;
 use oxmpi_datatype::{Buf, Cursor};
 
@@ -414,7 +414,7 @@ unsafe fn pack(buf: &Buf, from: usize, to: *mut u8, bytes: usize) {
     // SAFETY: as the caller says.
     unsafe {
         match buf.as_dense() {
-            Some(base) => base.wrapping_add(from).copy_to_nonoverlapping(to, bytes),
+            Some(base) => copy::bytes(base.wrapping_add(from), to, bytes),
             None => {
                 let mut cursor = Cursor::new();
                 cursor.seek(buf, from);
@@ -433,7 +433,7 @@ unsafe fn unpack(buf: &Buf, to: usize, from: *const u8, bytes: usize) {
     // SAFETY: as the caller says.
     unsafe {
         match buf.as_dense() {
-            Some(base) => base.wrapping_add(to).copy_from_nonoverlapping(from, bytes),
+            Some(base) => copy::bytes(from, base.wrapping_add(to), bytes),
             None => {
                 let mut cursor = Cursor::new();
                 cursor.seek(buf, to);
@@ -451,7 +451,7 @@ unsafe fn unpack_streaming(buf: &Buf, to: usize, from: *const u8, bytes: usize) 
     // SAFETY: as the caller says.
     unsafe {
         match buf.as_dense() {
-            Some(base) => stream::copy(from, base.wrapping_add(to), bytes),
+            Some(base) => copy::past_cache(from, base.wrapping_add(to), bytes),
             None => unpack(buf, to, from, bytes),
         }
     }

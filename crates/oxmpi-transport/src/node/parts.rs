@@ -6,6 +6,7 @@
 use super::reduction::fold;
 use super::{Call, Node, Reduction, Wait, call};
 use oxmpi_abi::Result;
+use oxmpi_base::copy;
 use oxmpi_base::desk::{AREAS, Desk};
 use std::ptr::NonNull;
 
@@ -158,7 +159,7 @@ impl Work<'_> {
         let (at, reduction) = self.piece(piece);
         let from = self.own.wrapping_add(at);
         // SAFETY: as the caller says; an area has room for all elements of a piece.
-        unsafe { self.area(piece, self.me).copy_from_nonoverlapping(from, reduction.count * reduction.element) };
+        unsafe { copy::bytes(from, self.area(piece, self.me), reduction.count * reduction.element) };
         self.desk(self.me).show(piece as u64);
     }
 
@@ -189,6 +190,6 @@ impl Work<'_> {
         let (start, count) = self.part(&reduction, rank);
         let from = self.area(piece, rank).wrapping_add(start);
         // SAFETY: as the caller says.
-        unsafe { self.out.wrapping_add(at + start).copy_from_nonoverlapping(from, count * reduction.element) };
+        unsafe { copy::bytes(from, self.out.wrapping_add(at + start), count * reduction.element) };
     }
 }

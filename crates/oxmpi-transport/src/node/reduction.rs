@@ -9,7 +9,7 @@ use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
 use oxmpi_base::board::LINE_BYTES;
-use oxmpi_base::prefetch;
+use oxmpi_base::{copy, prefetch};
 use oxmpi_datatype::Buf;
 use std::mem::MaybeUninit;
 
@@ -152,7 +152,7 @@ impl Node {
                 let from = own.wrapping_add(rank * reduction.bytes() + offset);
                 let to = self.seat.room(me, place + rank * bytes).as_ptr();
                 // SAFETY: our room has a place for everybody's piece; the rest is as the caller says.
-                unsafe { from.copy_to_nonoverlapping(to, bytes) };
+                unsafe { copy::bytes(from, to, bytes) };
             }
             self.seat.publish();
             self.meet_all(wait)?;
@@ -201,7 +201,7 @@ impl Node {
             unsafe {
                 match ranks {
                     0 => {}
-                    1 => out.copy_from_nonoverlapping(self.found(0, round, bytes), bytes),
+                    1 => copy::bytes(self.found(0, round, bytes), out, bytes),
                     _ => fold(reduction, count, (ranks, 0), source, out, None),
                 }
             }

@@ -1,0 +1,153 @@
+//! Copies of many bytes.
+
+#[cfg(target_arch = "x86_64")]
+use crate::prefetch;
+use crate::segment::CACHE_LINE;
+
+/// Copies of so many bytes are made here, others by the C library. Its copy is better for what the first cache holds, and
+/// chooses well what to do with more than all caches do.
+#[cfg(target_arch = "x86_64")]
+const OURS: std::ops::RangeInclusive<usize> = (32 << 10)..=(16 << 20);
+
+/// Parts of copies are made here from this size on.
+#[cfg(target_arch = "x86_64")]
+const LINES: usize = 4 << 10;
+
+/// So many bytes ahead of the one that is written, lines are asked for with the right to write to them. Stores retire in
+/// order, each after its line has come.
+#[cfg(target_arch = "x86_64")]
+const WRITES_AHEAD: usize = 1024;
+
+/// Lines that are asked for ahead of the one that is copied past the cache: they are in another processor's.
+#[cfg(target_arch = "x86_64")]
+const READS_AHEAD: usize = 8;
+
+/// Copies memory: as fast as the C library does, or faster.
+///
+/// # Safety
+/// `from` can be read and `to` written for so many bytes, and they do not overlap.
+#[inline]
+pub unsafe fn bytes(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: as the caller says.
+    unsafe { part(from, to, bytes, bytes) };
+}
+
+/// The same for a part of `all` that are copied from here and there.
+///
+/// # Safety
+/// As for [`bytes`].
+#[inline]
+pub unsafe fn part(from: *const u8, to: *mut u8, bytes: usize, all: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if OURS.contains(&all) && bytes >= LINES && is_x86_feature_detected!("avx512f") {
+        // SAFETY: as the caller says; there are more than a few lines, and the processor has the instructions.
+        return unsafe { whole_lines(from, to, bytes) };
+    }
+    let _ = all;
+    // SAFETY: as the caller says.
+    unsafe { to.copy_from_nonoverlapping(from, bytes) };
+}
+
+/// Copies a line at a time. The first and the last line may be parts of two in the target: their bytes are copied twice.
+///
+/// # Safety
+/// As for [`bytes`], for at least two lines.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn whole_lines(from: *const u8, to: *mut u8, bytes: usize) {
+    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_storeu_si512};
+    const GROUP: usize = 4;
+    let line = |at: usize| {
+        // SAFETY: the callers name a line that is inside of what was given to us.
+        unsafe { _mm512_storeu_si512(to.add(at).cast(), _mm512_loadu_si512(from.add(at).cast())) };
+    };
+    line(0);
+    let mut at = CACHE_LINE - to.addr() % CACHE_LINE;
+    while at + WRITES_AHEAD + GROUP * CACHE_LINE <= bytes {
+        (0..GROUP).for_each(|i| prefetch::line_for_writing(to.wrapping_add(at + WRITES_AHEAD + i * CACHE_LINE)));
+        (0..GROUP).for_each(|i| line(at + i * CACHE_LINE));
+        at += GROUP * CACHE_LINE;
+    }
+    while at + CACHE_LINE <= bytes {
+        line(at);
+        at += CACHE_LINE;
+    }
+    line(bytes - CACHE_LINE);
+}
+
+/// Copies memory that is not read again soon, and more than the caches hold: the lines that are overwritten are not fetched
+/// first, and those that others read stay where they are.
+///
+/// # Safety
+/// As for [`bytes`].
+pub unsafe fn past_cache(from: *const u8, to: *mut u8, bytes: usize) {
+    let head = to.align_offset(CACHE_LINE).min(bytes);
+    let lines = (bytes - head) / CACHE_LINE;
+    let tail = head + lines * CACHE_LINE;
+    // SAFETY: as the caller says; the lines are whole ones of `to`.
+    unsafe {
+        to.copy_from_nonoverlapping(from, head);
+        stream_lines(from.add(head), to.add(head), lines);
+        to.add(tail).copy_from_nonoverlapping(from.add(tail), bytes - tail);
+    }
+}
+
+/// # Safety
+/// As for [`bytes`], for whole lines of `to`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
+    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_sfence, _mm_stream_si128};
+    const QUARTER: usize = size_of::<__m128i>();
+    for at in (0..lines * CACHE_LINE).step_by(CACHE_LINE) {
+        // SAFETY: as the caller says; a hint may name any address, and a line is aligned for its quarters.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(at + READS_AHEAD * CACHE_LINE).cast());
+            let quarters: [__m128i; 4] = std::array::from_fn(|i| _mm_loadu_si128(from.add(at + i * QUARTER).cast()));
+            for (i, quarter) in quarters.into_iter().enumerate() {
+                _mm_stream_si128(to.add(at + i * QUARTER).cast(), quarter);
+            }
+        }
+    }
+    // Streaming stores are not ordered with others: whoever is told of them later must find them.
+    // SAFETY: every x86-64 has it.
+    unsafe { _mm_sfence() };
+}
+
+/// # Safety
+/// As for [`bytes`].
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
+    // SAFETY: as the caller says.
+    unsafe { to.copy_from_nonoverlapping(from, lines * CACHE_LINE) };
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Copies so many bytes from all kinds of places to all kinds of places; every byte has to arrive, and no other.
+    fn try_out(how: unsafe fn(*const u8, *mut u8, usize), lengths: &[usize]) {
+        let most = lengths.iter().max().unwrap() + 200;
+        let source: Vec<u8> = (0..most as u32).map(|i| (i * 7 + i / 251) as u8).collect();
+        for (start, end, &bytes) in (0..70)
+            .flat_map(|s| [(s, 0), (3, s), (s, s)])
+            .flat_map(|(s, e)| lengths.iter().map(move |bytes| (s, e, bytes)))
+        {
+            let mut target = vec![0xaa; most];
+            // SAFETY: both vectors have so many bytes from there on.
+            unsafe { how(source.as_ptr().add(start), target.as_mut_ptr().add(end), bytes) };
+            assert!(target[end..end + bytes] == source[start..start + bytes], "{bytes} from {start} to {end}");
+            assert!(target[..end].iter().chain(&target[end + bytes..]).all(|&byte| byte == 0xaa));
+        }
+    }
+
+    #[test]
+    fn every_byte_and_no_other() {
+        try_out(bytes, &[0, 1, 63, 64, 65, 32767, 32768, 32769, 33000, 34000]);
+    }
+
+    #[test]
+    fn every_byte_and_no_other_past_the_cache() {
+        try_out(past_cache, &[0, 1, 15, 63, 64, 65, 200, 700]);
+    }
+}
