@@ -1,6 +1,11 @@
 //! The loop of an operation that works on each element alone, and its compilations for several generations of
 //! processors. The loop is plain: the compiler makes vectors of it, wider ones where it may.
 
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+use oxmpi_base::prefetch;
+use oxmpi_base::segment::CACHE_LINE;
+
 use crate::Kernel;
 
 /// A commutative operation on two elements.
@@ -13,6 +18,13 @@ pub(crate) trait Binary {
 
     fn apply(a: Self::Element, b: Self::Element) -> Self::Element;
 }
+
+/// Bytes of operands from which on their lines are announced, so many bytes ahead, a group of lines at
+/// a time.
+const MANY: usize = 4 << 10;
+const LOADS_AHEAD: usize = 1536;
+const STORES_AHEAD: usize = 1024;
+const GROUP: usize = 8 * CACHE_LINE;
 
 /// The fastest compilation that this processor can run.
 pub(crate) fn pick<B: Binary>() -> Kernel {
@@ -62,38 +74,72 @@ unsafe fn avx512<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, cou
     unsafe { each::<B>(left, right, out, count) }
 }
 
+/// An element at any address.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Loose<T: Copy>(T);
+
 /// # Safety
 /// As for a [`Kernel`].
 #[inline(always)]
 unsafe fn each<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
-    let (left, right, out) = (left.cast::<B::Element>(), right.cast::<B::Element>(), out.cast::<B::Element>());
+    let (left, right) = (left.cast::<Loose<B::Element>>(), right.cast::<Loose<B::Element>>());
+    let out = out.cast::<Loose<B::Element>>();
+    let count = count * B::PARTS;
     // Where the result replaces an operand, a loop over two arrays says so; the compiler would take three arrays that
     // overlap for something that it must not do in vectors.
-    if out.cast_const() == right {
-        // SAFETY: passed on.
-        unsafe { two::<B>(left, out, count * B::PARTS) }
-    } else if out.cast_const() == left {
-        // SAFETY: passed on; the order of the operands is all the same.
-        unsafe { two::<B>(right, out, count * B::PARTS) }
+    if out.cast_const() == right || out.cast_const() == left {
+        // The order of the operands is all the same.
+        let other = if out.cast_const() == right { left } else { right };
+        // SAFETY: the groups are within the elements that the caller vouched for; the arrays do not overlap.
+        in_groups([other, other], out, count, |at, count| unsafe {
+            two::<B>(from_raw_parts(other.add(at), count), from_raw_parts_mut(out.add(at), count));
+        });
     } else {
-        for i in 0..count * B::PARTS {
-            // SAFETY: within the elements that the caller vouched for.
-            unsafe { out.add(i).write_unaligned(B::apply(left.add(i).read_unaligned(), right.add(i).read_unaligned())) }
-        }
+        // SAFETY: as above.
+        in_groups([left, right], out, count, |at, count| unsafe {
+            let (left, right) = (from_raw_parts(left.add(at), count), from_raw_parts(right.add(at), count));
+            three::<B>(left, right, from_raw_parts_mut(out.add(at), count));
+        });
     }
 }
 
-/// # Safety
-/// `other` is valid to read, `inout` to read and write, for `count` elements; they do not overlap or are the same.
 #[inline(always)]
-unsafe fn two<B: Binary>(other: *const B::Element, inout: *mut B::Element, count: usize) {
-    for i in 0..count {
-        // SAFETY: within the elements that the caller vouched for.
-        unsafe {
-            let place = inout.add(i);
-            place.write_unaligned(B::apply(other.add(i).read_unaligned(), place.read_unaligned()));
+fn three<B: Binary>(left: &[Loose<B::Element>], right: &[Loose<B::Element>], out: &mut [Loose<B::Element>]) {
+    for ((out, left), right) in out.iter_mut().zip(left).zip(right) {
+        *out = Loose(B::apply(left.0, right.0));
+    }
+}
+
+#[inline(always)]
+fn two<B: Binary>(other: &[Loose<B::Element>], inout: &mut [Loose<B::Element>]) {
+    for (inout, other) in inout.iter_mut().zip(other) {
+        *inout = Loose(B::apply(other.0, inout.0));
+    }
+}
+
+/// Has all elements computed. Of many the lines are announced: operands often come from another processor's cache, or
+/// begin on a new page, and stores retire in order, each after its line has come.
+#[inline(always)]
+fn in_groups<T>(operands: [*const T; 2], out: *mut T, count: usize, compute: impl Fn(usize, usize)) {
+    let (group, ahead) = (GROUP / size_of::<T>(), LOADS_AHEAD / size_of::<T>());
+    let mut done = 0;
+    if count >= MANY / size_of::<T>() {
+        while done + ahead + group <= count {
+            let [left, right] = operands.map(|operand| operand.wrapping_add(done).cast::<u8>());
+            let out = out.wrapping_add(done).cast::<u8>();
+            for line in (0..GROUP).step_by(CACHE_LINE) {
+                prefetch::line_for_reading(left.wrapping_add(LOADS_AHEAD + line));
+                if left != right {
+                    prefetch::line_for_reading(right.wrapping_add(LOADS_AHEAD + line));
+                }
+                prefetch::line_for_writing(out.wrapping_add(STORES_AHEAD + line));
+            }
+            compute(done, group);
+            done += group;
         }
     }
+    compute(done, count - done);
 }
 
 #[cfg(test)]
@@ -112,7 +158,7 @@ mod tests {
                 // Numbers without NaNs, whose bits the standard of arithmetic leaves open.
                 (seed >> 33) as u8 & 0x3b
             };
-            for count in [1, 5, 31, 64, 200] {
+            for count in [1, 5, 31, 64, 200, 5000] {
                 let a: Vec<u8> = (0..count * size).map(|_| bytes()).collect();
                 let b: Vec<u8> = (0..count * size).map(|_| bytes()).collect();
                 let (mut plainly, mut widely, mut in_place) = (a.clone(), a.clone(), b.clone());
