@@ -23,8 +23,9 @@ const DIRECT_FOR_ALL: usize = 64 << 10;
 const DIRECT_FOR_MANY: std::ops::Range<usize> = 256 << 10..1 << 20;
 pub(super) const MANY: usize = 6;
 
-/// A rank that receives so many bytes writes them past its cache.
+/// A rank that receives so many bytes writes them past its cache; so it does in a crowd when all receive so many together.
 const STREAM: usize = 8 << 20;
+const STREAM_IN_CROWD: usize = 32 << 20;
 /// When many ranks with a CPU each have so many bytes for each other, memory is what they wait for: a copy into a room and one
 /// past the cache fetch less from there than the kernel's copy.
 const STREAM_FOR_MANY: usize = 48 << 20;
@@ -210,7 +211,8 @@ impl Node {
 
     /// How the pieces of a receive buffer are filled.
     fn unpack_for(&self, recv: &Buf) -> unsafe fn(&Buf, usize, *const u8, usize) {
-        if recv.len() >= STREAM { unpack_streaming } else { unpack }
+        let streams = recv.len() >= STREAM || self.crowded && recv.len() * self.ranks() >= STREAM_IN_CROWD;
+        if streams { unpack_streaming } else { unpack }
     }
 
     /// Whether copies of so many bytes, from one rank to another, are worth a system call each.

@@ -30,7 +30,7 @@ impl Reduction {
     /// Elements to whose multiples the parts of ranks are cut.
     pub(super) const CUT: usize = 16;
 
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.element * self.count
     }
 
