@@ -101,13 +101,13 @@ impl Node {
         let bytes = reduction.bytes();
         let call = Call::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
         let offset = |at: usize| at * reduction.element;
+        if self.goes_along_chain(bytes) {
+            // SAFETY: as the caller says.
+            return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
+        }
         if self.ranks() == 2 && self.goes_directly(bytes) {
             // SAFETY: as the caller says.
             return unsafe { self.reduce_directly(wait, reduction, call, own, out) };
-        }
-        if self.ranks() > 2 && bytes >= CHAIN {
-            // SAFETY: as the caller says.
-            return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
         }
         let most = REDUCE.min(self.chunk()) / reduction.element;
         for (at, count) in pieces(reduction.count, most) {
@@ -221,6 +221,14 @@ impl Node {
         })
     }
 
+    /// Whether a reduction to one rank goes through all ranks' hands.
+    pub(super) fn goes_along_chain(&self, bytes: usize) -> bool {
+        match self.ranks() {
+            2 => bytes >= CHAIN_OF_TWO && self.is_roomy(),
+            _ => bytes >= CHAIN,
+        }
+    }
+
     /// Up to so many bytes everybody who wants a result computes it all.
     fn shared_work(&self) -> usize {
         (SHARED_WORK / self.ranks()).max(LINE_BYTES).min(self.chunk())
@@ -291,7 +299,9 @@ impl Node {
 }
 
 /// From so many bytes on a reduction of more than two ranks goes along a chain, in pieces of as many.
-pub(super) const CHAIN: usize = 32 << 10;
+const CHAIN: usize = 32 << 10;
+/// Two ranks read from each other's memory up to here: then each has less to do, but a system call for every piece.
+const CHAIN_OF_TWO: usize = 128 << 10;
 /// Each piece has every rank on its turn at a CPU once.
 const CHAIN_IN_CROWD: usize = 64 << 10;
 /// Of so many bytes, only so many pieces may be under way between the first rank and the root: they should stay in the caches

@@ -127,7 +127,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             // SAFETY: both have `count` words.
             unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
             // Along a chain the root comes last.
-            let turn = if ranks > 2 && block >= reduction::CHAIN { root + 1 } else { 0 };
+            let turn = if node.goes_along_chain(block) { root + 1 } else { 0 };
             let order = (turn..ranks).chain(0..turn);
             let expected = |index| reduced(order.clone(), |rank| value(step, rank, index));
             assert!(me != root || out.iter().enumerate().all(|(index, &word)| word == expected(index)));
@@ -195,6 +195,7 @@ fn operations_in_any_order() {
         (8, 32768, false, true),
         (2, 4096, true, false),
         (5, 4096, true, false),
+        (2, ROOMY, true, false),
         (3, ROOMY, true, true),
         (7, ROOMY, true, false),
     ] {
