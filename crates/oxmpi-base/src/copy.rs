@@ -9,9 +9,9 @@ use crate::segment::CACHE_LINE;
 #[cfg(target_arch = "x86_64")]
 const OURS: std::ops::RangeInclusive<usize> = (32 << 10)..=(16 << 20);
 
-/// Parts of copies are made here from this size on.
+/// Of longer copies the parts of at least so many bytes are.
 #[cfg(target_arch = "x86_64")]
-const LINES: usize = 4 << 10;
+const PART: usize = 192;
 
 /// So many bytes ahead of the one that is written, lines are asked for with the right to write to them. Stores retire in
 /// order, each after its line has come.
@@ -29,41 +29,46 @@ const READS_AHEAD: usize = 8;
 #[inline]
 pub unsafe fn bytes(from: *const u8, to: *mut u8, bytes: usize) {
     // SAFETY: as the caller says.
-    unsafe { part(from, to, bytes, bytes) };
+    unsafe { part(from, to, bytes, bytes, 0) };
 }
 
-/// The same for a part of `all` that are copied from here and there.
+/// Copies a part of `all` that come from here and there: the next `following` of them go behind this one.
 ///
 /// # Safety
 /// As for [`bytes`].
 #[inline]
-pub unsafe fn part(from: *const u8, to: *mut u8, bytes: usize, all: usize) {
+pub unsafe fn part(from: *const u8, to: *mut u8, bytes: usize, all: usize, following: usize) {
     #[cfg(target_arch = "x86_64")]
-    if OURS.contains(&all) && bytes >= LINES && is_x86_feature_detected!("avx512f") {
-        // SAFETY: as the caller says; there are more than a few lines, and the processor has the instructions.
-        return unsafe { whole_lines(from, to, bytes) };
+    if OURS.contains(&all) && bytes >= PART && is_x86_feature_detected!("avx512f") {
+        // SAFETY: as the caller says; there are more than two lines, and the processor has the instructions.
+        return unsafe { whole_lines(from, to, bytes, bytes.saturating_add(following)) };
     }
-    let _ = all;
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (all, following);
     // SAFETY: as the caller says.
     unsafe { to.copy_from_nonoverlapping(from, bytes) };
 }
 
-/// Copies a line at a time. The first and the last line may be parts of two in the target: their bytes are copied twice.
+/// Copies a line at a time. The first and the last line may be parts of two in the target: their bytes are copied twice. Up to
+/// `end` lines are announced.
 ///
 /// # Safety
 /// As for [`bytes`], for at least two lines.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-unsafe fn whole_lines(from: *const u8, to: *mut u8, bytes: usize) {
+unsafe fn whole_lines(from: *const u8, to: *mut u8, bytes: usize, end: usize) {
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_storeu_si512};
     const GROUP: usize = 4;
     let line = |at: usize| {
         // SAFETY: the callers name a line that is inside of what was given to us.
         unsafe { _mm512_storeu_si512(to.add(at).cast(), _mm512_loadu_si512(from.add(at).cast())) };
     };
-    line(0);
-    let mut at = CACHE_LINE - to.addr() % CACHE_LINE;
-    while at + WRITES_AHEAD + GROUP * CACHE_LINE <= bytes {
+    let mut at = to.align_offset(CACHE_LINE);
+    if at > 0 {
+        line(0);
+    }
+    let announced = bytes.min(end.saturating_sub(WRITES_AHEAD));
+    while at + GROUP * CACHE_LINE <= announced {
         (0..GROUP).for_each(|i| prefetch::line_for_writing(to.wrapping_add(at + WRITES_AHEAD + i * CACHE_LINE)));
         (0..GROUP).for_each(|i| line(at + i * CACHE_LINE));
         at += GROUP * CACHE_LINE;
@@ -72,7 +77,9 @@ unsafe fn whole_lines(from: *const u8, to: *mut u8, bytes: usize) {
         line(at);
         at += CACHE_LINE;
     }
-    line(bytes - CACHE_LINE);
+    if at < bytes {
+        line(bytes - CACHE_LINE);
+    }
 }
 
 /// Copies memory that is not read again soon, and more than the caches hold: the lines that are overwritten are not fetched

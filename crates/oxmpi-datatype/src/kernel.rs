@@ -18,16 +18,13 @@ const BEHIND_MIDDLE: usize = 8;
 /// share the loads of a place; from the second on, so many blocks are announced instead.
 const SHARED_LOADS: usize = 512;
 const FAR_LOADS: usize = 2048;
-const LOADS_AHEAD: isize = 8;
+const LOADS_AHEAD: isize = 16;
 
 /// How many blocks ahead a strided store is announced, when the blocks are at least so far apart. Stores retire in order,
 /// each after its line has come and its page was found; announced, many come at once: messages of a matrix's column
 /// became twice as fast. Many more would push each other out of the cache where the stride is a power of two.
 const STORES_AHEAD: isize = 8;
 const FAR_STORES: usize = 256;
-
-/// Rows of a matrix that are packed: so many bytes ahead of the stream its lines are announced.
-const STREAM_AHEAD: usize = 512;
 
 /// Blocks of these lengths are moved here, others by the library's `memcpy`. It is better where the last moves of a block, which
 /// overlap, would be many of all, and where a block is so long that its choices cost nothing.
@@ -88,30 +85,32 @@ unsafe fn any_len<const PACK: bool>(
     count: usize,
     announce: bool,
 ) {
-    let blocks = (0..count).map(|i| {
-        let m = mem.wrapping_offset(mem_stride.wrapping_mul(i as isize));
-        let p = packed.wrapping_add(packed_stride * i);
-        // What will be stored to soon.
-        (m, p, if PACK { p.wrapping_add(STREAM_AHEAD) } else { m.wrapping_offset(mem_stride) })
-    });
+    let at =
+        |i: usize| (mem.wrapping_offset(mem_stride.wrapping_mul(i as isize)), packed.wrapping_add(packed_stride * i));
+    let all = len * count;
     // SAFETY: as the caller promised.
     unsafe {
-        if len >= LONG {
-            for (m, p, _) in blocks {
+        if len >= LONG || PACK && announce && len >= SEVERAL_LINES {
+            // In the stream the next blocks go behind this one.
+            let following = |i: usize| if PACK && packed_stride == len { all - (i + 1) * len } else { 0 };
+            for i in 0..count {
+                let (m, p) = at(i);
                 let (from, to) = if PACK { (m, p) } else { (p, m) };
-                copy::part(from, to, len, len * count);
-            }
-        } else if announce && len >= SEVERAL_LINES {
-            for (m, p, soon) in blocks {
-                lines::<PACK, true>(m, p, len, soon);
+                copy::part(from, to, len, all, following(i));
             }
         } else if announce && !PACK {
-            for (m, p, soon) in blocks {
-                prefetch::line_for_writing(soon);
-                any::<PACK>(m, p, len);
+            for i in 0..count {
+                let ((m, p), (next, _)) = (at(i), at(i + 1));
+                if len >= SEVERAL_LINES {
+                    lines::<PACK, true>(m, p, len, next);
+                } else {
+                    prefetch::line_for_writing(next);
+                    any::<PACK>(m, p, len);
+                }
             }
         } else {
-            for (m, p, _) in blocks {
+            for i in 0..count {
+                let (m, p) = at(i);
                 any::<PACK>(m, p, len);
             }
         }
@@ -330,15 +329,15 @@ pub(crate) unsafe fn any<const PACK: bool>(mem: *mut u8, packed: *mut u8, len: u
 }
 
 /// A block of at least 64 bytes, 64 at a time; the last ones may be some that were moved already. `ANNOUNCE`: the lines at
-/// `soon` will be stored to.
+/// `next` will be stored to soon.
 ///
 /// # Safety
-/// As [`strided`]; `soon` may be any address.
-unsafe fn lines<const PACK: bool, const ANNOUNCE: bool>(mem: *mut u8, packed: *mut u8, len: usize, soon: *mut u8) {
+/// As [`strided`]; `next` may be any address.
+unsafe fn lines<const PACK: bool, const ANNOUNCE: bool>(mem: *mut u8, packed: *mut u8, len: usize, next: *mut u8) {
     let mut at = 0;
     while at + 64 <= len {
         if ANNOUNCE {
-            prefetch::line_for_writing(soon.wrapping_add(at));
+            prefetch::line_for_writing(next.wrapping_add(at));
         }
         // SAFETY: as the caller promised; inside the block.
         unsafe { one::<64, PACK>(mem.wrapping_add(at), packed.wrapping_add(at)) };
