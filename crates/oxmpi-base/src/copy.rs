@@ -4,12 +4,15 @@
 use crate::prefetch;
 use crate::segment::CACHE_LINE;
 
-/// Copies of so many bytes are made here, others by the C library. Its copy is better for what the first cache holds, and
-/// chooses well what to do with more than all caches do.
-#[cfg(target_arch = "x86_64")]
-const OURS: std::ops::RangeInclusive<usize> = (32 << 10)..=(16 << 20);
+/// Copies of so many bytes and more are made here, shorter ones by the C library: its copy is better for what the first cache
+/// holds.
+pub const LONG: usize = 32 << 10;
 
-/// Of longer copies the parts of at least so many bytes are.
+/// So are longer ones: it chooses well what to do with more than all caches hold.
+#[cfg(target_arch = "x86_64")]
+const LONGEST: usize = 16 << 20;
+
+/// Of those made here the parts have at least so many bytes.
 #[cfg(target_arch = "x86_64")]
 const PART: usize = 192;
 
@@ -39,7 +42,7 @@ pub unsafe fn bytes(from: *const u8, to: *mut u8, bytes: usize) {
 #[inline]
 pub unsafe fn part(from: *const u8, to: *mut u8, bytes: usize, all: usize, following: usize) {
     #[cfg(target_arch = "x86_64")]
-    if OURS.contains(&all) && bytes >= PART && is_x86_feature_detected!("avx512f") {
+    if (LONG..=LONGEST).contains(&all) && bytes >= PART && is_x86_feature_detected!("avx512f") {
         // SAFETY: as the caller says; there are more than two lines, and the processor has the instructions.
         return unsafe { whole_lines(from, to, bytes, bytes.saturating_add(following)) };
     }

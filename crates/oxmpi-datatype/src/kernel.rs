@@ -90,7 +90,7 @@ unsafe fn any_len<const PACK: bool>(
     let all = len * count;
     // SAFETY: as the caller promised.
     unsafe {
-        if len >= LONG || PACK && announce && len >= SEVERAL_LINES {
+        if len >= LONG || PACK && announce && len >= SEVERAL_LINES && all >= copy::LONG {
             // In the stream the next blocks go behind this one.
             let following = |i: usize| if PACK && packed_stride == len { all - (i + 1) * len } else { 0 };
             for i in 0..count {
