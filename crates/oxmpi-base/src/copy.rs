@@ -8,7 +8,7 @@ use crate::segment::CACHE_LINE;
 /// holds.
 pub const LONG: usize = 32 << 10;
 
-/// So are longer ones: it chooses well what to do with more than all caches hold.
+/// Copies of more bytes than this are the C library's again: it chooses well what to do with more than the caches hold.
 #[cfg(target_arch = "x86_64")]
 const LONGEST: usize = 16 << 20;
 
@@ -106,12 +106,12 @@ pub unsafe fn past_cache(from: *const u8, to: *mut u8, bytes: usize) {
 /// As for [`bytes`], for whole lines of `to`.
 #[cfg(target_arch = "x86_64")]
 unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
-    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_sfence, _mm_stream_si128};
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     const QUARTER: usize = size_of::<__m128i>();
     for at in (0..lines * CACHE_LINE).step_by(CACHE_LINE) {
-        // SAFETY: as the caller says; a hint may name any address, and a line is aligned for its quarters.
+        prefetch::line_for_reading(from.wrapping_add(at + READS_AHEAD * CACHE_LINE));
+        // SAFETY: as the caller says; a line is aligned for its quarters.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(at + READS_AHEAD * CACHE_LINE).cast());
             let quarters: [__m128i; 4] = std::array::from_fn(|i| _mm_loadu_si128(from.add(at + i * QUARTER).cast()));
             for (i, quarter) in quarters.into_iter().enumerate() {
                 _mm_stream_si128(to.add(at + i * QUARTER).cast(), quarter);

@@ -2,8 +2,8 @@
 
 use crate::segment::CACHE_LINE;
 
-/// Asks for a cache line with the right to write to it; any address will do. The compiler's own prefetch only asks for that right where the
-/// target is known to have the instruction; processors without it take it for no operation.
+/// Asks for a cache line with the right to write to it; any address will do. The compiler's own prefetch only asks for that
+/// right where the target is known to have the instruction; processors without it take it for no operation.
 #[inline(always)]
 pub fn line_for_writing<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -19,8 +19,7 @@ pub(crate) trait Binary {
     fn apply(a: Self::Element, b: Self::Element) -> Self::Element;
 }
 
-/// Bytes of operands from which on their lines are announced, so many bytes ahead, a group of lines at
-/// a time.
+/// Bytes of operands from which on their lines are announced, so many bytes ahead, a group of lines at a time.
 const MANY: usize = 4 << 10;
 const LOADS_AHEAD: usize = 1536;
 const STORES_AHEAD: usize = 1024;
@@ -86,11 +85,18 @@ unsafe fn each<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count
     let (left, right) = (left.cast::<Loose<B::Element>>(), right.cast::<Loose<B::Element>>());
     let out = out.cast::<Loose<B::Element>>();
     let count = count * B::PARTS;
+    if count == 0 {
+        return; // There may be no memory at all.
+    }
     // Where the result replaces an operand, a loop over two arrays says so; the compiler would take three arrays that
     // overlap for something that it must not do in vectors.
     if out.cast_const() == right || out.cast_const() == left {
         // The order of the operands is all the same.
         let other = if out.cast_const() == right { left } else { right };
+        if out.cast_const() == other {
+            // SAFETY: the elements that the caller vouched for.
+            return unsafe { one::<B>(from_raw_parts_mut(out, count)) };
+        }
         // SAFETY: the groups are within the elements that the caller vouched for; the arrays do not overlap.
         in_groups([other, other], out, count, |at, count| unsafe {
             two::<B>(from_raw_parts(other.add(at), count), from_raw_parts_mut(out.add(at), count));
@@ -102,6 +108,10 @@ unsafe fn each<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count
             three::<B>(left, right, from_raw_parts_mut(out.add(at), count));
         });
     }
+}
+
+fn one<B: Binary>(inout: &mut [Loose<B::Element>]) {
+    inout.iter_mut().for_each(|inout| *inout = Loose(B::apply(inout.0, inout.0)));
 }
 
 #[inline(always)]
@@ -162,12 +172,17 @@ mod tests {
                 let a: Vec<u8> = (0..count * size).map(|_| bytes()).collect();
                 let b: Vec<u8> = (0..count * size).map(|_| bytes()).collect();
                 let (mut plainly, mut widely, mut in_place) = (a.clone(), a.clone(), b.clone());
+                let (mut doubled, mut itself) = (b.clone(), a.clone());
                 // SAFETY: all have `count` elements.
                 unsafe {
                     plain::<B>(a.as_ptr(), b.as_ptr(), plainly.as_mut_ptr(), count);
                     kernel(a.as_ptr(), b.as_ptr(), widely.as_mut_ptr(), count);
                     kernel(a.as_ptr(), in_place.as_ptr(), in_place.as_mut_ptr(), count);
+                    plain::<B>(a.as_ptr(), a.as_ptr(), doubled.as_mut_ptr(), count);
+                    let all = itself.as_mut_ptr();
+                    kernel(all, all, all, count);
                 }
+                assert_eq!(doubled, itself);
                 assert_eq!(plainly, widely);
                 assert_eq!(plainly, in_place);
             }
