@@ -97,12 +97,10 @@ unsafe fn each<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count
             // SAFETY: the elements that the caller vouched for.
             return unsafe { one::<B>(from_raw_parts_mut(out, count)) };
         }
-        // SAFETY: the groups are within the elements that the caller vouched for; the arrays do not overlap.
-        in_groups([other, other], out, count, |at, count| unsafe {
-            two::<B>(from_raw_parts(other.add(at), count), from_raw_parts_mut(out.add(at), count));
-        });
+        // SAFETY: as above; the arrays do not overlap.
+        unsafe { two::<B>(from_raw_parts(other, count), from_raw_parts_mut(out, count)) };
     } else {
-        // SAFETY: as above.
+        // SAFETY: the groups are within the elements that the caller vouched for; the result overlaps no operand.
         in_groups([left, right], out, count, |at, count| unsafe {
             let (left, right) = (from_raw_parts(left.add(at), count), from_raw_parts(right.add(at), count));
             three::<B>(left, right, from_raw_parts_mut(out.add(at), count));
@@ -140,9 +138,7 @@ fn in_groups<T>(operands: [*const T; 2], out: *mut T, count: usize, compute: imp
             let out = out.wrapping_add(done).cast::<u8>();
             for line in (0..GROUP).step_by(CACHE_LINE) {
                 prefetch::line_for_reading(left.wrapping_add(LOADS_AHEAD + line));
-                if left != right {
-                    prefetch::line_for_reading(right.wrapping_add(LOADS_AHEAD + line));
-                }
+                prefetch::line_for_reading(right.wrapping_add(LOADS_AHEAD + line));
                 prefetch::line_for_writing(out.wrapping_add(STORES_AHEAD + line));
             }
             compute(done, group);
