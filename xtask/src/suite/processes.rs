@@ -2,6 +2,8 @@
 //! the death of parents, where process groups and parent links do not.
 
 use std::fs;
+use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,7 +29,7 @@ pub fn marked(mark: &str) -> Vec<Process> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let environment = environment(&entry.path());
         if environment.split(|&byte| byte == 0).any(|variable| variable.starts_with(&wanted)) {
             let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
             let state =
@@ -38,12 +40,42 @@ pub fn marked(mark: &str) -> Vec<Process> {
     found
 }
 
+/// What `/proc/PID/environ` says. It is empty for a moment while a process changes to another program, from its new
+/// memory until its arguments are in there; only one that has a program and arguments every time has no environment.
+/// Where the change comes between two reads the rest is missing, so one read takes all that fits.
+fn environment(process: &Path) -> Vec<u8> {
+    let read = |file| {
+        let mut content = Vec::with_capacity(256 * 1024);
+        // What is there no more is empty.
+        let _ = fs::File::open(process.join(file)).and_then(|mut file| file.read_to_end(&mut content));
+        content
+    };
+    let begin = Instant::now();
+    let mut looks_with_arguments = 0;
+    loop {
+        let environment = read("environ");
+        let has_program = || fs::read_link(process.join("exe")).is_ok();
+        if !environment.is_empty() || !has_program() || begin.elapsed() > Duration::from_secs(1) {
+            return environment;
+        }
+        if !read("cmdline").is_empty() {
+            looks_with_arguments += 1;
+            if looks_with_arguments == 5 {
+                return environment;
+            }
+        }
+        thread::yield_now();
+    }
+}
+
 /// Those that are still there when the time is over: a killed process may need a moment to go.
 pub fn wait_until_gone(mark: &str, limit: Duration) -> Vec<Process> {
     let begin = Instant::now();
     loop {
         let left = marked(mark);
-        if left.is_empty() || begin.elapsed() > limit {
+        // Twice, for one that is seen only half while it changes its program.
+        let all_gone = left.is_empty() && marked(mark).is_empty();
+        if all_gone || (!left.is_empty() && begin.elapsed() > limit) {
             return left;
         }
         thread::sleep(Duration::from_millis(5));
@@ -68,4 +100,23 @@ pub fn signal(name: &str, pids: impl Iterator<Item = u32>) {
 pub fn describe(processes: &[Process]) -> String {
     let lines = processes.iter().map(|Process { pid, name, state }| format!("    pid {pid}  {name}  {state}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_changes_its_program_is_seen() {
+        let mark = format!("changes-{}.", std::process::id());
+        let mut child = Command::new("sh")
+            .args(["-c", r#"exec sh -c "$0" "$0""#, r#"exec sh -c "$0" "$0""#])
+            .env(MARK, &mark)
+            .spawn()
+            .expect("start a shell");
+        let missed = (0..1000).filter(|_| wait_until_gone(&mark, Duration::ZERO).is_empty()).count();
+        let _ = child.kill();
+        let _ = child.wait();
+        assert_eq!(missed, 0);
+    }
 }
