@@ -19,7 +19,7 @@ const PART: usize = 192;
 /// So many bytes ahead of the one that is written, lines are asked for with the right to write to them. Stores retire in
 /// order, each after its line has come.
 #[cfg(target_arch = "x86_64")]
-const WRITES_AHEAD: usize = 1024;
+pub const WRITES_AHEAD: usize = 1024;
 
 /// Lines that are asked for ahead of the one that is copied past the cache: they are in another processor's.
 #[cfg(target_arch = "x86_64")]

@@ -128,7 +128,17 @@ impl Cursor {
     #[inline]
     pub unsafe fn pack(&mut self, buf: &Buf, dst: *mut u8, max: usize) -> usize {
         // SAFETY: as the caller promised.
-        unsafe { self.copy::<true>(buf, dst, max) }
+        unsafe { self.copy::<true>(buf, dst, max, false) }
+    }
+
+    /// The same, where another processor has read or written `dst` just before: its lines have to come from there.
+    ///
+    /// # Safety
+    /// As for [`Cursor::pack`].
+    #[inline]
+    pub unsafe fn pack_afar(&mut self, buf: &Buf, dst: *mut u8, max: usize) -> usize {
+        // SAFETY: as the caller promised.
+        unsafe { self.copy::<true>(buf, dst, max, true) }
     }
 
     /// Copies `len` bytes (or what is left of the stream, when that is less) from `src` into the buffer. Returns how
@@ -140,13 +150,13 @@ impl Cursor {
     #[inline]
     pub unsafe fn unpack(&mut self, buf: &Buf, src: *const u8, len: usize) -> usize {
         // SAFETY: as the caller promised; the copy only reads from `src`.
-        unsafe { self.copy::<false>(buf, src.cast_mut(), len) }
+        unsafe { self.copy::<false>(buf, src.cast_mut(), len, false) }
     }
 
     /// # Safety
     /// As [`Cursor::pack`] or [`Cursor::unpack`].
     #[inline]
-    unsafe fn copy<const PACK: bool>(&mut self, buf: &Buf, packed: *mut u8, max: usize) -> usize {
+    unsafe fn copy<const PACK: bool>(&mut self, buf: &Buf, packed: *mut u8, max: usize, afar: bool) -> usize {
         let n = max.min(buf.bytes.saturating_sub(self.position));
         if n == 0 {
             return 0;
@@ -160,7 +170,7 @@ impl Cursor {
             }
             Some(Typed { ty, count }) => {
                 let extent = ty.extent() as isize;
-                let mut sink = Copy::<PACK> { packed };
+                let mut sink = if afar { Copy::<PACK>::from_afar(packed, n) } else { Copy::new(packed) };
                 walk_many(ty.layout(), *count, extent, buf.base, self.position, self.position + n, &mut sink);
             }
         }

@@ -3,6 +3,8 @@
 //!
 //! Nothing here checks anything: the callers have computed every address from a layout.
 
+use std::ops::Range;
+
 use oxmpi_base::{copy, prefetch};
 
 /// How many blocks ahead in a list a load is announced.
@@ -34,6 +36,10 @@ const LONG: usize = 4096;
 /// From this length on it is worth it to announce more than the first line of a block that will be stored to.
 const SEVERAL_LINES: usize = 192;
 
+/// The lines of a stream of so many bytes are announced where every second element is packed.
+#[cfg(target_arch = "x86_64")]
+const LONG_STREAM: usize = 512 << 10;
+
 /// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream. `once`: nothing else in their
 /// cache lines is about to be moved, so that the lines are not there yet.
 ///
@@ -60,6 +66,16 @@ pub(crate) unsafe fn strided<const PACK: bool>(
                 }
             }
         };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if packed_stride == len && mem_stride == 2 * len as isize && is_x86_feature_detected!("avx512f") {
+        match len {
+            // SAFETY: as the caller promised; the processor has the instructions.
+            4 => return unsafe { second_elements_512::<4, PACK>(mem, packed, count) },
+            // SAFETY: as above.
+            8 => return unsafe { second_elements_512::<8, PACK>(mem, packed, count) },
+            _ => {}
+        }
     }
     // Every second element: the stride is a constant too, and the compiler makes vectors of it.
     match (len, mem_stride, packed_stride) {
@@ -198,6 +214,60 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
     }
 }
 
+/// Every second element of 4 or 8 bytes, a line of the stream at a time, which is two of memory; what lies between the elements
+/// is neither read nor written.
+///
+/// # Safety
+/// As [`strided`]; the processor has AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn second_elements_512<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8, count: usize) {
+    use std::arch::x86_64::*;
+    const LINE: usize = 64;
+    let in_line = LINE / N;
+    // SAFETY: as the caller promised: `in_line` elements are left wherever a line is moved, and masks leave out what is between.
+    unsafe {
+        let whole = count / in_line * in_line;
+        let announce = count * N >= LONG_STREAM;
+        // The first half of these choose from one line, the second half from the next.
+        let evens_8 = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+        let evens_4 = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        let (low_8, high_8) = (_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0), _mm512_set_epi64(7, 7, 6, 6, 5, 5, 4, 4));
+        let low_4 = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+        let high_4 = _mm512_add_epi32(low_4, _mm512_set1_epi32(8));
+        for i in (0..whole).step_by(in_line) {
+            let (first, line) = (mem.add(i * 2 * N), packed.add(i * N));
+            let second = first.wrapping_add(LINE);
+            if PACK && announce {
+                prefetch::line_for_writing(line.wrapping_add(copy::WRITES_AHEAD));
+            }
+            if PACK && N == 8 {
+                let a = _mm512_maskz_loadu_epi64(0x55, first.cast());
+                let b = _mm512_maskz_loadu_epi64(0x55, second.cast());
+                _mm512_storeu_si512(line.cast(), _mm512_permutex2var_epi64(a, evens_8, b));
+            } else if PACK {
+                let a = _mm512_maskz_loadu_epi32(0x5555, first.cast());
+                let b = _mm512_maskz_loadu_epi32(0x5555, second.cast());
+                _mm512_storeu_si512(line.cast(), _mm512_permutex2var_epi32(a, evens_4, b));
+            } else {
+                prefetch::line_for_writing(first.wrapping_add(copy::WRITES_AHEAD));
+                prefetch::line_for_writing(second.wrapping_add(copy::WRITES_AHEAD));
+                let elements = _mm512_loadu_si512(line.cast());
+                if N == 8 {
+                    _mm512_mask_storeu_epi64(first.cast(), 0x55, _mm512_permutexvar_epi64(low_8, elements));
+                    _mm512_mask_storeu_epi64(second.cast(), 0x55, _mm512_permutexvar_epi64(high_8, elements));
+                } else {
+                    _mm512_mask_storeu_epi32(first.cast(), 0x5555, _mm512_permutexvar_epi32(low_4, elements));
+                    _mm512_mask_storeu_epi32(second.cast(), 0x5555, _mm512_permutexvar_epi32(high_4, elements));
+                }
+            }
+        }
+        for i in whole..count {
+            one::<N, PACK>(mem.add(i * 2 * N), packed.add(i * N));
+        }
+    }
+}
+
 /// Packs most of the blocks, `STEP` from the one place and `STEP` from the other in turn; which ones are left?
 ///
 /// # Safety
@@ -208,7 +278,7 @@ unsafe fn from_two_places<const N: usize, const STEP: usize, const ANNOUNCE: boo
     mem_stride: isize,
     packed: *mut u8,
     count: usize,
-) -> std::ops::Range<usize> {
+) -> Range<usize> {
     let of_each = (count / 2 - BEHIND_MIDDLE) / STEP * STEP;
     let second = count - of_each;
     let block = |i: usize| (mem.wrapping_offset(mem_stride.wrapping_mul(i as isize)), packed.wrapping_add(i * N));
@@ -289,15 +359,22 @@ unsafe fn equal_fixed<const N: usize, const PACK: bool>(mem: *mut u8, disps: &[i
     }
 }
 
-/// Blocks of any length: block `i` is `starts[i + 1] - starts[i]` bytes at `mem + disps[i]`, and follows the one before
-/// it in the stream.
+/// Some of the blocks of a list: block `i` is `starts[i + 1] - starts[i]` bytes at `mem + disps[i]`, and follows the one before
+/// it in the stream; the first of them goes to `packed`.
 ///
 /// # Safety
 /// As [`strided`].
-pub(crate) unsafe fn blocks<const PACK: bool>(mem: *mut u8, disps: &[isize], starts: &[usize], packed: *mut u8) {
-    let first = starts[0];
-    for (i, (d, w)) in disps.iter().zip(starts.windows(2)).enumerate() {
-        if let Some(next) = disps.get(i + AHEAD) {
+pub(crate) unsafe fn blocks<const PACK: bool>(
+    mem: *mut u8,
+    disps: &[isize],
+    starts: &[usize],
+    some: Range<usize>,
+    packed: *mut u8,
+) {
+    let first = starts[some.start];
+    let ahead = &disps[(some.start + AHEAD).min(disps.len())..];
+    for (i, (d, w)) in disps[some.clone()].iter().zip(starts[some.start..=some.end].windows(2)).enumerate() {
+        if let Some(next) = ahead.get(i) {
             prefetch::line_for_reading(mem.wrapping_offset(*next));
         }
         // SAFETY: as the caller promised.
@@ -383,7 +460,7 @@ mod tests {
     #[test]
     fn strided_blocks_of_every_length() {
         for len in (1..=200).chain([255, 1000, 2047, 2048, 4095, 4096, 4097]) {
-            for (gap, count) in [(1, 9), (300, 9), (300, 67), (900, 100), (3000, 67)] {
+            for (gap, count) in [(1, 9), (len, 9), (len, 67), (300, 9), (300, 67), (900, 100), (3000, 67)] {
                 let stride = len + gap;
                 let mem: Vec<u8> = (0..stride * count).map(|i| ((i * 31) >> 3) as u8 | 1).collect();
                 let mut packed = vec![0; len * count + 1];

@@ -1,6 +1,8 @@
 //! Walking a range of the packed stream of a layout: which bytes of memory, in which order. What is done with them is
 //! the sink's affair: copied one way, copied the other way, or listed.
 
+use oxmpi_base::prefetch;
+
 use crate::kernel;
 use crate::layout::{Kind, Layout, SMALL};
 
@@ -185,7 +187,55 @@ fn shift(mem: *mut u8, by: isize) -> *mut u8 {
 /// Copies between memory and a packed buffer.
 pub(crate) struct Copy<const PACK: bool> {
     /// Where the next byte of the stream is, or goes.
-    pub packed: *mut u8,
+    packed: *mut u8,
+    /// How many bytes of it are announced ahead: what lies behind them is not to be touched.
+    announced: usize,
+}
+
+/// So many bytes of a stream whose lines have to come from another cache are packed between announcements of as many.
+const ANNOUNCED: usize = 1024;
+
+/// Blocks of different lengths are packed so many at a time.
+const SOME_BLOCKS: usize = 32;
+
+/// Blocks that are no farther apart than this are packed faster than those lines would come unannounced.
+const FAST_STRIDE: usize = 64;
+
+impl<const PACK: bool> Copy<PACK> {
+    pub fn new(packed: *mut u8) -> Copy<PACK> {
+        Copy { packed, announced: 0 }
+    }
+
+    /// The `bytes` bytes of the stream are in the cache of another, who has read what was there.
+    pub fn from_afar(packed: *mut u8, bytes: usize) -> Copy<PACK> {
+        Copy { packed, announced: bytes }
+    }
+
+    /// Calls `some` for groups of `count` blocks of `len` bytes; while a group is moved, the lines of the next come.
+    #[inline(always)]
+    fn in_groups(&mut self, len: usize, count: usize, mut some: impl FnMut(std::ops::Range<usize>, *mut u8)) {
+        let group = ANNOUNCED / len;
+        let mut done = 0;
+        if self.announced > 0 && group > 1 {
+            while done + group < count {
+                self.announce(group * len);
+                some(done..done + group, self.packed);
+                self.packed = self.packed.wrapping_add(group * len);
+                done += group;
+            }
+        }
+        some(done..count, self.packed);
+        self.packed = self.packed.wrapping_add(len * (count - done));
+    }
+
+    /// Announces what comes behind the next `bytes`, and is as long.
+    #[inline(always)]
+    fn announce(&mut self, bytes: usize) {
+        self.announced = self.announced.saturating_sub(bytes);
+        for line in (0..bytes.min(self.announced)).step_by(64) {
+            prefetch::line_for_writing(self.packed.wrapping_add(bytes + line));
+        }
+    }
 }
 
 /// Copies of a body that are moved together: a few KiB of memory, which stay in the first-level cache.
@@ -204,25 +254,38 @@ impl<const PACK: bool> Sink for Copy<PACK> {
 
     #[inline]
     fn strided(&mut self, mem: *mut u8, len: usize, count: usize, stride: isize) -> bool {
-        // SAFETY: as in `block`.
-        unsafe { kernel::strided::<PACK>(mem, stride, self.packed, len, len, count, true) };
-        self.packed = self.packed.wrapping_add(len * count);
+        if stride.unsigned_abs() > FAST_STRIDE {
+            self.announced = 0;
+        }
+        self.in_groups(len, count, |some, packed| {
+            let mem = shift(mem, stride.wrapping_mul(some.start as isize));
+            // SAFETY: as in `block`.
+            unsafe { kernel::strided::<PACK>(mem, stride, packed, len, len, some.len(), true) };
+        });
         true
     }
 
     #[inline]
     fn equal(&mut self, mem: *mut u8, len: usize, disps: &[isize]) -> bool {
-        // SAFETY: as in `block`.
-        unsafe { kernel::equal::<PACK>(mem, disps, self.packed, len) };
-        self.packed = self.packed.wrapping_add(len * disps.len());
+        self.in_groups(len, disps.len(), |some, packed| {
+            // SAFETY: as in `block`.
+            unsafe { kernel::equal::<PACK>(mem, &disps[some], packed, len) };
+        });
         true
     }
 
     #[inline]
     fn blocks(&mut self, mem: *mut u8, disps: &[isize], starts: &[usize]) -> bool {
-        // SAFETY: as in `block`.
-        unsafe { kernel::blocks::<PACK>(mem, disps, starts, self.packed) };
-        self.packed = self.packed.wrapping_add(starts[disps.len()] - starts[0]);
+        let mut from = 0;
+        while from < disps.len() {
+            let to = if self.announced == 0 { disps.len() } else { disps.len().min(from + SOME_BLOCKS) };
+            let bytes = starts[to] - starts[from];
+            self.announce(bytes.min(ANNOUNCED));
+            // SAFETY: as in `block`.
+            unsafe { kernel::blocks::<PACK>(mem, disps, starts, from..to, self.packed) };
+            self.packed = self.packed.wrapping_add(bytes);
+            from = to;
+        }
         true
     }
 
@@ -245,6 +308,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
         while done < count {
             let now = TILE.min(count - done);
             let tile = shift(mem, stride.wrapping_mul(done as isize));
+            self.announce(bytes * now);
             let mut packed = self.packed;
             for &(disp, len) in &runs[..n] {
                 // SAFETY: as in `block`.

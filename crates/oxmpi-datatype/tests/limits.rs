@@ -19,6 +19,55 @@ fn pack(buf: &Buf) -> Vec<u8> {
     out
 }
 
+/// Every kind of long list, packed as for a ring (in groups whose lines are announced), in parts of any length, and unpacked:
+/// against the runs of the type.
+#[test]
+fn long_lists_are_packed_in_groups() {
+    const COUNT: i64 = 3001;
+    let int = || of(INT);
+    let places = |step: i64| (0..COUNT).map(|i| i * step + i % 3).collect::<Vec<_>>();
+    let member = Datatype::create_struct(vec![1, 1, 1], vec![0, 8, 17], vec![int(), of(DOUBLE), int()]).unwrap();
+    let types = [
+        Datatype::vector(COUNT, 1, 2, &int()).unwrap(),
+        Datatype::vector(COUNT, 1, 2, &of(DOUBLE)).unwrap(),
+        Datatype::vector(COUNT, 3, -5, &int()).unwrap(),
+        Datatype::vector(COUNT, 1, 40, &of(DOUBLE)).unwrap(),
+        Datatype::vector(COUNT / 50, 600, 700, &int()).unwrap(),
+        Datatype::indexed_block(2, places(6), &int()).unwrap(),
+        Datatype::indexed((0..COUNT).map(|i| i % 7).collect(), places(9), &int()).unwrap(),
+        Datatype::contiguous(COUNT, &Datatype::resized(&member, 0, 24).unwrap()).unwrap(),
+    ];
+    for (which, ty) in types.iter().enumerate() {
+        ty.commit().unwrap();
+        let (origin, len) = (-ty.true_lb().min(0), ty.true_extent() + ty.true_lb().abs());
+        let memory: Vec<u8> = (0..len).map(|i| (i * 37 >> 3) as u8 | 1).collect();
+        let mut back = vec![0; memory.len()];
+        let start = origin as isize;
+        let place = |at: i128| (at + origin) as usize;
+        let runs = ty.runs().map(|run| (run.disp, run.disp + i128::from(run.count) * run.named.scalar.size() as i128));
+        let runs: Vec<_> = runs.flat_map(|(from, to)| place(from)..place(to)).collect();
+        let expected: Vec<u8> = runs.iter().map(|at| memory[*at]).collect();
+        for part in [expected.len(), 4096 - 8, 1999] {
+            let buf = Buf::typed(memory.as_ptr().wrapping_offset(start).cast_mut(), 1, ty);
+            let mut packed = vec![0xa5; expected.len() + 64];
+            let mut cursor = Cursor::new();
+            while cursor.position() < expected.len() {
+                let at = cursor.position();
+                // SAFETY: the memory is only read, and the output has room for the whole stream.
+                unsafe { cursor.pack_afar(&buf, packed[at..].as_mut_ptr(), part) };
+            }
+            assert!(packed[..expected.len()] == expected, "type {which} in parts of {part}");
+            assert_eq!(packed[expected.len()..], [0xa5; 64], "type {which} wrote behind the end");
+        }
+        let buf = Buf::typed(back.as_mut_ptr().wrapping_offset(start), 1, ty);
+        // SAFETY: the target is as long as the memory that was packed.
+        unsafe { Cursor::new().unpack(&buf, expected.as_ptr(), expected.len()) };
+        let mut wanted = vec![0; memory.len()];
+        runs.iter().for_each(|at| wanted[*at] = memory[*at]);
+        assert!(back == wanted, "type {which} unpacked");
+    }
+}
+
 #[test]
 fn nesting_has_no_limit() {
     const LEVELS: usize = 20_000;

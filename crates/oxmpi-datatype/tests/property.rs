@@ -149,7 +149,7 @@ fn pack_in_one_and_in_pieces(rng: &mut Rng, buf: &Buf, expected: &[u8]) {
         let at = cursor.position();
         let max = rng.below(step + 1) as usize;
         // SAFETY: as above; the pieces follow each other.
-        let n = unsafe { cursor.pack(buf, packed[at..].as_mut_ptr(), max) };
+        let n = unsafe { cursor.pack_afar(buf, packed[at..].as_mut_ptr(), max) };
         assert_eq!(n, max.min(expected.len() - at));
         assert_eq!(cursor.position(), at + n);
         if cursor.position() == expected.len() {

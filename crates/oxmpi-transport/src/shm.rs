@@ -210,7 +210,7 @@ impl Shm {
             for (index, &word) in prefix.iter().enumerate() {
                 at.add(HEAD_BYTES).cast::<u64>().add(index).write(word);
             }
-            cursor.pack(buf, at.as_ptr().add(offset), bytes);
+            cursor.pack_afar(buf, at.as_ptr().add(offset), bytes);
         }
         tx.publish(cells, user_word(head));
         self.wake(peer);
@@ -280,7 +280,7 @@ impl Shm {
         // vouched for as above.
         unsafe {
             at.cast::<u64>().write(word);
-            cursor.pack(buf, at.as_ptr().add(BULK_OFFSET), bytes);
+            cursor.pack_afar(buf, at.as_ptr().add(BULK_OFFSET), bytes);
         }
         tx.publish(cells, u16::from(kind));
         self.wake(peer);

@@ -418,7 +418,7 @@ unsafe fn pack(buf: &Buf, from: usize, to: *mut u8, bytes: usize) {
             None => {
                 let mut cursor = Cursor::new();
                 cursor.seek(buf, from);
-                cursor.pack(buf, to, bytes);
+                cursor.pack_afar(buf, to, bytes);
             }
         }
     }
