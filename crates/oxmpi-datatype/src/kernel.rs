@@ -36,10 +36,6 @@ const LONG: usize = 4096;
 /// From this length on it is worth it to announce more than the first line of a block that will be stored to.
 const SEVERAL_LINES: usize = 192;
 
-/// The lines of a stream of so many bytes are announced where every second element is packed.
-#[cfg(target_arch = "x86_64")]
-const LONG_STREAM: usize = 512 << 10;
-
 /// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream. `once`: nothing else in their
 /// cache lines is about to be moved, so that the lines are not there yet.
 ///
@@ -66,16 +62,6 @@ pub(crate) unsafe fn strided<const PACK: bool>(
                 }
             }
         };
-    }
-    #[cfg(target_arch = "x86_64")]
-    if packed_stride == len && mem_stride == 2 * len as isize && is_x86_feature_detected!("avx512f") {
-        match len {
-            // SAFETY: as the caller promised; the processor has the instructions.
-            4 => return unsafe { second_elements_512::<4, PACK>(mem, packed, count) },
-            // SAFETY: as above.
-            8 => return unsafe { second_elements_512::<8, PACK>(mem, packed, count) },
-            _ => {}
-        }
     }
     // Every second element: the stride is a constant too, and the compiler makes vectors of it.
     match (len, mem_stride, packed_stride) {
@@ -214,56 +200,60 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
     }
 }
 
-/// Every second element of 4 or 8 bytes, a line of the stream at a time, which is two of memory; what lies between the elements
-/// is neither read nor written.
+/// Unpacks into memory that is not in the near caches, where there is a better way than [`strided`]; was there one?
+///
+/// # Safety
+/// As [`strided`], for blocks that follow each other in the stream.
+pub(crate) unsafe fn unpack_afar(mem: *mut u8, mem_stride: isize, packed: *mut u8, len: usize, count: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if mem_stride == 2 * len as isize && is_x86_feature_detected!("avx512f") {
+        // SAFETY: as the caller promised; the processor has the instructions.
+        unsafe {
+            match len {
+                4 => unpack_every_second::<4>(mem, packed, count),
+                8 => unpack_every_second::<8>(mem, packed, count),
+                _ => return false,
+            }
+        }
+        return true;
+    }
+    let _ = (mem, mem_stride, packed, len, count);
+    false
+}
+
+/// Unpacks into every second element of 4 or 8 bytes, a line of the stream at a time, which is two of memory; those are announced.
+/// What lies between the elements is not touched.
 ///
 /// # Safety
 /// As [`strided`]; the processor has AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-unsafe fn second_elements_512<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8, count: usize) {
+unsafe fn unpack_every_second<const N: usize>(mem: *mut u8, packed: *mut u8, count: usize) {
     use std::arch::x86_64::*;
     const LINE: usize = 64;
     let in_line = LINE / N;
-    // SAFETY: as the caller promised: `in_line` elements are left wherever a line is moved, and masks leave out what is between.
+    let whole = count / in_line * in_line;
+    let (low_8, high_8) = (_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0), _mm512_set_epi64(7, 7, 6, 6, 5, 5, 4, 4));
+    let low_4 = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+    let high_4 = _mm512_add_epi32(low_4, _mm512_set1_epi32(8));
+    // SAFETY: as the caller promised: so many elements are left wherever a line is moved, and the masks leave out what is between.
     unsafe {
-        let whole = count / in_line * in_line;
-        let announce = count * N >= LONG_STREAM;
-        // The first half of these choose from one line, the second half from the next.
-        let evens_8 = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
-        let evens_4 = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-        let (low_8, high_8) = (_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0), _mm512_set_epi64(7, 7, 6, 6, 5, 5, 4, 4));
-        let low_4 = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
-        let high_4 = _mm512_add_epi32(low_4, _mm512_set1_epi32(8));
         for i in (0..whole).step_by(in_line) {
-            let (first, line) = (mem.add(i * 2 * N), packed.add(i * N));
-            let second = first.wrapping_add(LINE);
-            if PACK && announce {
-                prefetch::line_for_writing(line.wrapping_add(copy::WRITES_AHEAD));
-            }
-            if PACK && N == 8 {
-                let a = _mm512_maskz_loadu_epi64(0x55, first.cast());
-                let b = _mm512_maskz_loadu_epi64(0x55, second.cast());
-                _mm512_storeu_si512(line.cast(), _mm512_permutex2var_epi64(a, evens_8, b));
-            } else if PACK {
-                let a = _mm512_maskz_loadu_epi32(0x5555, first.cast());
-                let b = _mm512_maskz_loadu_epi32(0x5555, second.cast());
-                _mm512_storeu_si512(line.cast(), _mm512_permutex2var_epi32(a, evens_4, b));
+            let elements = _mm512_loadu_si512(packed.add(i * N).cast());
+            let first = mem.add(i * 2 * N);
+            let second = first.add(LINE);
+            prefetch::line_for_writing(first.wrapping_add(copy::WRITES_AHEAD));
+            prefetch::line_for_writing(second.wrapping_add(copy::WRITES_AHEAD));
+            if N == 8 {
+                _mm512_mask_storeu_epi64(first.cast(), 0x55, _mm512_permutexvar_epi64(low_8, elements));
+                _mm512_mask_storeu_epi64(second.cast(), 0x55, _mm512_permutexvar_epi64(high_8, elements));
             } else {
-                prefetch::line_for_writing(first.wrapping_add(copy::WRITES_AHEAD));
-                prefetch::line_for_writing(second.wrapping_add(copy::WRITES_AHEAD));
-                let elements = _mm512_loadu_si512(line.cast());
-                if N == 8 {
-                    _mm512_mask_storeu_epi64(first.cast(), 0x55, _mm512_permutexvar_epi64(low_8, elements));
-                    _mm512_mask_storeu_epi64(second.cast(), 0x55, _mm512_permutexvar_epi64(high_8, elements));
-                } else {
-                    _mm512_mask_storeu_epi32(first.cast(), 0x5555, _mm512_permutexvar_epi32(low_4, elements));
-                    _mm512_mask_storeu_epi32(second.cast(), 0x5555, _mm512_permutexvar_epi32(high_4, elements));
-                }
+                _mm512_mask_storeu_epi32(first.cast(), 0x5555, _mm512_permutexvar_epi32(low_4, elements));
+                _mm512_mask_storeu_epi32(second.cast(), 0x5555, _mm512_permutexvar_epi32(high_4, elements));
             }
         }
         for i in whole..count {
-            one::<N, PACK>(mem.add(i * 2 * N), packed.add(i * N));
+            one::<N, false>(mem.add(i * 2 * N), packed.add(i * N));
         }
     }
 }
@@ -469,7 +459,9 @@ mod tests {
                 unsafe {
                     let step = stride as isize;
                     strided::<true>(mem.as_ptr().cast_mut(), step, packed.as_mut_ptr(), len, len, count, true);
-                    strided::<false>(back.as_mut_ptr(), step, packed.as_mut_ptr(), len, len, count, true);
+                    if !unpack_afar(back.as_mut_ptr(), step, packed.as_mut_ptr(), len, count) {
+                        strided::<false>(back.as_mut_ptr(), step, packed.as_mut_ptr(), len, len, count, true);
+                    }
                 }
                 assert_eq!(packed[len * count], 0, "packed too much of {len}");
                 for (i, (row, returned)) in mem.chunks(stride).zip(back.chunks(stride)).enumerate() {

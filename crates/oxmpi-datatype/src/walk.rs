@@ -188,9 +188,14 @@ fn shift(mem: *mut u8, by: isize) -> *mut u8 {
 pub(crate) struct Copy<const PACK: bool> {
     /// Where the next byte of the stream is, or goes.
     packed: *mut u8,
-    /// How many bytes of it are announced ahead: what lies behind them is not to be touched.
-    announced: usize,
+    /// Bytes of the stream, from there on, whose lines are in the cache of another: they are announced.
+    afar: usize,
+    /// Memory is not in the near caches.
+    long: bool,
 }
+
+/// A whole stream of so many bytes comes from or goes to memory that is not in the near caches.
+const LONG: usize = 256 << 10;
 
 /// So many bytes of a stream whose lines have to come from another cache are packed between announcements of as many.
 const ANNOUNCED: usize = 1024;
@@ -202,13 +207,9 @@ const SOME_BLOCKS: usize = 32;
 const FAST_STRIDE: usize = 64;
 
 impl<const PACK: bool> Copy<PACK> {
-    pub fn new(packed: *mut u8) -> Copy<PACK> {
-        Copy { packed, announced: 0 }
-    }
-
-    /// The `bytes` bytes of the stream are in the cache of another, who has read what was there.
-    pub fn from_afar(packed: *mut u8, bytes: usize) -> Copy<PACK> {
-        Copy { packed, announced: bytes }
+    /// `all`: bytes of the whole stream; `afar`: those from here on that are in the cache of another, who has read what was there.
+    pub fn new(packed: *mut u8, all: usize, afar: usize) -> Copy<PACK> {
+        Copy { packed, afar, long: all >= LONG }
     }
 
     /// Calls `some` for groups of `count` blocks of `len` bytes; while a group is moved, the lines of the next come.
@@ -216,7 +217,7 @@ impl<const PACK: bool> Copy<PACK> {
     fn in_groups(&mut self, len: usize, count: usize, mut some: impl FnMut(std::ops::Range<usize>, *mut u8)) {
         let group = ANNOUNCED / len;
         let mut done = 0;
-        if self.announced > 0 && group > 1 {
+        if self.afar > 0 && group > 1 {
             while done + group < count {
                 self.announce(group * len);
                 some(done..done + group, self.packed);
@@ -231,8 +232,8 @@ impl<const PACK: bool> Copy<PACK> {
     /// Announces what comes behind the next `bytes`, and is as long.
     #[inline(always)]
     fn announce(&mut self, bytes: usize) {
-        self.announced = self.announced.saturating_sub(bytes);
-        for line in (0..bytes.min(self.announced)).step_by(64) {
+        self.afar = self.afar.saturating_sub(bytes);
+        for line in (0..bytes.min(self.afar)).step_by(64) {
             prefetch::line_for_writing(self.packed.wrapping_add(bytes + line));
         }
     }
@@ -255,7 +256,12 @@ impl<const PACK: bool> Sink for Copy<PACK> {
     #[inline]
     fn strided(&mut self, mem: *mut u8, len: usize, count: usize, stride: isize) -> bool {
         if stride.unsigned_abs() > FAST_STRIDE {
-            self.announced = 0;
+            self.afar = 0;
+        }
+        // SAFETY: as in `block`.
+        if !PACK && self.long && unsafe { kernel::unpack_afar(mem, stride, self.packed, len, count) } {
+            self.packed = self.packed.wrapping_add(len * count);
+            return true;
         }
         self.in_groups(len, count, |some, packed| {
             let mem = shift(mem, stride.wrapping_mul(some.start as isize));
@@ -278,7 +284,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
     fn blocks(&mut self, mem: *mut u8, disps: &[isize], starts: &[usize]) -> bool {
         let mut from = 0;
         while from < disps.len() {
-            let to = if self.announced == 0 { disps.len() } else { disps.len().min(from + SOME_BLOCKS) };
+            let to = if self.afar == 0 { disps.len() } else { disps.len().min(from + SOME_BLOCKS) };
             let bytes = starts[to] - starts[from];
             self.announce(bytes.min(ANNOUNCED));
             // SAFETY: as in `block`.

@@ -23,7 +23,7 @@ fn pack(buf: &Buf) -> Vec<u8> {
 /// against the runs of the type.
 #[test]
 fn long_lists_are_packed_in_groups() {
-    const COUNT: i64 = 3001;
+    const COUNT: i64 = 40_001;
     let int = || of(INT);
     let places = |step: i64| (0..COUNT).map(|i| i * step + i % 3).collect::<Vec<_>>();
     let member = Datatype::create_struct(vec![1, 1, 1], vec![0, 8, 17], vec![int(), of(DOUBLE), int()]).unwrap();
@@ -40,7 +40,7 @@ fn long_lists_are_packed_in_groups() {
     for (which, ty) in types.iter().enumerate() {
         ty.commit().unwrap();
         let (origin, len) = (-ty.true_lb().min(0), ty.true_extent() + ty.true_lb().abs());
-        let memory: Vec<u8> = (0..len).map(|i| (i * 37 >> 3) as u8 | 1).collect();
+        let memory: Vec<u8> = (0..len).map(|i| ((i * 37) >> 3) as u8 | 1).collect();
         let mut back = vec![0; memory.len()];
         let start = origin as isize;
         let place = |at: i128| (at + origin) as usize;
