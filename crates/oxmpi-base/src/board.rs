@@ -51,6 +51,8 @@ struct Header {
 #[repr(C, align(64))]
 struct Finished {
     round: AtomicU64,
+    /// Ranks that wait for this one alone to finish a round.
+    awaited: AtomicU32,
     /// The round in which this rank waits or last waited for long, and its word for the call.
     waiting: Notice<1>,
 }
@@ -130,6 +132,15 @@ pub struct Seat {
     ready: Option<usize>,
     /// What the history of the next round has beside the calls of the last.
     mixed: u64,
+}
+
+/// One more, or one less.
+fn count(awaited: &AtomicU32, waits: bool) {
+    if waits {
+        awaited.fetch_add(1, Ordering::SeqCst)
+    } else {
+        awaited.fetch_sub(1, Ordering::Relaxed)
+    };
 }
 
 /// What a rank remembers of a round.
@@ -447,12 +458,25 @@ impl Seat {
 
     /// We begin, or no longer have, to wait for somebody to finish a round, and want to be woken.
     pub fn set_waiting(&self, waits: bool) {
-        let awaited = &self.memory.header().awaited;
-        if waits {
-            awaited.fetch_add(1, Ordering::SeqCst)
-        } else {
-            awaited.fetch_sub(1, Ordering::Relaxed)
-        };
+        count(&self.memory.header().awaited, waits);
+    }
+
+    /// Whether a rank has finished a round.
+    #[inline]
+    pub fn has_finished(&self, rank: usize, round: u64) -> bool {
+        // Acquire: pairs with `finish`; what was read comes before we overwrite it.
+        self.memory.finished(rank).round.load(Ordering::Acquire) >= round
+    }
+
+    /// We begin, or no longer have, to wait for this rank to finish a round, and want to be woken by it.
+    pub fn set_waiting_for(&self, rank: usize, waits: bool) {
+        count(&self.memory.finished(rank).awaited, waits);
+    }
+
+    /// Whether somebody waits for us alone to finish a round.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.memory.finished(self.rank).awaited.load(Ordering::Relaxed) != 0
     }
 
     // ---- the end ----
@@ -498,7 +522,8 @@ mod tests {
 
     impl Owned {
         fn new(ranks: usize, slots: usize, room: usize) -> (Owned, Memory) {
-            let finished = || Finished { round: AtomicU64::new(0), waiting: Notice::none() };
+            let finished =
+                || Finished { round: AtomicU64::new(0), awaited: AtomicU32::new(0), waiting: Notice::none() };
             let line = || Line { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; LINE_BYTES] };
             let mut owned = Owned {
                 header: Box::new(Header { broken: AtomicU32::new(0), awaited: AtomicU32::new(0) }),
@@ -622,6 +647,39 @@ mod tests {
                         loom::thread::yield_now();
                     }
                     assert!(rx.agrees(0));
+                    rx.finish();
+                }
+                writer.join().unwrap();
+            });
+        }
+
+        /// A chain's area is written again when its one reader has finished the round before.
+        #[test]
+        fn loom_an_area_of_a_chain_is_not_written_while_it_is_read() {
+            loom::model(|| {
+                let (_owned, memory) = Owned::new(2, 4, 64);
+                let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
+                let area = loom::sync::Arc::new(loom::cell::UnsafeCell::new(0));
+                let written = area.clone();
+                let writer = loom::thread::spawn(move || {
+                    for _ in 0..3 {
+                        let round = tx.advance(10);
+                        while !tx.has_finished(1, round - 1) {
+                            loom::thread::yield_now();
+                        }
+                        // SAFETY: loom finds out whether somebody reads it.
+                        written.with_mut(|area| unsafe { *area = round });
+                        tx.publish();
+                        tx.finish();
+                    }
+                });
+                for _ in 0..3 {
+                    let round = rx.advance(10);
+                    while !rx.has_arrived(0) {
+                        loom::thread::yield_now();
+                    }
+                    // SAFETY: as above.
+                    assert_eq!(area.with(|area| unsafe { *area }), round);
                     rx.finish();
                 }
                 writer.join().unwrap();

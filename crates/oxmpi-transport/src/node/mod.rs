@@ -198,12 +198,6 @@ impl Node {
         }
     }
 
-    /// Waits for those who are so many rounds behind.
-    fn keep_close(&mut self, wait: &mut impl Wait, rounds: u64) -> Result<()> {
-        let last = self.seat.round().saturating_sub(rounds);
-        if self.seat.is_settled(last) { Ok(()) } else { self.settle(wait, last) }
-    }
-
     /// Waits until everybody has finished a round.
     #[cold]
     fn settle(&mut self, wait: &mut impl Wait, round: u64) -> Result<()> {
@@ -212,6 +206,19 @@ impl Node {
         let settled = wait.until(|| seat.is_settled(round) || seat.is_broken());
         self.seat.set_waiting(false);
         if settled { self.check() } else { Err(call::out_of_step()) }
+    }
+
+    /// Waits until one rank has finished a round; it has to wake us.
+    #[inline]
+    fn await_finished(&mut self, wait: &mut impl Wait, rank: usize, round: u64) -> Result<()> {
+        let seat = &self.seat;
+        if seat.has_finished(rank, round) {
+            return Ok(());
+        }
+        seat.set_waiting_for(rank, true);
+        let finished = wait.until(|| seat.has_finished(rank, round) || seat.is_broken());
+        seat.set_waiting_for(rank, false);
+        if finished { self.check() } else { Err(call::out_of_step()) }
     }
 
     /// Waits for a rank's line, and compares its call with ours.

@@ -9,6 +9,8 @@ use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
 use oxmpi_base::board::LINE_BYTES;
+use oxmpi_base::segment::CACHE_LINE;
+use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_datatype::Buf;
 use std::mem::MaybeUninit;
@@ -235,7 +237,8 @@ impl Node {
     }
 
     /// A piece after the other goes from the rank behind the root on around to the root; each rank adds its elements on the way,
-    /// in one pass over them. Who is early in the chain is ahead by as much as its room holds.
+    /// in one pass over them, and writes to one of a few areas in turn. They stay in the caches, and a rank waits for the next one
+    /// alone: whoever shares its CPU gets a turn, and some have work for every CPU.
     ///
     /// # Safety
     /// `own` can be read and, at the root, `out` written for the elements of the reduction.
@@ -251,36 +254,65 @@ impl Node {
         let (me, ranks) = (self.rank(), self.ranks());
         let (before, behind) = ((me + ranks - 1) % ranks, (me + 1) % ranks);
         let Reduction { kernel, element, count, .. } = *reduction;
-        let piece = if self.crowded { CHAIN_IN_CROWD } else { CHAIN };
-        let most = piece.min(self.chunk()) / element;
-        for (at, count) in pieces(count, most) {
+        let most = CHAIN.min(self.chunk() / 2) / element;
+        let size = (most * element).next_multiple_of(CACHE_LINE);
+        let used = AREAS.min(self.chunk() / size).min(count.div_ceil(most));
+        let mut areas = Areas { start: None, size, count: used };
+        for (index, (at, count)) in pieces(count, most).enumerate() {
             let (bytes, offset) = (count * element, at * element);
             let own = own.wrapping_add(offset);
-            if self.crowded && reduction.bytes() >= LONG_IN_CROWD {
-                self.keep_close(wait, AHEAD_IN_CROWD)?;
-            }
-            if before == root {
-                let round = self.open(wait, call)?;
-                self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
-                self.seat.publish();
-                self.wake(wait, behind);
-            } else if let Some(out) = out {
+            if let Some(out) = out {
                 let round = self.listen(call)?;
                 self.meet(wait, before)?;
                 // SAFETY: the rank before us has written as many elements; the rest is as the caller says.
                 unsafe { kernel(self.found(before, round, bytes), own, out.wrapping_add(offset), count) };
             } else {
                 let round = self.open(wait, call)?;
-                let to = self.target(wait, round, bytes)?;
-                self.meet(wait, before)?;
-                // SAFETY: as above; we have a place for a piece.
-                unsafe { kernel(self.found(before, round, bytes), own, to, count) };
+                let to = self.own_area(wait, &mut areas, index, behind, bytes)?;
+                // SAFETY: an area has room for a piece; the rest is as above.
+                unsafe {
+                    if before == root {
+                        copy::bytes(own, to, bytes);
+                    } else {
+                        self.meet(wait, before)?;
+                        kernel(self.found(before, round, bytes), own, to, count);
+                    }
+                }
                 self.seat.publish();
                 self.wake(wait, behind);
             }
             self.close(wait);
+            if self.seat.is_awaited() || self.barrier == Barrier::Symmetric {
+                self.wake(wait, before);
+            }
         }
         Ok(())
+    }
+
+    /// The area of our room for a piece: the rank behind us has read what was there.
+    fn own_area(
+        &mut self,
+        wait: &mut impl Wait,
+        areas: &mut Areas,
+        index: usize,
+        behind: usize,
+        bytes: usize,
+    ) -> Result<*mut u8> {
+        let (me, round) = (self.rank(), self.seat.round());
+        let start = match areas.start {
+            Some(start) => start,
+            None => *areas.start.insert(self.place(wait, areas.size * areas.count)?),
+        };
+        self.seat.keep(start, areas.size * areas.count);
+        if index >= areas.count {
+            self.await_finished(wait, behind, round - areas.count as u64)?;
+        }
+        if bytes <= LINE_BYTES {
+            return Ok(self.seat.body(me, round).as_ptr());
+        }
+        let at = start + index % areas.count * areas.size;
+        self.say(round, at);
+        Ok(self.seat.room(me, at).as_ptr())
     }
 
     /// # Safety
@@ -302,12 +334,15 @@ impl Node {
 const CHAIN: usize = 32 << 10;
 /// Two ranks read from each other's memory up to here: then each has less to do, but a system call for every piece.
 const CHAIN_OF_TWO: usize = 128 << 10;
-/// Each piece has every rank on its turn at a CPU once.
-const CHAIN_IN_CROWD: usize = 64 << 10;
-/// Of so many bytes, only so many pieces may be under way between the first rank and the root: they should stay in the caches
-/// of the CPUs.
-const LONG_IN_CROWD: usize = 2 << 20;
-const AHEAD_IN_CROWD: u64 = 8;
+/// Pieces that a rank may be ahead of the next one.
+const AREAS: usize = 8;
+
+/// Areas of a room for the pieces of a chain.
+struct Areas {
+    start: Option<usize>,
+    size: usize,
+    count: usize,
+}
 
 /// Pieces of a reduction that the root computes alone: combining one overlaps writing the next.
 const REDUCE: usize = 64 << 10;
