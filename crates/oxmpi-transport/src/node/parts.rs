@@ -10,8 +10,10 @@ use oxmpi_base::copy;
 use oxmpi_base::desk::{AREAS, Desk};
 use std::ptr::NonNull;
 
-/// The longest pieces. Long ones are read in long runs and seldom waited for, but those under way should stay in the caches.
+/// The longest pieces. Long ones are read in long runs and seldom waited for, but those under way should stay in the
+/// caches.
 const PIECE: usize = 256 << 10;
+const PIECE_IN_CROWD: usize = 128 << 10;
 
 /// Ranks that share CPUs share caches: when all their results are so many bytes, they write them past those. Not the others, who
 /// would only wait for memory.
@@ -44,7 +46,8 @@ impl Node {
         out: *mut u8,
     ) -> Result<()> {
         let me = self.rank();
-        let most = (((self.chunk() - size_of::<Desk>()) / AREAS).min(PIECE) & !63) / reduction.element;
+        let piece = if self.crowded { PIECE_IN_CROWD } else { PIECE };
+        let most = (((self.chunk() - size_of::<Desk>()) / AREAS).min(piece) & !63) / reduction.element;
         let count = reduction.count.div_ceil(most);
         // Pieces of the same length.
         let most = reduction.count.div_ceil(count).next_multiple_of(Reduction::CUT).min(most);
