@@ -46,6 +46,8 @@ struct Header {
     broken: AtomicU32,
     /// Ranks that wait for others to finish a round.
     awaited: AtomicU32,
+    /// Whether a rank is about to change its CPU.
+    moves: AtomicU32,
 }
 
 #[repr(C, align(64))]
@@ -53,6 +55,8 @@ struct Finished {
     round: AtomicU64,
     /// Ranks that wait for this one alone to finish a round.
     awaited: AtomicU32,
+    /// The CPU that this rank was on, and one; 0 before it has said so.
+    cpu: AtomicU32,
     /// The round in which this rank waits or last waited for long, and its word for the call.
     waiting: Notice<1>,
 }
@@ -479,6 +483,28 @@ impl Seat {
         self.memory.finished(self.rank).awaited.load(Ordering::Relaxed) != 0
     }
 
+    // ---- which CPU a rank is on ----
+
+    /// Which CPU we are on. Relaxed, here and below: what others make of it is right or wrong soon after anyway.
+    pub fn say_cpu(&self, cpu: usize) {
+        self.memory.finished(self.rank).cpu.store(cpu as u32 + 1, Ordering::Relaxed);
+    }
+
+    /// The CPU that a rank was on when it last said so.
+    pub fn cpu_of(&self, rank: usize) -> Option<usize> {
+        self.memory.finished(rank).cpu.load(Ordering::Relaxed).checked_sub(1).map(|cpu| cpu as usize)
+    }
+
+    /// Does something that only one rank does at a time; nothing if another one does.
+    pub fn alone_in_move(&self, change: impl FnOnce()) {
+        let moves = &self.memory.header().moves;
+        // Acquire: what the last one said is seen.
+        if moves.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            change();
+            moves.store(0, Ordering::Release);
+        }
+    }
+
     // ---- the end ----
 
     pub fn is_broken(&self) -> bool {
@@ -522,11 +548,19 @@ mod tests {
 
     impl Owned {
         fn new(ranks: usize, slots: usize, room: usize) -> (Owned, Memory) {
-            let finished =
-                || Finished { round: AtomicU64::new(0), awaited: AtomicU32::new(0), waiting: Notice::none() };
+            let finished = || Finished {
+                round: AtomicU64::new(0),
+                awaited: AtomicU32::new(0),
+                cpu: AtomicU32::new(0),
+                waiting: Notice::none(),
+            };
             let line = || Line { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; LINE_BYTES] };
             let mut owned = Owned {
-                header: Box::new(Header { broken: AtomicU32::new(0), awaited: AtomicU32::new(0) }),
+                header: Box::new(Header {
+                    broken: AtomicU32::new(0),
+                    awaited: AtomicU32::new(0),
+                    moves: AtomicU32::new(0),
+                }),
                 finished: (0..ranks).map(|_| finished()).collect(),
                 lines: (0..ranks * slots).map(|_| line()).collect(),
                 rooms: vec![0; ranks * room_stride(room)],

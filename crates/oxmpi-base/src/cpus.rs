@@ -111,6 +111,12 @@ impl FromIterator<usize> for CpuSet {
     }
 }
 
+/// The CPU that the calling thread is on.
+pub fn current() -> Option<usize> {
+    // SAFETY: no arguments.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 /// How many CPUs this process can keep busy at a time; at least 1.
 pub fn available() -> u32 {
     let mask = CpuSet::affinity().map_or(1, |set| set.len()).max(1) as u32;

@@ -144,6 +144,7 @@ impl Node {
     /// `MPI_Allgather`: `send` is our block, `None` when it is in its place in `recv`.
     pub fn allgather(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Allgather, None, block);
+        self.spread(block * self.ranks());
         let directly = match self.ranks() {
             2 => block >= DIRECT,
             _ if !self.is_roomy() => block >= DIRECT_FOR_ALL,
@@ -178,6 +179,7 @@ impl Node {
     /// `MPI_Alltoall`: `send` and `recv` have a block for every rank; `send` is `None` for in place.
     pub fn alltoall(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Alltoall, None, block);
+        self.spread(block * self.ranks());
         let (many, stream) = if self.crowded { (MANY_IN_CROWD, STREAM) } else { (MANY, STREAM_FOR_MANY) };
         let streams = self.ranks() >= many && self.is_roomy() && recv.len() >= stream;
         if self.goes_directly(block) && !streams {

@@ -7,6 +7,7 @@
 //! reduction.rs   the same with arithmetic
 //! parts.rs       long allreduces, whose parts are computed by whoever is free
 //! direct.rs      long ones: straight from one rank's memory to another's
+//! spread.rs      ranks that outnumber CPUs, evenly on them
 //! ```
 //!
 //! Everything is decided by what is the same on all ranks: the call, its root, its operation and its bytes, never the layout
@@ -18,6 +19,7 @@ mod data;
 mod direct;
 mod parts;
 mod reduction;
+mod spread;
 
 pub use call::{Call, different_calls};
 pub use reduction::{Kernel, Reduction};

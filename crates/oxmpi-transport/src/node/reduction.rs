@@ -63,6 +63,7 @@ impl Node {
     ) -> Result<()> {
         let bytes = reduction.bytes();
         let call = Call::of(Fun::Allreduce, Some(reduction.op), bytes);
+        self.spread(bytes);
         if bytes <= self.shared_work() {
             let round = self.open(wait, call)?;
             self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
@@ -102,6 +103,7 @@ impl Node {
     ) -> Result<()> {
         let bytes = reduction.bytes();
         let call = Call::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
+        self.spread(bytes);
         let offset = |at: usize| at * reduction.element;
         if self.goes_along_chain(bytes) {
             // SAFETY: as the caller says.

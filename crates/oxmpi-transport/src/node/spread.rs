@@ -1,0 +1,45 @@
+//! Ranks that outnumber CPUs, evenly on them. The scheduler evens out over some milliseconds, which is longer than an operation
+//! takes: with three of four ranks on one of two CPUs it takes half as long again.
+
+use super::Node;
+use oxmpi_base::cpus::{self, CpuSet};
+
+/// Operations that move so many bytes a rank are worth it.
+const LONG: usize = 256 << 10;
+
+impl Node {
+    /// Before an operation of so many bytes a rank: leaves a CPU that has at least two ranks more than another. What this thread
+    /// may run on stays as it is.
+    #[inline]
+    pub(super) fn spread(&self, bytes: usize) {
+        if self.crowded && bytes >= LONG {
+            self.leave_full_cpu();
+        }
+    }
+
+    #[cold]
+    fn leave_full_cpu(&self) {
+        let Some(cpu) = cpus::current() else { return };
+        self.seat.say_cpu(cpu);
+        if self.ranks_on(cpu) < 2 {
+            return;
+        }
+        let Ok(all) = CpuSet::affinity() else { return };
+        // Nobody else changes its CPU while we look for one.
+        self.seat.alone_in_move(|| {
+            let Some(to) = all.iter().min_by_key(|&cpu| self.ranks_on(cpu)) else { return };
+            if self.ranks_on(to) + 2 > self.ranks_on(cpu) {
+                return;
+            }
+            if CpuSet::from_iter([to]).confine().is_ok() {
+                self.seat.say_cpu(to);
+                // It was allowed before; if it is no more, one CPU of those is what remains.
+                let _ = all.confine();
+            }
+        });
+    }
+
+    fn ranks_on(&self, cpu: usize) -> usize {
+        (0..self.ranks()).filter(|&rank| self.seat.cpu_of(rank) == Some(cpu)).count()
+    }
+}
