@@ -39,6 +39,7 @@ impl Node {
     /// `MPI_Bcast`.
     pub fn bcast(&mut self, wait: &mut impl Wait, root: usize, buf: &Buf) -> Result<()> {
         let call = Call::rooted(Fun::Bcast, None, root, buf.len());
+        self.spread(buf.len());
         if std::mem::take(&mut self.met) {
             self.sender = Some(root);
         }

@@ -209,6 +209,33 @@ fn operations_in_any_order() {
     }
 }
 
+/// All on one CPU, they take turns before a long operation: no CPU has two more than another then. What each may run on is as
+/// before.
+#[test]
+fn a_crowd_spreads_over_the_cpus() {
+    use oxmpi_base::cpus::CpuSet;
+    let all = CpuSet::affinity().unwrap();
+    let one: CpuSet = all.iter().take(1).collect();
+    for ranks in [2, 4, 7] {
+        let (all, one) = (all.clone(), one.clone());
+        on_cpus(true, ranks, 4096, move |mut node| {
+            one.confine().unwrap();
+            all.confine().unwrap();
+            for rank in 0..ranks {
+                if rank == node.rank() {
+                    node.spread(1 << 20);
+                }
+                node.barrier(&mut Yield).unwrap();
+            }
+            let said = |cpu| (0..ranks).filter(|&rank| node.seat.cpu_of(rank) == Some(cpu)).count();
+            let (least, most) = (all.iter().map(said).min().unwrap(), all.iter().map(said).max().unwrap());
+            assert!(most - least <= 1, "{least} to {most} of {ranks} ranks on a CPU");
+            assert_eq!(all.iter().map(said).sum::<usize>(), ranks);
+            assert_eq!(CpuSet::affinity().unwrap(), all);
+        });
+    }
+}
+
 #[test]
 fn different_calls_are_found() {
     everybody(2, 4096, |mut node| {
