@@ -170,7 +170,7 @@ impl Cursor {
             }
             Some(Typed { ty, count }) => {
                 let extent = ty.extent() as isize;
-                let mut sink = Copy::<PACK>::new(packed, buf.bytes, if afar { n } else { 0 });
+                let mut sink = Copy::<PACK>::new(packed, buf.bytes, afar.then(|| packed.wrapping_add(n)));
                 walk_many(ty.layout(), *count, extent, buf.base, self.position, self.position + n, &mut sink);
             }
         }

@@ -1,6 +1,8 @@
 //! Walking a range of the packed stream of a layout: which bytes of memory, in which order. What is done with them is
 //! the sink's affair: copied one way, copied the other way, or listed.
 
+use std::ops::Range;
+
 use oxmpi_base::prefetch;
 
 use crate::kernel;
@@ -159,11 +161,7 @@ fn repeat_whole<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, count: usiz
 /// units taken whole, and a last one left before its end (which, up to where). `None`: all within one unit, not whole.
 #[inline(always)]
 #[allow(clippy::type_complexity)]
-fn split(
-    from: usize,
-    to: usize,
-    len: usize,
-) -> Option<(Option<(usize, usize)>, std::ops::Range<usize>, Option<(usize, usize)>)> {
+fn split(from: usize, to: usize, len: usize) -> Option<(Option<(usize, usize)>, Range<usize>, Option<(usize, usize)>)> {
     // The usual case, from the very start, needs no division for it.
     let (first, off) = if from == 0 { (0, 0) } else { (from / len, from % len) };
     let (last, end) = (to / len, to % len);
@@ -188,8 +186,8 @@ fn shift(mem: *mut u8, by: isize) -> *mut u8 {
 pub(crate) struct Copy<const PACK: bool> {
     /// Where the next byte of the stream is, or goes.
     packed: *mut u8,
-    /// Bytes of the stream, from there on, whose lines are in the cache of another: they are announced.
-    afar: usize,
+    /// The end of the stream, if its lines are in the cache of another, who has read what was there: they are announced.
+    afar: Option<*mut u8>,
     /// Memory is not in the near caches.
     long: bool,
 }
@@ -207,17 +205,17 @@ const SOME_BLOCKS: usize = 32;
 const FAST_STRIDE: usize = 64;
 
 impl<const PACK: bool> Copy<PACK> {
-    /// `all`: bytes of the whole stream; `afar`: those from here on that are in the cache of another, who has read what was there.
-    pub fn new(packed: *mut u8, all: usize, afar: usize) -> Copy<PACK> {
+    /// `all`: bytes of the whole stream, of which some go to `packed`, or come from there.
+    pub fn new(packed: *mut u8, all: usize, afar: Option<*mut u8>) -> Copy<PACK> {
         Copy { packed, afar, long: all >= LONG }
     }
 
     /// Calls `some` for groups of `count` blocks of `len` bytes; while a group is moved, the lines of the next come.
     #[inline(always)]
-    fn in_groups(&mut self, len: usize, count: usize, mut some: impl FnMut(std::ops::Range<usize>, *mut u8)) {
+    fn in_groups(&mut self, len: usize, count: usize, mut some: impl FnMut(Range<usize>, *mut u8)) {
         let group = ANNOUNCED / len;
         let mut done = 0;
-        if self.afar > 0 && group > 1 {
+        if self.afar.is_some() && group > 1 {
             while done + group < count {
                 self.announce(group * len);
                 some(done..done + group, self.packed);
@@ -231,10 +229,11 @@ impl<const PACK: bool> Copy<PACK> {
 
     /// Announces what comes behind the next `bytes`, and is as long.
     #[inline(always)]
-    fn announce(&mut self, bytes: usize) {
-        self.afar = self.afar.saturating_sub(bytes);
-        for line in (0..bytes.min(self.afar)).step_by(64) {
-            prefetch::line_for_writing(self.packed.wrapping_add(bytes + line));
+    fn announce(&self, bytes: usize) {
+        let Some(end) = self.afar else { return };
+        let left = end.addr().saturating_sub(self.packed.addr());
+        for line in (bytes..left.min(2 * bytes)).step_by(64) {
+            prefetch::line_for_writing(self.packed.wrapping_add(line));
         }
     }
 }
@@ -256,7 +255,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
     #[inline]
     fn strided(&mut self, mem: *mut u8, len: usize, count: usize, stride: isize) -> bool {
         if stride.unsigned_abs() > FAST_STRIDE {
-            self.afar = 0;
+            self.afar = None;
         }
         // SAFETY: as in `block`.
         if !PACK && self.long && unsafe { kernel::unpack_afar(mem, stride, self.packed, len, count) } {
@@ -284,7 +283,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
     fn blocks(&mut self, mem: *mut u8, disps: &[isize], starts: &[usize]) -> bool {
         let mut from = 0;
         while from < disps.len() {
-            let to = if self.afar == 0 { disps.len() } else { disps.len().min(from + SOME_BLOCKS) };
+            let to = if self.afar.is_none() { disps.len() } else { disps.len().min(from + SOME_BLOCKS) };
             let bytes = starts[to] - starts[from];
             self.announce(bytes.min(ANNOUNCED));
             // SAFETY: as in `block`.
