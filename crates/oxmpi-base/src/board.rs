@@ -68,6 +68,9 @@ struct Line {
     body: [u8; LINE_BYTES],
 }
 
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Header>() == CACHE_LINE && size_of::<Finished>() == CACHE_LINE);
+
 /// The memory of a board, as everybody sees it. It outlives the value: who makes one keeps the memory mapped.
 #[derive(Clone, Copy)]
 struct Memory {

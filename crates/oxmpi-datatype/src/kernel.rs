@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::{copy, prefetch};
 
 /// How many blocks ahead in a list a load is announced.
@@ -230,8 +232,7 @@ pub(crate) unsafe fn unpack_afar(mem: *mut u8, mem_stride: isize, packed: *mut u
 #[target_feature(enable = "avx512f")]
 unsafe fn unpack_every_second<const N: usize>(mem: *mut u8, packed: *mut u8, count: usize) {
     use std::arch::x86_64::*;
-    const LINE: usize = 64;
-    let in_line = LINE / N;
+    let in_line = CACHE_LINE / N;
     let whole = count / in_line * in_line;
     let (low_8, high_8) = (_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0), _mm512_set_epi64(7, 7, 6, 6, 5, 5, 4, 4));
     let low_4 = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
@@ -241,7 +242,7 @@ unsafe fn unpack_every_second<const N: usize>(mem: *mut u8, packed: *mut u8, cou
         for i in (0..whole).step_by(in_line) {
             let elements = _mm512_loadu_si512(packed.add(i * N).cast());
             let first = mem.add(i * 2 * N);
-            let second = first.add(LINE);
+            let second = first.add(CACHE_LINE);
             prefetch::line_for_writing(first.wrapping_add(copy::WRITES_AHEAD));
             prefetch::line_for_writing(second.wrapping_add(copy::WRITES_AHEAD));
             if N == 8 {

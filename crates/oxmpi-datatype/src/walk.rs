@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use oxmpi_base::prefetch;
+use oxmpi_base::segment::CACHE_LINE;
 
 use crate::kernel;
 use crate::layout::{Kind, Layout, SMALL};
@@ -232,7 +233,7 @@ impl<const PACK: bool> Copy<PACK> {
     fn announce(&self, bytes: usize) {
         let Some(end) = self.afar else { return };
         let left = end.addr().saturating_sub(self.packed.addr());
-        for line in (bytes..left.min(2 * bytes)).step_by(64) {
+        for line in (bytes..left.min(2 * bytes)).step_by(CACHE_LINE) {
             prefetch::line_for_writing(self.packed.wrapping_add(line));
         }
     }
