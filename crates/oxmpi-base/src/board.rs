@@ -141,13 +141,9 @@ pub struct Seat {
     mixed: u64,
 }
 
-/// One more, or one less.
+/// One more, or one less: modulo 2^32 that is adding, too.
 fn count(awaited: &AtomicU32, waits: bool) {
-    if waits {
-        awaited.fetch_add(1, Ordering::SeqCst)
-    } else {
-        awaited.fetch_sub(1, Ordering::Relaxed)
-    };
+    awaited.fetch_add(if waits { 1 } else { u32::MAX }, Ordering::SeqCst);
 }
 
 /// What a rank remembers of a round.
