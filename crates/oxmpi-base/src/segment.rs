@@ -61,7 +61,9 @@ pub struct RankBlock {
     _pad1: [u8; 16],
     /// The futex word that the rank sleeps on (see `wait.rs`).
     pub sleep: AtomicU32,
-    _pad2: [u8; 60],
+    /// The last place where the rank found that others were in another call: what it said there in `waiting`, for them to find.
+    pub differed: Notice<2>,
+    _pad2: [u8; 32],
 }
 
 pub const IN_CALL: u32 = 1 << 31;

@@ -138,9 +138,9 @@ impl Cx {
     /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.
     #[inline]
     pub fn wait<R>(&self, guard: &mut Guard, ready: impl FnMut(&mut Process) -> Option<R>) -> R {
-        let mut said = false;
+        let (mut said, mut turns) = (false, 0..);
         let Ok(result) = self.wait_unless(guard, ready, |guard| {
-            said = watch::say_meanwhile(guard);
+            said = watch::look_meanwhile(guard, turns.next().unwrap_or(0));
             None::<Infallible>
         });
         if said {

@@ -2,14 +2,16 @@
 //!
 //! A rank that has slept in vain says in its block of the segment which of the communicator's calls it is in, by number, and
 //! what that call is and the one before it was; ranks that wait in the one with the same number, or one more or less, compare.
-//! That costs nothing as long as anything moves. (Ranks on a board find out by themselves, at once.)
+//! A rank that finds another in a different call leaves its own words there, so that the other finds them as well. All that
+//! costs nothing as long as anything moves. (Ranks on a board find out by themselves, at once.)
 
 use crate::library::Guard;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
-use oxmpi_core::comm::{CallName, Calls};
+use oxmpi_base::notice::Notice;
+use oxmpi_core::comm::{CallName, Calls, Ranks};
 use oxmpi_transport::node::different_calls;
 use std::cell::Cell;
 
@@ -50,32 +52,14 @@ impl Watch {
     #[cold]
     pub fn look(&self, guard: &Guard) -> Option<Error> {
         let comm = guard.comm(self.comm).ok()?;
-        if comm.is_inter() {
-            return None;
-        }
         let mut calls = comm.calls;
         if !self.counted {
             calls.count(self.call);
         }
         say(guard, comm.context, &calls);
         self.said.set(true);
-        let shm = guard.engine.shm();
-        let mut others = comm.group.iter().enumerate().filter(|&(rank, _)| rank as i32 != comm.rank);
-        others.find_map(|(rank, process)| {
-            let (place, [last, before]) = shm.block_of(process as usize).waiting.get()?;
-            if (place >> 32) as u32 != comm.context {
-                return None;
-            }
-            let ours = [word(calls.last), word(calls.before)];
-            let same: &[_] = match (place as u32).wrapping_sub(calls.number) as i32 {
-                0 => &[(before, ours[1]), (last, ours[0])],
-                1 => &[(before, ours[0])],
-                -1 => &[(last, ours[1])],
-                _ => &[],
-            };
-            let (theirs, ours) = same.iter().find(|(theirs, ours)| theirs != ours)?;
-            Some(differs(rank, comm.rank as usize, *theirs, *ours))
-        })
+        let other = comm.is_inter().then_some(&comm.group);
+        find_different(guard, comm.context, &calls, comm.rank, comm.local_group(), other)
     }
 
     /// The wait is over.
@@ -87,18 +71,70 @@ impl Watch {
     }
 }
 
-/// We have slept in vain in a call that is not collective: of operations that go on meanwhile, who waits in another call should
-/// know. Whether there are any.
+/// We have slept in vain in a call that is not collective. Of the operations that go on meanwhile we say where one is, the next
+/// one every time, and one that will never end since other ranks are in another call ends with an error now. Whether we said
+/// anything.
 #[cold]
-pub fn say_meanwhile(guard: &Guard) -> bool {
-    let Some((context, calls)) = guard.first_run() else { return false };
-    say(guard, context, &calls);
+pub fn look_meanwhile(guard: &mut Guard, turn: usize) -> bool {
+    let runs = guard.runs();
+    let Some(stage) = turn.checked_rem(runs.len()).map(|index| runs[index].stage()) else { return false };
+    say(guard, stage.comm_context(), &stage.calls);
+    let found = runs.iter().enumerate().find_map(|(index, run)| {
+        let stage = run.stage();
+        let other = stage.is_inter.then_some(&stage.group);
+        find_different(guard, stage.comm_context(), &stage.calls, stage.rank, &stage.local, other)
+            .map(|error| (index, error))
+    });
+    if let Some((index, error)) = found {
+        guard.end_run(index, error);
+    }
     true
 }
 
+/// Looks for a rank of our group, or of the `other` one of an intercommunicator, that says it is in another call where we are.
+fn find_different(
+    guard: &Guard,
+    context: u32,
+    calls: &Calls,
+    me: i32,
+    group: &Ranks,
+    other: Option<&Ranks>,
+) -> Option<Error> {
+    let shm = guard.engine.shm();
+    let ours = group.iter().enumerate().filter(|&(rank, _)| rank as i32 != me).map(|found| ("the communicator", found));
+    let theirs = other.into_iter().flat_map(|group| group.iter().enumerate()).map(|found| ("the other group", found));
+    let mut said = ours.chain(theirs).flat_map(|(of, (rank, process))| {
+        let block = shm.block_of(process as usize);
+        [&block.waiting, &block.differed].into_iter().filter_map(Notice::get).map(move |said| (of, rank, said))
+    });
+    let found = said.find_map(|(of, rank, (place, [last, before]))| {
+        if (place >> 32) as u32 != context {
+            return None;
+        }
+        let ours = [word(calls.last), word(calls.before)];
+        let same: &[_] = match (place as u32).wrapping_sub(calls.number) as i32 {
+            0 => &[(before, ours[1]), (last, ours[0])],
+            1 => &[(before, ours[0])],
+            -1 => &[(last, ours[1])],
+            _ => &[],
+        };
+        let (theirs, ours) = same.iter().find(|(theirs, ours)| theirs != ours)?;
+        let class = if *theirs as u16 == *ours as u16 { MPI_ERR_ROOT } else { MPI_ERR_OTHER };
+        Some(Error::new(class, different_calls((rank, of), me as usize, &describe(*theirs), &describe(*ours))))
+    });
+    if found.is_some() {
+        put(&shm.block().differed, context, calls);
+    }
+    found
+}
+
 fn say(guard: &Guard, context: u32, calls: &Calls) {
+    put(&guard.engine.shm().block().waiting, context, calls);
+}
+
+fn put(notice: &Notice<2>, context: u32, calls: &Calls) {
     let place = u64::from(context) << 32 | u64::from(calls.number);
-    guard.engine.shm().block().waiting.put(place, [word(calls.last), word(calls.before)]);
+    notice.put(place, [word(calls.last), word(calls.before)]);
 }
 
 /// We wait no longer.
@@ -111,11 +147,6 @@ pub fn stop(guard: &Guard) {
 fn word(call: CallName) -> u64 {
     let function = Fun::from_u16(call.function).map_or(call.function, |fun| fun.without_large_counts() as u16);
     u64::from(function) | u64::from(call.root) << 16
-}
-
-fn differs(rank: usize, me: usize, theirs: u64, ours: u64) -> Error {
-    let class = if theirs as u16 == ours as u16 { MPI_ERR_ROOT } else { MPI_ERR_OTHER };
-    Error::new(class, different_calls(rank, me, &describe(theirs), &describe(ours)))
 }
 
 fn describe(word: u64) -> String {

@@ -33,6 +33,8 @@ pub struct Stage {
     pub local: Ranks,
     /// The root, where all ranks name the same one.
     pub root: Option<usize>,
+    /// There are two groups.
+    pub is_inter: bool,
     /// The communicator's calls, this one the last, once it has been counted.
     pub calls: Calls,
 }
@@ -42,7 +44,12 @@ impl Stage {
     pub fn new(comm: &mut Comm) -> Stage {
         let (context, tag) = (comm.inner_context(), comm.collective_tag());
         let (group, local) = (comm.group.clone(), comm.local_group().clone());
-        Stage { context, tag, rank: comm.rank, group, local, root: None, calls: comm.calls }
+        Stage { context, tag, rank: comm.rank, group, local, root: None, is_inter: comm.is_inter(), calls: comm.calls }
+    }
+
+    /// The communicator's own context.
+    pub fn comm_context(&self) -> u32 {
+        self.context & !1
     }
 
     fn route(&self, to: u32, local: bool) -> Route {
@@ -247,6 +254,17 @@ impl Run {
         }
         Run { script, next: 0, sends: Vec::new(), recvs: Vec::new(), error: None, called: None, promise: None }
     }
+
+    pub fn stage(&self) -> &Stage {
+        &self.script.stage
+    }
+
+    fn end(self, error: Option<Error>) {
+        if let Some(promise) = self.promise {
+            // Nobody else sets it.
+            let _ = promise.set(error);
+        }
+    }
 }
 
 impl Process {
@@ -365,11 +383,7 @@ impl Process {
                     self.calls.push((run, call));
                 }
                 Turn::Done(result) => {
-                    let run = runs.remove(index);
-                    if let Some(promise) = run.promise {
-                        // Nobody else sets it.
-                        let _ = promise.set(result.err());
-                    }
+                    runs.remove(index).end(result.err());
                 }
             }
         }
@@ -377,10 +391,17 @@ impl Process {
         self.runs.len() < before
     }
 
-    /// Of the collective operations that go on while the program does other things, the first: its communicator's context
-    /// and calls.
-    pub fn first_run(&self) -> Option<(u32, Calls)> {
-        self.runs.first().map(|run| (run.script.stage.context & !1, run.script.stage.calls))
+    /// The collective operations that go on while the program does other things.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Ends one of them, which would never end by itself.
+    #[cold]
+    pub fn end_run(&mut self, index: usize, error: Error) {
+        let mut run = self.runs.remove(index);
+        self.abandon(&mut run);
+        run.end(Some(error));
     }
 
     /// Whether a collective operation goes on while the program does other things.
@@ -409,7 +430,7 @@ impl Process {
 
     /// Whether a collective operation that is under way uses the context or its twin.
     pub(crate) fn performs_on(&self, context: u32) -> bool {
-        self.runs.iter().chain(self.calls.iter().map(|(run, _)| run)).any(|run| run.script.context() & !1 == context)
+        self.runs.iter().chain(self.calls.iter().map(|(run, _)| run)).any(|run| run.stage().comm_context() == context)
     }
 }
 

@@ -29,6 +29,10 @@
 // args: barrier-ibarrier
 // args: allreduce-iallreduce
 // args: ibcast-two-roots
+// args: different-waits
+// args: different-waits-behind-others
+// args: different-waits-between-groups
+// args: different-starts
 // args: new-communicator
 // Processes that do not call the same collective in the same way: the job ends with an error, it neither hangs nor goes on.
 #include "../check.h"
@@ -98,6 +102,30 @@ int main(int argc, char **argv) {
     } else if (is(argc, argv, "ibcast-two-roots")) {
         // Nobody waits in the wrong call; the next one tells.
         MPI_Ibcast(a, 4, MPI_INT, odd ? rank : 0, w, r);
+        MPI_Wait(r, MPI_STATUS_IGNORE);
+    } else if (is(argc, argv, "different-waits")) {
+        // Everybody waits in the same function, for a message that nobody sends.
+        odd ? MPI_Ibcast(a, 4, MPI_INT, 0, w, r) : MPI_Iscatter(a, 4, MPI_INT, b, 4, MPI_INT, size - 1, w, r);
+        MPI_Wait(r, MPI_STATUS_IGNORE);
+    } else if (is(argc, argv, "different-waits-behind-others")) {
+        // The first to be waited for are as they should be, on communicators on which nobody else waits yet.
+        MPI_Comm c[3];
+        MPI_Request q[4];
+        for (int i = 0; i < 3; i++) {
+            MPI_Comm_dup(w, &c[i]);
+            if (!odd) MPI_Ibarrier(c[i], &q[i]);
+        }
+        MPI_Ibcast(a, 4, MPI_INT, odd ? 0 : size - 1, w, &q[3]);
+        odd ? MPI_Wait(&q[3], MPI_STATUS_IGNORE) : MPI_Waitall(4, q, MPI_STATUSES_IGNORE);
+    } else if (is(argc, argv, "different-waits-between-groups")) {
+        MPI_Comm half, inter;
+        MPI_Comm_split(w, odd, rank, &half);
+        MPI_Intercomm_create(half, 0, w, odd ? 0 : size - 1, 1, &inter);
+        odd ? MPI_Ibcast(a, 4, MPI_INT, 0, inter, r) : MPI_Iscatter(a, 4, MPI_INT, b, 4, MPI_INT, 0, inter, r);
+        MPI_Wait(r, MPI_STATUS_IGNORE);
+    } else if (is(argc, argv, "different-starts")) {
+        MPI_Bcast_init(a, 4, MPI_INT, odd ? 0 : size - 1, w, MPI_INFO_NULL, r);
+        MPI_Start(r);
         MPI_Wait(r, MPI_STATUS_IGNORE);
     } else if (is(argc, argv, "new-communicator")) {
         MPI_Comm_dup(w, &w);

@@ -119,12 +119,12 @@ pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(Call, Call)>) -> E
         () if theirs.op() != ours.op() => MPI_ERR_OP,
         () => MPI_ERR_COUNT,
     };
-    Error::new(class, different_calls(rank, me, &theirs.describe(), &ours.describe()))
+    Error::new(class, different_calls((rank, "the communicator"), me, &theirs.describe(), &ours.describe()))
 }
 
-/// What to tell of two ranks in different calls.
-pub fn different_calls(rank: usize, me: usize, theirs: &str, ours: &str) -> String {
-    format!("rank {rank} of the communicator called {theirs} while this one, rank {me}, called {ours}: {RULE}")
+/// What to tell of two ranks in different calls; of the other one, which group it is in.
+pub fn different_calls((rank, of): (usize, &str), me: usize, theirs: &str, ours: &str) -> String {
+    format!("rank {rank} of {of} called {theirs} while this one, rank {me}, called {ours}: {RULE}")
 }
 
 /// Another rank has found that already.
