@@ -37,6 +37,24 @@ pub fn line_for_reading(place: *const u8) {
     let _ = place;
 }
 
+/// The same for one that is to come from memory as far as the second cache only, which can wait for more lines at once than the
+/// first.
+#[inline(always)]
+pub fn line_from_memory(place: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T2 }>(place.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint.
+    unsafe {
+        std::arch::asm!("prfm pldl2keep, [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = place;
+}
+
 /// Asks for all lines of memory that is about to be read.
 #[inline(always)]
 pub fn for_reading(from: *const u8, bytes: usize) {
