@@ -4,8 +4,8 @@
 //! A second round ends every operation: nobody goes on before all have read what they needed. A buffer that does not lie in
 //! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
 
-use super::data::MANY;
-use super::{Call, Node, Reduction, Wait, pack, pieces, unpack};
+use super::data::{MANY, STREAM};
+use super::{Call, Node, Reduction, Wait, pack, pieces, unpack, unpack_streaming};
 use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
@@ -52,6 +52,15 @@ impl Run {
             // SAFETY: our own memory has as many bytes as the buffer, which is that of a pending operation.
             unsafe { unpack(buf, at, self.at(at), bytes) };
         }
+    }
+}
+
+/// Copies our own block from a place in one buffer to a place in the other.
+fn copy_own(send: &Buf, from: usize, recv: &Buf, to: usize, block: usize) {
+    match send.as_dense() {
+        // SAFETY: both are buffers of a pending operation with so many bytes there, and may not overlap.
+        Some(base) if recv.len() >= STREAM => unsafe { unpack_streaming(recv, to, base.wrapping_add(from), block) },
+        _ => own::copy_part(send, from, recv, to, block),
     }
 }
 
@@ -129,7 +138,7 @@ impl Node {
         };
         self.show(wait, call, [from.base as u64, to.base as u64])?;
         if let Some(send) = send {
-            own::copy_part(send, 0, recv, own, block);
+            copy_own(send, 0, recv, own, block);
         }
         let pushes = self.ranks() >= MANY;
         for rank in self.partners() {
@@ -168,7 +177,7 @@ impl Node {
         let to = Run::room_for(recv);
         self.show(wait, call, [from.base as u64, 0])?;
         if let Some(send) = send {
-            own::copy_part(send, own, recv, own, block);
+            copy_own(send, own, recv, own, block);
         }
         for rank in self.partners() {
             self.meet(wait, rank)?;
