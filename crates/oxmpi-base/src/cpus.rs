@@ -1,8 +1,10 @@
 //! The CPUs that this process may use: its affinity mask and its cgroup's quota. Counting the machine's CPUs instead
 //! would make ranks spin against each other in a container.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 /// A set of CPU numbers, of any size.
@@ -111,6 +113,50 @@ impl FromIterator<usize> for CpuSet {
     }
 }
 
+thread_local! {
+    /// Where the thread may run when it does not [stay](Stay) on one CPU.
+    static OTHERWISE: RefCell<Option<CpuSet>> = const { RefCell::new(None) };
+}
+
+/// As long as this lives, the calling thread stays on one CPU; then it may run where it might before.
+pub struct Stay(PhantomData<*const ()>);
+
+impl Stay {
+    /// Moves to one of the CPUs that this thread may run on, `all`. `None` if it cannot, or stays somewhere already.
+    pub fn on(cpu: usize, all: CpuSet) -> Option<Stay> {
+        OTHERWISE.with_borrow_mut(|otherwise| {
+            if otherwise.is_some() || CpuSet::from_iter([cpu]).confine().is_err() {
+                return None;
+            }
+            *otherwise = Some(all);
+            Some(Stay(PhantomData))
+        })
+    }
+
+    /// Does something that must not notice whether this thread stays anywhere: code of the user's, whose new threads would, too.
+    pub fn interrupted<R>(body: impl FnOnce() -> R) -> R {
+        let Some(all) = OTHERWISE.take() else { return body() };
+        let here = CpuSet::affinity();
+        // It was allowed before; if it is no more, the one CPU is what remains.
+        let _ = all.confine();
+        let result = body();
+        if let Ok(here) = here {
+            let _ = here.confine();
+        }
+        OTHERWISE.set(Some(all));
+        result
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        if let Some(all) = OTHERWISE.take() {
+            // As above.
+            let _ = all.confine();
+        }
+    }
+}
+
 /// The CPU that the calling thread is on.
 pub fn current() -> Option<usize> {
     // SAFETY: no arguments.
@@ -206,6 +252,21 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_thread_stays_on_a_cpu_for_a_while() {
+        let all = CpuSet::affinity().unwrap();
+        let one: CpuSet = all.iter().take(1).collect();
+        let mask = || CpuSet::affinity().unwrap();
+        let stay = Stay::on(one.iter().next().unwrap(), all.clone()).unwrap();
+        assert!(mask() == one && Stay::on(0, all.clone()).is_none());
+        Stay::interrupted(|| assert_eq!(mask(), all));
+        assert_eq!(mask(), one);
+        drop(stay);
+        assert_eq!(mask(), all);
+        Stay::interrupted(|| assert_eq!(mask(), all));
+        assert_eq!(mask(), all);
     }
 
     #[test]

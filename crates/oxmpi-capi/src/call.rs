@@ -9,6 +9,7 @@ use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUC
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Errhandler, File, Session, Win};
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::cpus::Stay;
 use oxmpi_base::segment::IN_CALL;
 use oxmpi_base::wait::{self, Patience, Step};
 use oxmpi_core::engine::{OpId, Outcome};
@@ -129,7 +130,7 @@ impl Cx {
         let lent = if live { None } else { types::add(guard, Arc::clone(&call.held)).ok() };
         let datatype = lent.unwrap_or(call.datatype);
         // SAFETY: the operands are those of a collective operation under way, and no lock is held.
-        guard.unlocked(|_| unsafe { ops::make(call, datatype) });
+        guard.unlocked(|_| Stay::interrupted(|| unsafe { ops::make(call, datatype) }));
         if let Some(lent) = lent {
             guard.types.remove(lent.0);
         }

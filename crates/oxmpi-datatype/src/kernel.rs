@@ -85,11 +85,13 @@ pub(crate) unsafe fn strided<const PACK: bool>(
     }
     if PACK && count >= MANY && mem_stride.unsigned_abs() >= FAR_APART && packed_stride == len {
         // SAFETY: as the caller promised.
-        match len {
-            4 => return unsafe { many::<4>(mem, mem_stride, packed, count) },
-            8 => return unsafe { many::<8>(mem, mem_stride, packed, count) },
-            16 => return unsafe { many::<16>(mem, mem_stride, packed, count) },
-            _ => {}
+        unsafe {
+            match len {
+                4 => return many::<4>(mem, mem_stride, packed, count),
+                8 => return many::<8>(mem, mem_stride, packed, count),
+                16 => return many::<16>(mem, mem_stride, packed, count),
+                _ => {}
+            }
         }
     }
     by_len!(1 2 3 4 6 8 12 16 20 24 32 40 48 56 64);

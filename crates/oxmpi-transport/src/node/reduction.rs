@@ -106,6 +106,7 @@ impl Node {
         self.spread(bytes);
         let offset = |at: usize| at * reduction.element;
         if self.goes_along_chain(bytes) {
+            let _stay = self.stay_with_neighbours(bytes);
             // SAFETY: as the caller says.
             return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
         }

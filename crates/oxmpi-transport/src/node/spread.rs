@@ -2,10 +2,11 @@
 //! takes: with three of four ranks on one of two CPUs it takes half as long again.
 
 use super::Node;
-use oxmpi_base::cpus::{self, CpuSet};
+use oxmpi_base::cpus::{self, CpuSet, Stay};
 
 /// Operations that move so many bytes a rank are worth it.
 const LONG: usize = 256 << 10;
+const LONG_WITH_NEIGHBOURS: usize = 1 << 20;
 
 impl Node {
     /// Before an operation of so many bytes a rank: leaves a CPU that has at least two ranks more than another. What this thread
@@ -15,6 +16,17 @@ impl Node {
         if self.crowded && bytes >= LONG {
             self.leave_full_cpu();
         }
+    }
+
+    /// For the time of such an operation in which a rank works with its neighbours only, in a crowd: many of them stay on the same
+    /// CPU, in whose cache is what they hand to each other. Where every rank works with all, the scheduler does better.
+    pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<Stay> {
+        if !self.crowded || bytes < LONG_WITH_NEIGHBOURS {
+            return None;
+        }
+        let all = CpuSet::affinity().ok().filter(|all| (2..self.ranks()).contains(&all.len()))?;
+        let cpu = all.iter().nth(self.rank() * all.len() / self.ranks())?;
+        Stay::on(cpu, all)
     }
 
     #[cold]

@@ -236,6 +236,25 @@ fn a_crowd_spreads_over_the_cpus() {
     }
 }
 
+/// For a while, as many as possible of those that follow each other share a CPU, and each CPU has its part of them.
+#[test]
+fn neighbours_in_a_crowd_stay_together() {
+    use oxmpi_base::cpus::CpuSet;
+    let all = CpuSet::affinity().unwrap();
+    let ranks = 2 * all.len() + 1;
+    if all.len() == 1 {
+        return;
+    }
+    on_cpus(true, ranks, 4096, move |node| {
+        assert!(node.stay_with_neighbours(1000).is_none());
+        let stay = node.stay_with_neighbours(4 << 20);
+        let (here, part) = (CpuSet::affinity().unwrap(), node.rank() * all.len() / ranks);
+        assert!(stay.is_some() && here.iter().eq(all.iter().nth(part)), "rank {} on {here}", node.rank());
+        drop(stay);
+        assert_eq!(CpuSet::affinity().unwrap(), all);
+    });
+}
+
 #[test]
 fn different_calls_are_found() {
     everybody(2, 4096, |mut node| {
