@@ -171,6 +171,7 @@ impl Node {
         send: Option<&Buf>,
         recv: &Buf,
     ) -> Result<()> {
+        let _stay = self.stay_with_neighbours(block);
         let own = self.rank() * block;
         // In place, what others want must not be overwritten by what they send.
         let from = send.map_or_else(|| Run::holding(own::pack(recv)), Run::of);

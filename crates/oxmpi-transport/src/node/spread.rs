@@ -18,8 +18,9 @@ impl Node {
         }
     }
 
-    /// For the time of such an operation in which a rank works with its neighbours only, in a crowd: many of them stay on the same
-    /// CPU, in whose cache is what they hand to each other. Where every rank works with all, the scheduler does better.
+    /// For the time of an operation in a crowd that hands so many bytes from one rank to another at a time: neighbours stay on the
+    /// same CPU. Along a chain they hand each other what is in its cache; and a rank that is moved in the middle of long copies
+    /// makes all wait. Where ranks share their work, the scheduler does better.
     pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<Stay> {
         if !self.crowded || bytes < LONG_WITH_NEIGHBOURS {
             return None;
