@@ -17,19 +17,21 @@ const AHEAD: usize = 8;
 /// Columns of matrices that the second cache holds are packed 15 to 30 % faster than from one place.
 const FAR_APART: usize = 128;
 
-/// It foresees loads of one instruction that are less than 2 KiB apart. Up to the first of these strides two instructions may
-/// share the loads of a place; from the second on, lines are announced instead.
-const SHARED_LOADS: usize = 1024;
-const FAR_LOADS: usize = 2048;
-
-/// From so many places, and lines are announced so many blocks ahead of each.
+/// From so many places. Up to so far apart two instructions may share the loads of a place.
 const PLACES: usize = 4;
-const LOADS_AHEAD: isize = 4;
+const SHARED_LOADS: usize = 1024;
 
-/// The same where lines come from memory. Announced to the second cache only, more of them come at once: columns are packed 20 to
-/// 30 % faster. Lines that are in a cache come sooner unannounced. So many blocks may well come from memory; they do if the first
-/// ones take so long.
+/// The processor foresees loads of one instruction that are less than 2 KiB apart. Others are announced, so many blocks ahead; a
+/// page has few of them then, and more places would need more pages.
+const FAR_LOADS: usize = 2048;
+const FAR_PLACES: usize = 2;
+const FAR_AHEAD: isize = 8;
+
+/// The same where lines, not that far apart, come from memory. Announced to the second cache only, more of them come at once:
+/// columns are packed 20 to 30 % faster. Lines that are in a cache come sooner unannounced. So many blocks may well come from
+/// memory; they do if the first ones take so long.
 const PLACES_IN_MEMORY: usize = 8;
+const MEMORY_AHEAD: isize = 4;
 const MANY: usize = 64 << 10;
 const FIRST: usize = 1024;
 const FROM_MEMORY: Duration = Duration::from_nanos(13 * FIRST as u64);
@@ -83,7 +85,8 @@ pub(crate) unsafe fn strided<const PACK: bool>(
         (8, 16, 8) => return unsafe { fixed::<8, PACK>(mem, 16, packed, 8, count, false) },
         _ => {}
     }
-    if PACK && count >= MANY && mem_stride.unsigned_abs() >= FAR_APART && packed_stride == len {
+    let apart = mem_stride.unsigned_abs();
+    if PACK && count >= MANY && (FAR_APART..FAR_LOADS).contains(&apart) && packed_stride == len {
         // SAFETY: as the caller promised.
         unsafe {
             match len {
@@ -176,11 +179,11 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
         // SAFETY: as the caller promised.
         let done = unsafe {
             if apart <= SHARED_LOADS {
-                from_places::<N, PLACES, 2>(mem, mem_stride, packed, count, |_| ())
+                from_places::<N, PLACES, 2, 0>(mem, mem_stride, packed, count, |_| ())
             } else if apart < FAR_LOADS {
-                from_places::<N, PLACES, 1>(mem, mem_stride, packed, count, |_| ())
+                from_places::<N, PLACES, 1, 0>(mem, mem_stride, packed, count, |_| ())
             } else {
-                from_places::<N, PLACES, 1>(mem, mem_stride, packed, count, prefetch::line_for_reading)
+                from_places::<N, FAR_PLACES, 1, FAR_AHEAD>(mem, mem_stride, packed, count, prefetch::line_for_reading)
             }
         };
         mem = mem.wrapping_offset(done as isize * mem_stride);
@@ -294,20 +297,20 @@ unsafe fn many<const N: usize>(mem: *mut u8, mem_stride: isize, packed: *mut u8,
         let mut done = FIRST;
         if start.elapsed() >= FROM_MEMORY {
             let (mem, packed) = block(done);
-            let announce = prefetch::line_from_memory;
-            done += from_places::<N, PLACES_IN_MEMORY, 1>(mem, mem_stride, packed, count - done, announce);
+            let (count, announce) = (count - done, prefetch::line_from_memory);
+            done += from_places::<N, PLACES_IN_MEMORY, 1, MEMORY_AHEAD>(mem, mem_stride, packed, count, announce);
         }
         let (mem, packed) = block(done);
         fixed_len::<N, true>(mem, mem_stride, packed, N, count - done, false);
     }
 }
 
-/// Packs most of the blocks, `STEP` from each place in turn; how many? Lines further on are announced.
+/// Packs most of the blocks, `STEP` from each place in turn; how many? Lines `AHEAD` blocks further on are announced.
 ///
 /// # Safety
 /// As [`strided`]; the blocks follow each other in the stream.
 #[inline(always)]
-unsafe fn from_places<const N: usize, const PLACES: usize, const STEP: usize>(
+unsafe fn from_places<const N: usize, const PLACES: usize, const STEP: usize, const AHEAD: isize>(
     mem: *mut u8,
     mem_stride: isize,
     packed: *mut u8,
@@ -319,7 +322,7 @@ unsafe fn from_places<const N: usize, const PLACES: usize, const STEP: usize>(
         for first in (0..PLACES).map(|place| place * of_each + i) {
             let m = mem.wrapping_offset(mem_stride.wrapping_mul(first as isize));
             let p = packed.wrapping_add(first * N);
-            announce(m.wrapping_offset(mem_stride.wrapping_mul(LOADS_AHEAD)));
+            announce(m.wrapping_offset(mem_stride.wrapping_mul(AHEAD)));
             // SAFETY: as the caller promised.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
@@ -514,5 +517,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Blocks far apart, so many that their lines may come from memory, packed from several places in turn.
+    fn pack_many<const N: usize>(stride: usize, count: usize) {
+        let mut memory: Vec<u8> = (0..count * stride).map(|i| (i * 31 + i / 255) as u8).collect();
+        let expected: Vec<u8> = memory.chunks(stride).flat_map(|block| &block[..N]).copied().collect();
+        let mem = memory.as_mut_ptr();
+        let (mut packed, mut announced) = (vec![0; N * count], vec![0; N * count]);
+        // SAFETY: memory for so many blocks, and for their bytes.
+        let done = unsafe {
+            strided::<true>(mem, stride as isize, packed.as_mut_ptr(), N, N, count, true);
+            let (to, announce) = (announced.as_mut_ptr(), prefetch::line_from_memory);
+            from_places::<N, PLACES_IN_MEMORY, 1, MEMORY_AHEAD>(mem, stride as isize, to, count, announce)
+        };
+        assert!(packed == expected, "{count} blocks of {N}, {stride} apart");
+        assert!(done > count - PLACES_IN_MEMORY && announced[..done * N] == expected[..done * N]);
+    }
+
+    #[test]
+    fn every_block_of_many() {
+        for count in [MANY, MANY + 1, MANY + 1023] {
+            pack_many::<4>(128, count);
+            pack_many::<8>(136, count);
+            pack_many::<16>(160, count);
+        }
+        pack_many::<8>(2048, 1000);
     }
 }
