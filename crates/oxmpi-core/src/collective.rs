@@ -471,7 +471,8 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
     }
 }
 
-fn note(error: &mut Option<Error>, new: Option<Error>) {
+/// Of several errors the first is the one to tell.
+pub(crate) fn note(error: &mut Option<Error>, new: Option<Error>) {
     if error.is_none() {
         *error = new;
     }

@@ -126,6 +126,8 @@ impl Process {
             Start::Send { route, .. } | Start::Buffered { route, .. } => ours(route.context),
             Start::Recv { pattern, .. } => ours(pattern.context),
             Start::Collective(script) => ours(script.context()),
+            Start::Outgoing(plan) => plan.context().is_some_and(ours),
+            Start::Incoming(plan) => ours(plan.context()),
             Start::Nothing(_) => false,
         };
         self.comms.iter().any(|(_, comm)| comm.context == context)

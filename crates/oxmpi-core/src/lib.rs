@@ -3,7 +3,7 @@
 //! ```text
 //! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs
 //!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
-//! collective.rs  plans of oxmpi-coll carried out
+//! collective.rs  plans of oxmpi-coll carried out      partitioned.rs  messages that are marked ready part by part
 //!    |
 //! contexts.rs  how processes agree on a new communicator, in the words of talk.rs
 //!    |
@@ -23,6 +23,7 @@ pub mod engine;
 pub mod group;
 pub mod node;
 pub mod operation;
+pub mod partitioned;
 pub mod process;
 pub mod request;
 pub mod talk;

@@ -70,10 +70,10 @@ impl Process {
         if !self.serving_windows.is_empty() {
             moved |= self.serve_windows();
         }
-        if self.making.is_empty() && self.runs.is_empty() {
+        if self.making.is_empty() && self.runs.is_empty() && self.receiving.is_empty() {
             return moved;
         }
-        self.progress_making() | self.progress_runs() | moved
+        self.progress_making() | self.progress_runs() | self.progress_partitioned() | moved
     }
 
     #[inline(never)]

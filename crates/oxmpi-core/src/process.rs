@@ -12,6 +12,7 @@ use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
 use crate::operation::{UserCall, UserFunction};
+use crate::partitioned::Receiving;
 use crate::request::{Active, Body, PoolId, Request, Start};
 use crate::window::Win;
 use oxmpi_abi::constants::*;
@@ -26,7 +27,7 @@ use oxmpi_transport::Shm;
 use oxmpi_transport::node::Node;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The largest tag: `MPI_TAG_UB`. Tags below zero are the library's own.
 pub const TAG_UB: i32 = i32::MAX;
@@ -45,6 +46,10 @@ pub struct Process {
     pub(crate) making: Vec<Making>,
     /// Collective operations that go on while the program does other things.
     pub(crate) runs: Vec<Run>,
+    /// Partitioned receives that do not know yet what will come.
+    pub(crate) receiving: Vec<Arc<Mutex<Receiving>>>,
+    /// How many partitions there have been to send.
+    pub(crate) partitions: u64,
     /// Those of them that wait for a call of the user's function.
     pub(crate) calls: Vec<(Run, UserCall)>,
     pub requests: SlotTable<Request>,
@@ -102,6 +107,8 @@ impl Process {
             contexts: Contexts::new(rank, size),
             making: Vec::new(),
             runs: Vec::new(),
+            receiving: Vec::new(),
+            partitions: 0,
             calls: Vec::new(),
             requests,
             sent,
@@ -351,6 +358,13 @@ impl Process {
             }
             Start::Recv { pattern, buf } => Active::Recv(self.engine.recv(*pattern, buf.clone())),
             Start::Collective(script) => Active::Promise(self.perform_later(Arc::clone(script))),
+            Start::Outgoing(plan) => Active::Sending(Box::new(plan.start())),
+            Start::Incoming(plan) => {
+                let started = Arc::new(Mutex::new(plan.start()));
+                self.receiving.push(Arc::clone(&started));
+                self.progress_partitioned();
+                Active::Receiving(started)
+            }
             Start::Nothing(status) => Active::Done(Outcome { status: *status, error: None }),
         })
     }

@@ -3,10 +3,11 @@
 use crate::collective::Script;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
+use crate::partitioned::{Incoming, Outgoing, Receiving, Sending, lock};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::Buf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A request and the communicator whose error handler hears of its failure.
 pub struct Request {
@@ -33,6 +34,9 @@ pub enum Active {
     Flush(PoolId, u64),
     /// Something that progress brings to its end by itself: done when the cell says how.
     Promise(Promise),
+    /// A partitioned send or receive.
+    Sending(Box<Sending>),
+    Receiving(Arc<Mutex<Receiving>>),
     /// Complete from the start.
     Done(Outcome),
 }
@@ -75,6 +79,8 @@ pub enum Start {
         buf: Buf,
     },
     Collective(Arc<Script>),
+    Outgoing(Arc<Outgoing>),
+    Incoming(Arc<Incoming>),
     /// To or from `MPI_PROC_NULL`.
     Nothing(Status),
 }
@@ -108,6 +114,8 @@ impl Active {
             }
             Active::Flush(pool, mark) => flushed(engine, *pool, *mark),
             Active::Promise(promise) => promise.get().is_some(),
+            Active::Sending(sending) => sending.is_done(engine),
+            Active::Receiving(receiving) => lock(receiving).is_done(engine),
             Active::Done(_) => true,
         }
     }
@@ -128,6 +136,8 @@ impl Active {
             }
             Active::Flush(..) => Outcome::sent(),
             Active::Promise(promise) => Outcome { status: Status::empty(), error: promise.get().cloned().flatten() },
+            Active::Sending(sending) => sending.outcome(),
+            Active::Receiving(receiving) => lock(&receiving).outcome(),
             Active::Done(outcome) => outcome,
         }
     }
@@ -140,7 +150,8 @@ impl Active {
                 Some(op) => engine.outcome(op).map_or_else(Status::empty, |end| end.status),
                 None => Status::proc_null(),
             },
-            Active::Flush(..) | Active::Promise(_) => Status::empty(),
+            Active::Flush(..) | Active::Promise(_) | Active::Sending(_) => Status::empty(),
+            Active::Receiving(receiving) => lock(receiving).outcome().status,
             Active::Done(outcome) => outcome.status,
         }
     }
@@ -151,7 +162,11 @@ impl Active {
             Active::Send(op) => engine.cancel_send(*op),
             Active::Recv(op) => engine.cancel_recv(*op),
             Active::Done(_) => {}
-            Active::Exchange(_) | Active::Flush(..) | Active::Promise(_) => return false,
+            Active::Exchange(_)
+            | Active::Flush(..)
+            | Active::Promise(_)
+            | Active::Sending(_)
+            | Active::Receiving(_) => return false,
         }
         true
     }
@@ -170,6 +185,7 @@ impl Active {
                     engine.detach(op);
                 }
             }
+            Active::Sending(_) | Active::Receiving(_) => unreachable!("such a request is not given up before its end"),
             Active::Flush(..) | Active::Promise(_) | Active::Done(_) => {}
         }
     }

@@ -24,6 +24,8 @@ pub struct Buf {
 struct Typed {
     ty: Arc<Datatype>,
     count: usize,
+    /// Where in the packed stream of the elements the buffer begins.
+    start: usize,
 }
 
 // SAFETY: a token; what may be done with the memory, and from which thread, is promised to the unsafe functions that
@@ -54,7 +56,20 @@ impl Buf {
         if facts.block && (count == 1 || facts.dense()) {
             return Buf::dense(base.wrapping_offset(facts.true_lb as isize), count * size);
         }
-        Buf { base, bytes: count * size, typed: Some(Typed { ty: ty.clone(), count }) }
+        Buf { base, bytes: count * size, typed: Some(Typed { ty: ty.clone(), count, start: 0 }) }
+    }
+
+    /// A part of the packed stream, which ends where the buffer does at the latest.
+    #[must_use]
+    pub fn part(&self, from: usize, bytes: usize) -> Buf {
+        let from = from.min(self.bytes);
+        let bytes = bytes.min(self.bytes - from);
+        match &self.typed {
+            None => Buf::dense(self.base.wrapping_add(from), bytes),
+            Some(typed) => {
+                Buf { base: self.base, bytes, typed: Some(Typed { start: typed.start + from, ..typed.clone() }) }
+            }
+        }
     }
 
     /// Packed bytes.
@@ -168,10 +183,10 @@ impl Cursor {
                 // SAFETY: as the caller promised.
                 unsafe { copy::bytes(src, dst, n) };
             }
-            Some(Typed { ty, count }) => {
-                let extent = ty.extent() as isize;
+            Some(Typed { ty, count, start }) => {
+                let (extent, from) = (ty.extent() as isize, start + self.position);
                 let mut sink = Copy::<PACK>::new(packed, buf.bytes, afar.then(|| packed.wrapping_add(n)));
-                walk_many(ty.layout(), *count, extent, buf.base, self.position, self.position + n, &mut sink);
+                walk_many(ty.layout(), *count, extent, buf.base, from, from + n, &mut sink);
             }
         }
         self.position += n;
@@ -190,10 +205,10 @@ impl Cursor {
                 out.push((buf.base.addr().wrapping_add(self.position), n));
                 n
             }
-            Some(Typed { ty, count }) => {
-                let extent = ty.extent() as isize;
+            Some(Typed { ty, count, start }) => {
+                let (extent, from) = (ty.extent() as isize, start + self.position);
                 let mut sink = List { pieces: out, max: max_pieces, bytes: 0 };
-                walk_many(ty.layout(), *count, extent, buf.base, self.position, self.position + n, &mut sink);
+                walk_many(ty.layout(), *count, extent, buf.base, from, from + n, &mut sink);
                 sink.bytes
             }
         };

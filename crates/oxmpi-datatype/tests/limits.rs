@@ -19,6 +19,33 @@ fn pack(buf: &Buf) -> Vec<u8> {
     out
 }
 
+/// A part of a buffer is packed and listed as that part of the whole, whatever it cuts through.
+#[test]
+fn parts_of_buffers() {
+    let memory: Vec<u8> = (0..20_000u32).map(|i| (i * 7 + i / 250) as u8).collect();
+    let base = memory.as_ptr().cast_mut();
+    for ty in [
+        Datatype::vector(20, 3, 7, &of(INT)).unwrap(),
+        Datatype::indexed(vec![3, 1, 4], vec![40, 0, 9], &of(DOUBLE)).unwrap(),
+        Datatype::contiguous(30, &of(INT)).unwrap(),
+    ] {
+        ty.commit().unwrap();
+        let whole = Buf::typed(base, 5, &ty);
+        let packed = pack(&whole);
+        for (from, bytes) in [(0, 0), (0, 10), (3, 64), (61, 200), (packed.len() - 5, 5)] {
+            let part = whole.part(from, bytes);
+            assert_eq!(pack(&part), packed[from..from + bytes]);
+            assert_eq!(pack(&part.part(bytes / 3, bytes)), packed[from + bytes / 3..from + bytes], "a part of a part");
+            let mut runs = Vec::new();
+            assert_eq!(Cursor::new().iovecs(&part, &mut runs, 1000, usize::MAX), bytes);
+            let listed = runs.iter().flat_map(|&(at, len)| &memory[at - base as usize..][..len]);
+            assert!(listed.eq(&packed[from..from + bytes]));
+        }
+        assert_eq!(whole.part(packed.len() - 5, 50).len(), 5);
+        assert_eq!(whole.part(packed.len() + 5, 50).len(), 0);
+    }
+}
+
 /// Every kind of long list, packed as for a ring (in groups whose lines are announced), in parts of any length, and unpacked:
 /// against the runs of the type.
 #[test]

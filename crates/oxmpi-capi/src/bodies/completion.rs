@@ -10,7 +10,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::process::Plain;
-use oxmpi_core::request::{Active, Body, Generalized};
+use oxmpi_core::request::{Active, Body, Generalized, Start};
 use std::ffi::{c_int, c_void};
 
 /// Whether a request can still complete something: it is neither null nor an inactive persistent one.
@@ -500,12 +500,15 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
     let mut guard = cx.process()?;
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
-    if let Body::Once(Active::Promise(_)) | Body::Persistent(_, Some(Active::Promise(_))) =
-        &guard.request(*request)?.body
-    {
+    let kind = match &guard.request(*request)?.body {
+        Body::Once(Active::Promise(_)) | Body::Persistent(_, Some(Active::Promise(_))) => Some("collective"),
+        Body::Persistent(_, Some(Active::Sending(_) | Active::Receiving(_))) => Some("partitioned"),
+        _ => None,
+    };
+    if let Some(kind) = kind {
         bail!(
             MPI_ERR_REQUEST,
-            "the request is of a collective operation that is under way: complete it first, for example with MPI_Wait"
+            "the request is of a {kind} operation that is under way: complete it first, for example with MPI_Wait"
         );
     }
     let handle = std::mem::replace(request, MPI_REQUEST_NULL);
@@ -525,7 +528,12 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
             drop(guard);
             return free_generalized(&generalized);
         }
-        Some(Body::Sent | Body::Persistent(_, None)) | None => {}
+        Some(Body::Persistent(start, None)) => {
+            if let Start::Incoming(plan) = *start {
+                plan.forget(&mut guard.engine);
+            }
+        }
+        Some(Body::Sent) | None => {}
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use oxmpi_core::engine::Mode;
 use oxmpi_core::request::{Body, Start};
 use std::ffi::{c_int, c_void};
 
-fn make(mut guard: Guard, comm: Comm, start: Start, request: *mut Request) -> Result<()> {
+pub(super) fn make(mut guard: Guard, comm: Comm, start: Start, request: *mut Request) -> Result<()> {
     check_place(request, "request")?;
     let body = Body::Persistent(Box::new(start), None);
     let handle = guard.requests.insert(oxmpi_core::request::Request { comm, body });

@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::partitioned;
 use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -15,56 +16,68 @@ use std::ffi::{c_char, c_int, c_void};
 /// The arguments are what the standard asks of a caller of `MPI_Parrived`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Parrived(request: Request, partition: c_int, flag: *mut c_int) -> c_int {
-    unsupported(Fun::Parrived, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Parrived, On::World, |cx| partitioned::parrived(cx, request, partition, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Parrived`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Parrived(request: Request, partition: c_int, flag: *mut c_int) -> c_int {
-    unsupported(Fun::Parrived, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Parrived, On::World, |cx| partitioned::parrived(cx, request, partition, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pready`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Pready(partition: c_int, request: Request) -> c_int {
-    unsupported(Fun::Pready, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Pready, On::World, |cx| partitioned::pready(cx, partition, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pready`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pready(partition: c_int, request: Request) -> c_int {
-    unsupported(Fun::Pready, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::Pready, On::World, |cx| partitioned::pready(cx, partition, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pready_list`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: Request) -> c_int {
-    unsupported(Fun::PreadyList, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::PreadyList, On::World, |cx| partitioned::pready_list(cx, length, array_of_partitions, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pready_list`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: Request) -> c_int {
-    unsupported(Fun::PreadyList, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::PreadyList, On::World, |cx| partitioned::pready_list(cx, length, array_of_partitions, request)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pready_range`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Pready_range(partition_low: c_int, partition_high: c_int, request: Request) -> c_int {
-    unsupported(Fun::PreadyRange, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PreadyRange, On::World, |cx| partitioned::pready_range(cx, partition_low, partition_high, request))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Pready_range`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: Request) -> c_int {
-    unsupported(Fun::PreadyRange, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::PreadyRange, On::World, |cx| partitioned::pready_range(cx, partition_low, partition_high, request))
+    }
 }
 
 /// # Safety
@@ -81,7 +94,16 @@ pub unsafe extern "C" fn MPI_Precv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PrecvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PrecvInit, On::Comm(comm), |cx| {
+                partitioned::precv_init(cx, buf, partitions, i64::from(count), datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -98,7 +120,16 @@ pub unsafe extern "C" fn PMPI_Precv_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PrecvInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PrecvInit, On::Comm(comm), |cx| {
+                partitioned::precv_init(cx, buf, partitions, i64::from(count), datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -115,7 +146,16 @@ pub unsafe extern "C" fn MPI_Precv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PrecvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PrecvInitC, On::Comm(comm), |cx| {
+                partitioned::precv_init(cx, buf, partitions, count, datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -132,7 +172,16 @@ pub unsafe extern "C" fn PMPI_Precv_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PrecvInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PrecvInitC, On::Comm(comm), |cx| {
+                partitioned::precv_init(cx, buf, partitions, count, datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -149,7 +198,16 @@ pub unsafe extern "C" fn MPI_Psend_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PsendInit, On::Comm(comm), |cx| {
+                partitioned::psend_init(cx, buf, partitions, i64::from(count), datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -166,7 +224,16 @@ pub unsafe extern "C" fn PMPI_Psend_init(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PsendInit, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PsendInit, On::Comm(comm), |cx| {
+                partitioned::psend_init(cx, buf, partitions, i64::from(count), datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -183,7 +250,16 @@ pub unsafe extern "C" fn MPI_Psend_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PsendInitC, On::Comm(comm), |cx| {
+                partitioned::psend_init(cx, buf, partitions, count, datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -200,5 +276,14 @@ pub unsafe extern "C" fn PMPI_Psend_init_c(
     info: Info,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::PsendInitC, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::PsendInitC, On::Comm(comm), |cx| {
+                partitioned::psend_init(cx, buf, partitions, count, datatype, dest, tag, comm, info, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }

@@ -1,0 +1,253 @@
+//! Partitioned messages: a persistent send whose partitions the program marks ready one by one, in any order and from any
+//! thread, and a persistent receive that can tell which of its partitions have come.
+//!
+//! Every partition of the sender's is a message. The two sides may cut their buffers differently, so the sender tells the
+//! receiver how it does, once, when its request is made; and these notes are matched by the program's tags in the order of the
+//! calls that make the requests, as the standard has it. Notes and partitions go on the communicator's inner context, with
+//! sources that nothing else has there.
+
+use crate::collective::note;
+use crate::engine::{Engine, Mode, OpId, Outcome, Route};
+use crate::matching::Pattern;
+use crate::process::Process;
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE};
+use oxmpi_abi::handle::Comm;
+use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_datatype::Buf;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Makes a rank the source of partitioned messages.
+const SOURCE: i32 = 1 << 30;
+
+/// What a sender tells: how many partitions of how many bytes, and the number of the first.
+type Note = [u64; 3];
+
+/// The tag of a partition, by its number among all of this process's.
+fn tag(number: u64) -> i32 {
+    i32::MIN | (number & (i32::MAX as u64)) as i32
+}
+
+/// A send that can be started. Without a route it goes to `MPI_PROC_NULL`.
+pub struct Outgoing {
+    buf: Buf,
+    partitions: usize,
+    route: Option<Route>,
+    /// The number of the first partition.
+    first: u64,
+}
+
+/// A send that was started.
+pub struct Sending {
+    plan: Arc<Outgoing>,
+    ready: Box<[bool]>,
+    left: usize,
+    under_way: Vec<OpId>,
+    error: Option<Error>,
+}
+
+impl Outgoing {
+    pub fn context(&self) -> Option<u32> {
+        self.route.as_ref().map(|route| route.context)
+    }
+
+    pub fn start(self: &Arc<Self>) -> Sending {
+        let ready = vec![false; self.partitions].into_boxed_slice();
+        Sending { plan: Arc::clone(self), ready, left: self.partitions, under_way: Vec::new(), error: None }
+    }
+}
+
+impl Sending {
+    /// The partition can be sent.
+    pub fn mark(&mut self, engine: &mut Engine, partition: usize) {
+        self.ready[partition] = true;
+        self.left -= 1;
+        let Outgoing { buf, route, first, .. } = &*self.plan;
+        if let Some(route) = route {
+            let bytes = buf.len() / self.ready.len();
+            let route = Route { tag: tag(first + partition as u64), ..*route };
+            self.under_way.extend(engine.send(Mode::Standard, &route, buf.part(partition * bytes, bytes)));
+        }
+    }
+
+    /// Whether some partitions may be marked: they are there, and have not been.
+    pub fn check(&self, partitions: impl Iterator<Item = i32>) -> Result<()> {
+        for partition in partitions {
+            check_partition(partition, self.ready.len())?;
+            if self.ready[partition as usize] {
+                bail!(MPI_ERR_ARG, "partition {partition} has been marked ready already");
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_done(&mut self, engine: &mut Engine) -> bool {
+        let Sending { under_way, error, .. } = self;
+        under_way.retain(|&op| match engine.take_outcome(op) {
+            None => true,
+            Some(outcome) => {
+                note(error, outcome.error);
+                false
+            }
+        });
+        self.left == 0 && under_way.is_empty()
+    }
+
+    pub(crate) fn outcome(self) -> Outcome {
+        Outcome { error: self.error, ..Outcome::sent() }
+    }
+}
+
+/// A receive that can be started.
+pub struct Incoming {
+    buf: Buf,
+    partitions: usize,
+    pattern: Pattern,
+    /// What the end of it will be, if all goes well.
+    status: Status,
+    heard: Mutex<Heard>,
+}
+
+enum Heard {
+    /// The receive of the note, and the memory for it.
+    NotYet(OpId, Box<Note>),
+    Note(Note),
+}
+
+/// A receive that was started.
+pub struct Receiving {
+    plan: Arc<Incoming>,
+    /// The messages that have not come, once it is known which there are: the number of each and its bytes in the buffer.
+    missing: Option<Vec<(OpId, Range<usize>)>>,
+    error: Option<Error>,
+}
+
+impl Incoming {
+    pub fn context(&self) -> u32 {
+        self.pattern.context
+    }
+
+    pub fn start(self: &Arc<Self>) -> Receiving {
+        Receiving { plan: Arc::clone(self), missing: None, error: None }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, engine: &mut Engine) -> Option<Note> {
+        let mut heard = self.heard();
+        if let Heard::NotYet(op, words) = &*heard {
+            engine.take_outcome(*op)?;
+            *heard = Heard::Note(**words);
+        }
+        match *heard {
+            Heard::Note(note) => Some(note),
+            Heard::NotYet(..) => None,
+        }
+    }
+
+    /// The request is given up.
+    pub fn forget(&self, engine: &mut Engine) {
+        if let Heard::NotYet(op, _) = &*self.heard() {
+            engine.cancel_recv(*op);
+            engine.detach(*op);
+        }
+    }
+}
+
+impl Receiving {
+    /// Receives what has come, as far as it is known what will. Whether that is known.
+    fn advance(&mut self, engine: &mut Engine) -> bool {
+        let plan = Arc::clone(&self.plan);
+        if self.missing.is_none() {
+            let Some([count, bytes, first]) = plan.note(engine) else { return false };
+            let all = plan.buf.len() as u64;
+            if count * bytes != all {
+                let text = format!("the send has {count} partitions of {bytes} bytes, this receive is for {all} bytes");
+                self.error = Some(Error::new(MPI_ERR_TRUNCATE, text));
+            }
+            let receive = |part: u64| {
+                let (from, pattern) = ((part * bytes) as usize, Pattern { tag: tag(first + part), ..plan.pattern });
+                (engine.recv(pattern, plan.buf.part(from, bytes as usize)), from..from + bytes as usize)
+            };
+            self.missing = Some((0..count).map(receive).collect());
+        }
+        let Receiving { missing: Some(missing), error, .. } = self else { return false };
+        missing.retain(|(op, _)| match engine.take_outcome(*op) {
+            None => true,
+            Some(outcome) => {
+                note(error, outcome.error);
+                false
+            }
+        });
+        true
+    }
+
+    pub(crate) fn is_done(&mut self, engine: &mut Engine) -> bool {
+        self.advance(engine) && self.missing.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        Outcome { status: self.plan.status, error: self.error.clone() }
+    }
+
+    /// Whether one of our own partitions has come.
+    pub fn has(&mut self, engine: &mut Engine, partition: i32) -> Result<bool> {
+        check_partition(partition, self.plan.partitions)?;
+        self.advance(engine);
+        let bytes = self.plan.buf.len() / self.plan.partitions;
+        let (from, to) = (partition as usize * bytes, (partition as usize + 1) * bytes);
+        let Some(missing) = &self.missing else { return Ok(false) };
+        Ok(missing.iter().all(|(_, range)| range.end <= from || range.start >= to))
+    }
+}
+
+impl Process {
+    /// Makes a partitioned send and tells the receiver of it.
+    pub fn make_outgoing(&mut self, comm: Comm, buf: Buf, partitions: usize, route: Option<Route>) -> Result<Outgoing> {
+        let first = self.partitions;
+        let comm = self.comm(comm)?;
+        let (context, source) = (comm.inner_context(), comm.rank | SOURCE);
+        let route = route.map(|route| Route { context, source, ..route });
+        if let Some(route) = &route {
+            self.partitions += partitions as u64;
+            let note: Note = [partitions as u64, (buf.len() / partitions) as u64, first];
+            let bytes = note.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            if let Some(op) = self.engine.send_stored(route, bytes) {
+                self.engine.detach(op);
+            }
+        }
+        Ok(Outgoing { buf, partitions, route, first })
+    }
+
+    /// Makes a partitioned receive, which hears of the send that it matches sooner or later.
+    pub fn make_incoming(&mut self, comm: Comm, buf: Buf, partitions: usize, pattern: Pattern) -> Result<Incoming> {
+        let status = Status::new(pattern.source, pattern.tag, buf.len() as u64);
+        let pattern = Pattern { context: self.comm(comm)?.inner_context(), source: pattern.source | SOURCE, ..pattern };
+        let mut words = Box::new(Note::default());
+        let op = self.engine.recv(pattern, Buf::dense(words.as_mut_ptr().cast(), size_of::<Note>()));
+        Ok(Incoming { buf, partitions, pattern, status, heard: Mutex::new(Heard::NotYet(op, words)) })
+    }
+
+    /// Receives that wait to hear what will come.
+    #[inline(never)]
+    pub(crate) fn progress_partitioned(&mut self) -> bool {
+        let before = self.receiving.len();
+        let Process { receiving, engine, .. } = self;
+        receiving.retain(|one| !lock(one).advance(engine));
+        receiving.len() < before
+    }
+}
+
+/// To look at it, or to go on with it.
+pub fn lock(receiving: &Mutex<Receiving>) -> MutexGuard<'_, Receiving> {
+    receiving.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn check_partition(partition: i32, partitions: usize) -> Result<()> {
+    if partition < 0 || partition as usize >= partitions {
+        bail!(MPI_ERR_ARG, "there is no partition {partition}; they have numbers from 0 to {}", partitions - 1);
+    }
+    Ok(())
+}
