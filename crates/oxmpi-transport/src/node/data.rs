@@ -24,7 +24,7 @@ const DIRECT_FOR_MANY: std::ops::Range<usize> = 256 << 10..1 << 20;
 pub(super) const MANY: usize = 6;
 
 /// A rank that receives so many bytes writes them past its cache; so it does in a crowd when all receive so many together.
-pub(super) const STREAM: usize = 8 << 20;
+const STREAM: usize = 8 << 20;
 const STREAM_IN_CROWD: usize = 32 << 20;
 /// When many ranks with a CPU each have so many bytes for each other, memory is what they wait for: a copy into a room and one
 /// past the cache fetch less from there than the kernel's copy.
