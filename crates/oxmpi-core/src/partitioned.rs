@@ -117,7 +117,7 @@ enum Heard {
 /// A receive that was started.
 pub struct Receiving {
     plan: Arc<Incoming>,
-    /// The messages that have not come, once it is known which there are: the number of each and its bytes in the buffer.
+    /// The messages that have not come, once it is known which there are: the receive of each and its bytes in the buffer.
     missing: Option<Vec<(OpId, Range<usize>)>>,
     error: Option<Error>,
 }
