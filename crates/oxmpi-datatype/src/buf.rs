@@ -23,7 +23,6 @@ pub struct Buf {
 #[derive(Clone)]
 struct Typed {
     ty: Arc<Datatype>,
-    count: usize,
     /// Where in the packed stream of the elements the buffer begins.
     start: usize,
 }
@@ -56,7 +55,7 @@ impl Buf {
         if facts.block && (count == 1 || facts.dense()) {
             return Buf::dense(base.wrapping_offset(facts.true_lb as isize), count * size);
         }
-        Buf { base, bytes: count * size, typed: Some(Typed { ty: ty.clone(), count, start: 0 }) }
+        Buf { base, bytes: count * size, typed: Some(Typed { ty: ty.clone(), start: 0 }) }
     }
 
     /// A part of the packed stream, which ends where the buffer does at the latest.
@@ -95,7 +94,7 @@ impl Buf {
     pub fn overlaps(&self) -> bool {
         match &self.typed {
             None => false,
-            Some(typed) => typed.ty.overlaps(typed.count as u64),
+            Some(Typed { ty, start }) => ty.overlaps((start + self.bytes).div_ceil(ty.facts.size as usize) as u64),
         }
     }
 
@@ -183,10 +182,10 @@ impl Cursor {
                 // SAFETY: as the caller promised.
                 unsafe { copy::bytes(src, dst, n) };
             }
-            Some(Typed { ty, count, start }) => {
+            Some(Typed { ty, start }) => {
                 let (extent, from) = (ty.extent() as isize, start + self.position);
                 let mut sink = Copy::<PACK>::new(packed, buf.bytes, afar.then(|| packed.wrapping_add(n)));
-                walk_many(ty.layout(), *count, extent, buf.base, from, from + n, &mut sink);
+                walk_many(ty.layout(), extent, buf.base, from, from + n, &mut sink);
             }
         }
         self.position += n;
@@ -205,10 +204,10 @@ impl Cursor {
                 out.push((buf.base.addr().wrapping_add(self.position), n));
                 n
             }
-            Some(Typed { ty, count, start }) => {
+            Some(Typed { ty, start }) => {
                 let (extent, from) = (ty.extent() as isize, start + self.position);
                 let mut sink = List { pieces: out, max: max_pieces, bytes: 0 };
-                walk_many(ty.layout(), *count, extent, buf.base, from, from + n, &mut sink);
+                walk_many(ty.layout(), extent, buf.base, from, from + n, &mut sink);
                 sink.bytes
             }
         };

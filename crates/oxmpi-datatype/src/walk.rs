@@ -36,17 +36,16 @@ pub(crate) trait Sink {
     const TILES: bool;
 }
 
-/// Walks bytes `from..to` of `count` elements, one `extent` apart. The range is not empty and within the stream.
+/// Walks bytes `from..to` of elements that are one `extent` apart. The range is not empty and within the stream.
 pub(crate) fn walk_many<S: Sink>(
     layout: &Layout,
-    count: usize,
     extent: isize,
     mem: *mut u8,
     from: usize,
     to: usize,
     sink: &mut S,
 ) -> bool {
-    if count == 1 { walk(layout, mem, from, to, sink) } else { repeat(layout, mem, extent, from, to, sink) }
+    if to <= layout.bytes { walk(layout, mem, from, to, sink) } else { repeat(layout, mem, extent, from, to, sink) }
 }
 
 /// Walks bytes `from..to`, a non-empty range, of one element.

@@ -111,39 +111,20 @@ pub(crate) fn null_pointer(name: &str) -> Error {
     Error::new(MPI_ERR_ARG, format!("the argument {name} is a null pointer"))
 }
 
-/// The length of an array argument: it must not be negative, and the array may be null only when it is empty.
-fn length_of<T>(array: *const T, count: i32, name: &str) -> Result<usize> {
-    if count < 0 {
-        bail!(oxmpi_abi::constants::MPI_ERR_COUNT, "the length of {name} is {count}, which is negative");
-    }
-    if count > 0 {
-        check_place(array, name)?;
-    }
-    Ok(count as usize)
-}
-
-/// An array argument.
-///
-/// # Safety
-/// A pointer that is not null points to `count` elements, which nobody changes while the slice lives.
-pub(crate) unsafe fn slice<'a, T>(array: *const T, count: i32, name: &str) -> Result<&'a [T]> {
-    match length_of(array, count, name)? {
-        0 => Ok(&[]),
-        // SAFETY: as the caller says.
-        length => Ok(unsafe { std::slice::from_raw_parts(array, length) }),
-    }
-}
-
-/// An array argument that is changed.
+/// An array argument: its length must not be negative, and it may be null only when it is empty.
 ///
 /// # Safety
 /// A pointer that is not null points to `count` elements, which nobody else uses while the slice lives.
 pub(crate) unsafe fn slice_mut<'a, T>(array: *mut T, count: i32, name: &str) -> Result<&'a mut [T]> {
-    match length_of(array, count, name)? {
-        0 => Ok(&mut []),
-        // SAFETY: as the caller says.
-        length => Ok(unsafe { std::slice::from_raw_parts_mut(array, length) }),
+    if count < 0 {
+        bail!(oxmpi_abi::constants::MPI_ERR_COUNT, "the length of {name} is {count}, which is negative");
     }
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check_place(array, name)?;
+    // SAFETY: as the caller says.
+    Ok(unsafe { std::slice::from_raw_parts_mut(array, count as usize) })
 }
 
 /// A string argument.

@@ -1,7 +1,8 @@
 //! Partitioned point-to-point communication.
 
 use super::persistent::make;
-use super::{check_place, slice, store};
+use super::topology::array;
+use super::{check_place, store};
 use crate::call::Cx;
 use crate::infos;
 use crate::library::Guard;
@@ -113,7 +114,7 @@ pub unsafe fn pready_range(cx: &Cx, low: c_int, high: c_int, request: Request) -
 
 pub unsafe fn pready_list(cx: &Cx, length: c_int, partitions: *const c_int, request: Request) -> Result<()> {
     // SAFETY: as the standard asks of the caller.
-    let partitions = unsafe { slice(partitions, length, "array_of_partitions")? };
+    let partitions = unsafe { array(partitions, length, "array_of_partitions", "length", MPI_ERR_COUNT)? };
     let mut sorted = partitions.to_vec();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {

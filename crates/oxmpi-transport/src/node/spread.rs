@@ -6,6 +6,7 @@ use oxmpi_base::cpus::{self, CpuSet, Stay};
 
 /// Operations that move so many bytes a rank are worth it.
 const LONG: usize = 256 << 10;
+/// Those that hand on so many at a time are worth it to stay on a CPU.
 const LONG_WITH_NEIGHBOURS: usize = 1 << 20;
 
 impl Node {
@@ -19,8 +20,8 @@ impl Node {
     }
 
     /// For the time of an operation in a crowd that hands so many bytes from one rank to another at a time: neighbours stay on the
-    /// same CPU. Along a chain they hand each other what is in its cache; and a rank that is moved in the middle of long copies
-    /// makes all wait. Where ranks share their work, the scheduler does better.
+    /// same CPU. Along a chain they hand each other what is in its cache; and all have to wait for a rank that is moved in the middle
+    /// of long copies. Where ranks share their work, the scheduler does better.
     pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<Stay> {
         if !self.crowded || bytes < LONG_WITH_NEIGHBOURS {
             return None;
