@@ -18,7 +18,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x04");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x05");
 
 pub const CACHE_LINE: usize = 64;
 pub(crate) const PAGE: usize = 4096;
@@ -37,6 +37,13 @@ pub struct JobHeader {
     _pad: [u8; 40],
     /// Ranks that are attached and not asleep: while they are no more than the CPUs, spinning is free.
     pub awake: AtomicI32,
+}
+
+impl JobHeader {
+    /// Whether the job has no more ranks than CPUs.
+    pub fn has_cpu_for_everybody(&self) -> bool {
+        self.ranks.load(Relaxed) <= self.cpus.load(Relaxed)
+    }
 }
 
 /// What the node knows of one rank. One cache line a purpose, so that a line that a rank writes often is never one
@@ -63,7 +70,9 @@ pub struct RankBlock {
     pub sleep: AtomicU32,
     /// The last place where the rank found that others were in another call: what it said there in `waiting`, for them to find.
     pub differed: Notice<2>,
-    _pad2: [u8; 32],
+    /// When somebody last woke the rank, in nanoseconds of the monotonic clock.
+    pub woken_at: AtomicU64,
+    _pad2: [u8; 24],
 }
 
 pub const IN_CALL: u32 = 1 << 31;

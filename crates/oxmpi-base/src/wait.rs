@@ -62,6 +62,7 @@ pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: Barrier) {
 /// Wakes everybody who sleeps on the rank's word.
 #[cold]
 pub fn wake_now(job: &JobHeader, peer: &RankBlock) {
+    peer.woken_at.store(now(), Ordering::Relaxed);
     let was = peer.sleep.swap(0, Ordering::AcqRel);
     if was == COUNTED {
         // Done for the sleeper: whoever spins on its CPU must see the crowd now, not once the sleeper runs.
@@ -95,7 +96,14 @@ pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: Barrier, alone
 /// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`]. With several threads the word is left as it is, since
 /// others may sleep on it too; at worst the next message makes a needless system call.
 pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration, alone: bool) {
+    let start = now();
     futex_wait(&me.sleep, if alone { COUNTED } else { UNCOUNTED }, Some(limit));
+    // Where ranks outnumber CPUs it is not the machine that makes us wait. Whoever cleared the word has said when before; if
+    // that was before we slept, we did not sleep.
+    let woken_at = (me.sleep.load(Ordering::Acquire) == 0).then(|| me.woken_at.load(Ordering::Relaxed));
+    if let Some(woken_at) = woken_at.filter(|&at| at > start && job.has_cpu_for_everybody()) {
+        LATENESS.was(now().saturating_sub(woken_at));
+    }
     if alone && me.sleep.compare_exchange(COUNTED, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
         // Nobody woke us, so nobody has counted us.
         job.awake.fetch_add(1, Ordering::Relaxed);
@@ -205,10 +213,42 @@ pub enum Step {
     Sleep,
 }
 
+/// How long it takes this process to come back when it is woken, in nanoseconds, as seen lately.
+///
+/// On a machine whose CPUs others use too, a sleeper may come back later than its peers fall asleep: those who wait for each
+/// other would then sleep at every step, for ever, once one of them was late. So whoever comes back late sleeps later.
+struct Lateness(AtomicU64);
+
+static LATENESS: Lateness = Lateness(AtomicU64::new(0));
+
+/// Whoever spins for a while anyway need not mind to be so late, in nanoseconds.
+const IN_TIME: u64 = 100_000;
+/// More is no habit of the machine's.
+const LATEST: u64 = 8_000_000;
+
+impl Lateness {
+    /// It took so long.
+    fn was(&self, time: u64) {
+        // Relaxed: a hint. It is forgotten in a few sleeps.
+        let before = self.0.load(Ordering::Relaxed) / 2;
+        self.0.store(before.max(time.min(LATEST)), Ordering::Relaxed);
+    }
+
+    /// How much longer to be awake for something that may come soon.
+    fn more_patience(&self) -> u64 {
+        match self.0.load(Ordering::Relaxed) {
+            0..=IN_TIME => 0,
+            time => time * 4,
+        }
+    }
+}
+
 /// The patience of one waiting call: a few looks in a row, then hand-overs, then sleep.
 pub struct Patience {
     looks: u32,
     yields: u32,
+    /// Until when it is awake for fear of being late, once it knows.
+    until: Option<u64>,
 }
 
 /// Looks between two questions about the load of the machine.
@@ -224,13 +264,14 @@ const LOOKS_CROWDED: u32 = 4;
 impl Patience {
     #[inline]
     pub fn new(job: &JobHeader) -> Patience {
-        Patience { looks: if is_crowded(job) { LOOKS_A_ROUND - LOOKS_CROWDED } else { 0 }, yields: 0 }
+        Patience { looks: if is_crowded(job) { LOOKS_A_ROUND - LOOKS_CROWDED } else { 0 }, yields: 0, until: None }
     }
 
     /// Something moved, so that more may come soon: looks in vain are counted anew.
     #[inline]
     pub fn renew(&mut self) {
         self.looks %= LOOKS_A_ROUND;
+        self.until = None;
     }
 
     /// One look was in vain.
@@ -254,6 +295,12 @@ impl Patience {
             self.yields += 1;
             hand_over();
             self.looks += LOOKS_A_ROUND - LOOKS_CROWDED;
+            return Step::Again;
+        }
+        let more = LATENESS.more_patience();
+        if !crowded && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {
+            // Awake, but in nobody's way.
+            hand_over();
             return Step::Again;
         }
         Step::Sleep
@@ -309,6 +356,21 @@ mod tests {
         assert!(hands_over(0) && !hands_over(u64::MAX), "after a while");
         rank.found();
         assert!(hands_over(u64::MAX), "at once again");
+    }
+
+    #[test]
+    fn who_comes_back_late_sleeps_later() {
+        let lateness = Lateness(AtomicU64::new(0));
+        let after = |time| {
+            lateness.was(time);
+            lateness.more_patience()
+        };
+        assert_eq!(after(IN_TIME), 0);
+        assert_eq!(after(3_000_000), 12_000_000);
+        assert_eq!(after(0), 6_000_000, "not forgotten at once");
+        assert_eq!(after(3_600_000_000_000), 4 * LATEST, "a night's sleep");
+        (0..10).for_each(|_| lateness.was(0));
+        assert_eq!(after(0), 0);
     }
 
     #[test]
