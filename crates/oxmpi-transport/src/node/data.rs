@@ -2,10 +2,11 @@
 //!
 //! Long blocks go in pieces, a round each; who writes is held back by who reads only when its room is full.
 
-use super::{Call, Node, Wait, pack, pieces, unpack, unpack_streaming};
+use super::{Call, Node, Wait, hand_down, pack, pieces, unpack, unpack_streaming};
 use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
+use oxmpi_base::board::LINE_BYTES;
 use oxmpi_datatype::Buf;
 
 /// A copy of so many bytes from rank to rank is faster by the kernel than with a stop on the way: every line that a rank
@@ -79,7 +80,7 @@ impl Node {
             let Some(send) = send else { return Ok(()) };
             for (at, bytes) in pieces(block, self.chunk()) {
                 let round = self.open(wait, call)?;
-                self.write(wait, round, send, at, bytes)?;
+                self.write_for_one(wait, round, send, at, bytes)?;
                 self.seat.publish();
                 self.wake(wait, root);
                 self.close(wait);
@@ -192,8 +193,12 @@ impl Node {
             let round = self.open(wait, call)?;
             let to = self.target(wait, round, bytes * self.ranks())?;
             for rank in self.others() {
+                let to = to.wrapping_add(rank * bytes);
                 // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
-                unsafe { pack(from, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
+                unsafe { pack(from, rank * block + at, to, bytes) };
+                if self.ranks() == 2 && bytes * 2 > LINE_BYTES {
+                    hand_down(to, bytes);
+                }
             }
             self.seat.publish();
             if let Some(send) = send {

@@ -27,8 +27,8 @@ pub use reduction::{Kernel, Reduction};
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::board::{LINE_BYTES, Seat};
-use oxmpi_base::copy;
 use oxmpi_base::wait::Barrier;
+use oxmpi_base::{copy, prefetch};
 use oxmpi_datatype::{Buf, Cursor};
 
 /// What an operation needs of its caller.
@@ -366,12 +366,27 @@ impl Node {
         Ok(self.seat.room(self.rank(), at).as_ptr())
     }
 
-    /// Writes our bytes for a round.
+    /// Writes our bytes for a round, for all others.
     #[inline]
     fn write(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<()> {
+        if self.ranks() == 2 {
+            return self.write_for_one(wait, round, buf, from, bytes);
+        }
         let to = self.target(wait, round, bytes)?;
         // SAFETY: ours to write in this round, with room for the bytes; the Buf is that of a pending operation.
         unsafe { pack(buf, from, to, bytes) };
+        Ok(())
+    }
+
+    /// The same for one rank, who is to find them soon.
+    #[inline]
+    fn write_for_one(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<()> {
+        let to = self.target(wait, round, bytes)?;
+        // SAFETY: as above.
+        unsafe { pack(buf, from, to, bytes) };
+        if bytes > LINE_BYTES {
+            hand_down(to, bytes);
+        }
         Ok(())
     }
 
@@ -408,6 +423,14 @@ impl Node {
     /// Whether rooms are large enough for long operations: many communicators have small ones.
     fn is_roomy(&self) -> bool {
         self.chunk() >= ROOMY
+    }
+}
+
+/// Has one other rank find what we wrote to our room sooner.
+#[inline]
+fn hand_down(room: *const u8, bytes: usize) {
+    if bytes <= prefetch::FEW {
+        prefetch::hand_down(room, bytes);
     }
 }
 

@@ -126,7 +126,7 @@ impl Node {
                 unsafe { self.fold(reduction, count, source, out.wrapping_add(offset(at)), None) };
             } else {
                 let round = self.open(wait, call)?;
-                self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
+                self.write_for_one(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
                 self.seat.publish();
                 self.wake(wait, root);
             }
