@@ -53,7 +53,7 @@ END {
             split(seen[k], part, "/")
             if (part[1] == sections[i]) names[++sorted] = seen[k]
         }
-    printf "%s, %d CPUs, ranks on CPUs %s; %s; load %s\n", model, ncpu, cpus, when, load
+    printf "%s, %d CPUs, ranks on CPUs %s; %s; load %s\n", model, ncpu, cpus, when, loadavg
     printf "%s of %d interleaved rounds%s", stat == "best" ? "best repetition" : "median of the medians", rounds, quick ? " (quick)" : ""
     if (n && impl[1] == "oxmpi" && n > 1) printf "; ratio: OxMPI against the best peer, above 1 = OxMPI is better"
     printf "\n"
@@ -112,7 +112,7 @@ function mean() {
 
 function write_json(    k, i, v, name, first) {
     printf("{\n  \"when\": %s, \"machine\": %s, \"cpus\": %s, \"load\": %s, \"stat\": %s, \"rounds\": %d, \"quick\": %s,\n  \"results\": [", \
-        quoted(when), quoted(model), quoted(cpus), quoted(load), quoted(stat), rounds, (quick ? "true" : "false")) > json
+        quoted(when), quoted(model), quoted(cpus), quoted(loadavg), quoted(stat), rounds, (quick ? "true" : "false")) > json
     for (k = 1; k <= count; k++) {
         name = names[k]
         printf("%s\n    {\"name\": %s, \"unit\": %s, \"values\": {", (k > 1 ? "," : ""), quoted(name), quoted(unit[name])) > json
