@@ -1,11 +1,11 @@
 //! What a rank tells of a long operation that goes in pieces, each in as many parts as there are ranks: how many pieces it
-//! has shown to the others, and which of its parts are being computed, or are. Whoever is free computes a part, so that
-//! a rank on a slow CPU keeps nobody waiting.
+//! has come to, which of them it shows to the others, and which of its parts are being computed, or are, and by whom. Whoever is
+//! free computes a part, so that a rank on a slow CPU keeps nobody waiting.
 //!
-//! A rank shows a piece, then sees to it that all parts of the piece before are done, its own first; it takes their results
-//! before it shows the next but one. Nobody begins with a piece before all have shown it. So whoever has shown piece `p`
-//! has taken the results of all pieces up to `p - 2`, and who is to show `p + 2`, and has seen everybody show `p`, may use the
-//! memory of piece `p - 2` again: [`AREAS`] pieces can be under way.
+//! A rank comes to a piece, then sees to it that all parts of the piece before are done, its own first; it takes their results
+//! before it comes to the next but one. A result lies where the rank that computed it has its own elements of that part, which
+//! nobody else needs. So whoever has come to piece `p` has taken the results of all pieces up to `p - 2`, and who is to come to
+//! `p + 2`, and has seen everybody come to `p`, may use the memory of piece `p - 2` again: [`AREAS`] pieces can be under way.
 
 use crate::segment::CACHE_LINE;
 use crate::sync::{AtomicU64, Ordering};
@@ -17,33 +17,57 @@ pub const AREAS: usize = 4;
 /// a part.
 #[repr(C, align(64))]
 pub struct Desk {
-    shown: AtomicU64,
-    _other_line: [u8; CACHE_LINE - 8],
-    /// How many of this rank's parts, in the order of pieces, somebody computes or has computed, and how many are done.
+    /// How many pieces this rank has come to.
+    reached: AtomicU64,
+    /// The piece whose elements lie in each area, plus one.
+    shown: [AtomicU64; AREAS],
+    _other_line: [u8; CACHE_LINE - 8 * (1 + AREAS)],
+    /// How many of this rank's parts, in the order of pieces, somebody computes or has computed.
     claimed: AtomicU64,
-    done: AtomicU64,
+    /// The last piece for each area of which the part is done, plus one, and who has the result.
+    done: [AtomicU64; AREAS],
+}
+
+/// Bits of the rank in a word of `done`.
+const RANK_BITS: u32 = 24;
+
+fn area(piece: u64) -> usize {
+    piece as usize % AREAS
 }
 
 impl Desk {
     /// Takes everything off, before anybody else looks.
     pub fn clear(&self) {
-        for word in [&self.shown, &self.claimed, &self.done] {
+        for word in [&self.reached, &self.claimed].into_iter().chain(&self.shown).chain(&self.done) {
             word.store(0, Ordering::Relaxed);
         }
     }
 
     /// This rank's elements of one more piece can be read, and it will not look any more at results before the last piece's.
     pub fn show(&self, piece: u64) {
-        // Release: what was written for the piece comes first, and so does what was read of earlier ones.
-        self.shown.store(piece + 1, Ordering::Release);
+        // Release: what was written for the piece comes first.
+        self.shown[area(piece)].store(piece + 1, Ordering::Release);
+        self.pass(piece);
+    }
+
+    /// The same without the elements, which the others get elsewhere.
+    pub fn pass(&self, piece: u64) {
+        // Release: what was read of earlier pieces comes first.
+        self.reached.store(piece + 1, Ordering::Release);
+    }
+
+    /// Whether this rank has come to a piece.
+    pub fn has_reached(&self, piece: u64) -> bool {
+        // Acquire: pairs with `pass`.
+        self.reached.load(Ordering::Acquire) > piece
     }
 
     pub fn has_shown(&self, piece: u64) -> bool {
         // Acquire: pairs with `show`.
-        self.shown.load(Ordering::Acquire) > piece
+        self.shown[area(piece)].load(Ordering::Acquire) == piece + 1
     }
 
-    /// Whether somebody could begin with this rank's part of a piece. All parts of earlier ones are done.
+    /// Whether somebody could begin with this rank's part of a piece. All parts of earlier ones are claimed.
     pub fn is_free(&self, piece: u64) -> bool {
         self.claimed.load(Ordering::Relaxed) == piece
     }
@@ -54,14 +78,17 @@ impl Desk {
         self.claimed.compare_exchange(piece, piece + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// The result of the part that we claimed is there.
-    pub fn finish(&self, piece: u64) {
-        self.done.store(piece + 1, Ordering::Release);
+    /// The result of the part that a rank claimed is there.
+    pub fn finish(&self, piece: u64, by: usize) {
+        // Release: the result comes first.
+        self.done[area(piece)].store((piece + 1) << RANK_BITS | by as u64, Ordering::Release);
     }
 
-    pub fn is_done(&self, piece: u64) -> bool {
+    /// Who has the result of a part, once it is there.
+    pub fn done_by(&self, piece: u64) -> Option<usize> {
         // Acquire: pairs with `finish`.
-        self.done.load(Ordering::Acquire) > piece
+        let word = self.done[area(piece)].load(Ordering::Acquire);
+        (word >> RANK_BITS == piece + 1).then_some((word & ((1 << RANK_BITS) - 1)) as usize)
     }
 }
 
@@ -69,8 +96,15 @@ impl Desk {
 impl Desk {
     /// One on which something lies.
     fn with(number: u64) -> Desk {
-        let [shown, claimed, done] = [(); 3].map(|()| AtomicU64::new(number));
-        Desk { shown, _other_line: [0; CACHE_LINE - 8], claimed, done }
+        let word = || AtomicU64::new(number);
+        let words = || [(); AREAS].map(|()| word());
+        Desk {
+            reached: word(),
+            shown: words(),
+            _other_line: [0; CACHE_LINE - 8 * (1 + AREAS)],
+            claimed: word(),
+            done: words(),
+        }
     }
 }
 
@@ -80,14 +114,16 @@ mod tests {
 
     #[test]
     fn a_part_is_claimed_once() {
-        let desk = Desk::with(7);
+        let desk = Desk::with(7 << RANK_BITS);
         desk.clear();
-        assert!(!desk.has_shown(0) && desk.is_free(0) && !desk.is_done(0));
+        assert!(!desk.has_shown(0) && !desk.has_reached(0) && desk.is_free(0) && desk.done_by(0).is_none());
         desk.show(0);
-        assert!(desk.has_shown(0) && !desk.has_shown(1));
-        assert!(desk.claim(0) && !desk.claim(0) && !desk.is_free(0) && !desk.is_done(0));
-        desk.finish(0);
-        assert!(desk.is_done(0) && !desk.is_done(1) && desk.is_free(1));
+        assert!(desk.has_shown(0) && desk.has_reached(0) && !desk.has_shown(1));
+        desk.pass(1);
+        assert!(!desk.has_shown(1) && desk.has_reached(1));
+        assert!(desk.claim(0) && !desk.claim(0) && !desk.is_free(0) && desk.done_by(0).is_none());
+        desk.finish(0, 5);
+        assert!(desk.done_by(0) == Some(5) && desk.done_by(AREAS as u64).is_none() && desk.is_free(1));
     }
 }
 
@@ -104,20 +140,37 @@ mod loom_tests {
     // SAFETY: what loom is here to check.
     unsafe impl Sync for Rank {}
 
-    fn area(piece: u64) -> usize {
-        piece as usize % AREAS
+    /// What a rank has for every part of a piece.
+    fn element(piece: u64, rank: usize) -> u64 {
+        10 * piece + rank as u64
     }
 
-    /// The sum of a part goes to where its rank has shown its element, as in an allreduce.
-    fn compute(ranks: &[Rank], piece: u64, part: usize) {
+    /// The sum of a part goes to where we have shown our element of it, as in an allreduce. Those of a rank that does not show its
+    /// own are got elsewhere.
+    fn compute(ranks: &[Rank], me: usize, piece: u64, part: usize) {
+        let source = |rank: usize| match ranks[rank].0.has_shown(piece) && rank != me {
+            // SAFETY: loom checks that nobody writes there.
+            true => ranks[rank].1[area(piece)][part].with(|word| unsafe { *word }),
+            false => element(piece, rank),
+        };
+        let sum = (0..RANKS).map(source).sum();
         // SAFETY: loom checks that nobody else reads or writes there.
-        let sum = ranks.iter().map(|rank| rank.1[area(piece)][part].with(|word| unsafe { *word })).sum();
-        ranks[part].1[area(piece)][part].with_mut(|word| unsafe { *word = sum });
-        ranks[part].0.finish(piece);
+        ranks[me].1[area(piece)][part].with_mut(|word| unsafe { *word = sum });
+        ranks[part].0.finish(piece, me);
     }
 
-    /// What a rank does; of these parts alone, so that there are few enough ways for it to happen, and helping or not.
-    fn all_pieces(ranks: &[Rank], me: usize, parts: &[usize], helps: bool, pieces: u64) {
+    /// How ranks go on: each computes its part when all have shown the piece; or any part, then; or any part at once, and who is late
+    /// shows nothing.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Way {
+        Alone,
+        Sharing,
+        NotWaiting,
+    }
+
+    /// What a rank does; of these parts alone, so that there are few enough ways for it to happen.
+    fn all_pieces(ranks: &[Rank], me: usize, parts: &[usize], way: Way, pieces: u64) {
+        let other = &ranks[1 - me].0;
         let until = |ready: &dyn Fn() -> bool| {
             while !ready() {
                 loom::thread::yield_now();
@@ -125,28 +178,34 @@ mod loom_tests {
         };
         for piece in 0..=pieces {
             if piece < pieces {
-                for &part in parts {
-                    // SAFETY: loom checks that nobody else reads or writes there.
-                    ranks[me].1[area(piece)][part].with_mut(|word| unsafe { *word = 10 * piece + me as u64 });
+                until(&|| piece < 2 || other.has_reached(piece - 2));
+                if way == Way::NotWaiting && other.has_reached(piece + 1) {
+                    ranks[me].0.pass(piece);
+                } else {
+                    for &part in parts {
+                        // SAFETY: loom checks that nobody else reads or writes there.
+                        ranks[me].1[area(piece)][part].with_mut(|word| unsafe { *word = element(piece, me) });
+                    }
+                    ranks[me].0.show(piece);
                 }
-                ranks[me].0.show(piece);
             }
             let Some(piece) = piece.checked_sub(1) else { continue };
-            until(&|| ranks[1 - me].0.has_shown(piece));
+            until(&|| way == Way::NotWaiting || other.has_shown(piece));
             for &part in parts {
-                if (helps || part == me) && ranks[part].0.claim(piece) {
-                    compute(ranks, piece, part);
+                if (way != Way::Alone || part == me) && ranks[part].0.claim(piece) {
+                    compute(ranks, me, piece, part);
                 }
             }
             for &part in parts {
-                until(&|| ranks[part].0.is_done(piece));
+                until(&|| ranks[part].0.done_by(piece).is_some());
+                let by = ranks[part].0.done_by(piece).unwrap();
                 // SAFETY: loom checks that nobody writes there.
-                ranks[part].1[area(piece)][part].with(|word| assert_eq!(unsafe { *word }, 20 * piece + 1));
+                ranks[by].1[area(piece)][part].with(|word| assert_eq!(unsafe { *word }, 20 * piece + 1));
             }
         }
     }
 
-    fn check(parts: &'static [usize], helps: bool, pieces: u64, preemptions: usize) {
+    fn check(parts: &'static [usize], way: Way, pieces: u64, preemptions: usize) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(preemptions);
         model.check(move || {
@@ -154,19 +213,25 @@ mod loom_tests {
             let rank = || Rank(Desk::with(0), [(); AREAS].map(|()| [(); RANKS].map(|()| word())));
             let ranks = Arc::new([rank(), rank()]);
             let others = Arc::clone(&ranks);
-            let thread = loom::thread::spawn(move || all_pieces(&others[..], 1, parts, helps, pieces));
-            all_pieces(&ranks[..], 0, parts, helps, pieces);
+            let thread = loom::thread::spawn(move || all_pieces(&others[..], 1, parts, way, pieces));
+            all_pieces(&ranks[..], 0, parts, way, pieces);
             thread.join().unwrap();
         });
     }
 
     #[test]
     fn loom_a_part_is_computed_once() {
-        check(&[0, 1], true, 2, 2);
+        check(&[0, 1], Way::Sharing, 2, 2);
+    }
+
+    #[test]
+    fn loom_who_is_late_need_not_show() {
+        check(&[0], Way::NotWaiting, 3, 2);
     }
 
     #[test]
     fn loom_no_area_is_used_too_early() {
-        check(&[0], false, AREAS as u64 + 1, 1);
+        check(&[0], Way::Alone, AREAS as u64 + 1, 1);
+        check(&[0], Way::NotWaiting, AREAS as u64 + 1, 1);
     }
 }

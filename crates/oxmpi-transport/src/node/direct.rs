@@ -332,14 +332,19 @@ impl Node {
     /// Begins a round and shows two addresses.
     fn show(&mut self, wait: &mut impl Wait, call: Call, addresses: [u64; 2]) -> Result<()> {
         let round = self.open(wait, call)?;
-        // SAFETY: our line of this round, aligned to 16 bytes.
-        unsafe { self.seat.body(self.rank(), round).cast::<[u64; 2]>().write(addresses) };
+        self.say_both(round, addresses);
         self.seat.publish();
         Ok(())
     }
 
+    /// Says two addresses, or places, in our line.
+    pub(super) fn say_both(&self, round: u64, addresses: [u64; 2]) {
+        // SAFETY: our line of this round, aligned to 16 bytes.
+        unsafe { self.seat.body(self.rank(), round).cast::<[u64; 2]>().write(addresses) };
+    }
+
     /// The addresses that a rank that has arrived shows.
-    fn addresses(&self, rank: usize) -> (usize, usize) {
+    pub(super) fn addresses(&self, rank: usize) -> (usize, usize) {
         // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
         let [first, second] = unsafe { self.seat.body(rank, self.seat.round()).cast::<[u64; 2]>().read() };
         (first as usize, second as usize)

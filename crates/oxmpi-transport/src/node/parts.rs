@@ -1,9 +1,12 @@
 //! Long allreduces: everybody shows its elements in its room, piece after piece; each piece has a part for every rank, which
 //! computes it unless somebody who would have to wait has begun with it (`oxmpi_base::desk`).
 //!
-//! All ranks meet once, to learn where the others' desks and areas are.
+//! Nor does anybody wait for a rank on a slow CPU to show its elements: where every rank has a CPU they are read from its memory, and a
+//! rank that finds the others ahead does not show a piece at all. Of two ranks on one core each would else need almost twice as long,
+//! and so would all.
+//!
+//! All ranks meet once, to learn where the others' desks, areas and buffers are.
 
-use super::reduction::fold;
 use super::{Call, Node, Reduction, Wait, call};
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
@@ -14,6 +17,9 @@ use std::ptr::NonNull;
 /// caches.
 const PIECE: usize = 256 << 10;
 const PIECE_IN_CROWD: usize = 128 << 10;
+
+/// In pieces of so many bytes a rank that has a CPU can be late.
+const LATE: usize = 16 << 10;
 
 /// Ranks that share CPUs share caches: when all their results are so many bytes, they write them past those. Not the others, who
 /// would only wait for memory.
@@ -27,6 +33,10 @@ struct Work<'a> {
     me: usize,
     /// Where each rank's desk is, with the areas of pieces behind it.
     places: Vec<NonNull<u8>>,
+    /// Where its elements are in its own memory.
+    buffers: Vec<usize>,
+    /// Whether to read from there what is not shown in time.
+    reads: bool,
     /// Elements of a piece, and bytes of an area.
     most: usize,
     area: usize,
@@ -54,78 +64,138 @@ impl Node {
         let area = (most * reduction.element).next_multiple_of(64);
         let round = self.open(wait, call)?;
         let place = self.place(wait, size_of::<Desk>() + area * count.min(AREAS))?;
-        self.say(round, place);
+        self.say_both(round, [place as u64, own as u64]);
         // Of the places we know only ours yet.
         let places = vec![self.seat.room(me, place); self.ranks()];
         let streams = self.crowded && reduction.bytes() * self.ranks() >= STREAM_IN_CROWD;
         let copy = if streams { copy::past_cache } else { copy::bytes };
-        let mut work = Work { reduction, own, out, me, places, most, area, copy };
+        let reads = self.direct && !self.crowded;
+        let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
         work.desk(me).clear();
         // SAFETY: as the caller says; nobody looks at our place before we publish.
         unsafe { work.show(0) };
         self.seat.publish();
         self.meet_all(wait)?;
-        work.places = (0..self.ranks()).map(|rank| self.seat.room(rank, self.heard(rank, round))).collect();
+        let told: Vec<_> = (0..self.ranks()).map(|rank| self.addresses(rank)).collect();
+        work.places = told.iter().enumerate().map(|(rank, &(place, _))| self.seat.room(rank, place)).collect();
+        work.buffers = told.into_iter().map(|(_, buffer)| buffer).collect();
         for piece in 1..=count {
             if piece < count {
-                // SAFETY: as the caller says; the area is free as the desks have it.
-                unsafe { work.show(piece) };
-                self.wake_all(wait);
+                // SAFETY: as the caller says.
+                unsafe { self.come_to(wait, &work, piece)? };
             }
-            self.await_piece(wait, &work, piece - 1)?;
-            // SAFETY: everybody has shown the piece.
+            if !work.reads {
+                self.await_all(wait, |rank| work.desk(rank).has_shown(piece as u64 - 1))?;
+            }
+            // SAFETY: everybody has shown the piece, or may be read from.
             unsafe { self.finish_piece(wait, &work, piece - 1)? };
         }
         self.close(wait);
         Ok(())
     }
 
-    /// Until everybody has shown a piece.
-    fn await_piece(&self, wait: &mut impl Wait, work: &Work, piece: usize) -> Result<()> {
-        for rank in self.others() {
-            self.look_out(wait, || work.desk(rank).has_shown(piece as u64))?;
+    /// Shows a piece, unless others are so far ahead that they have begun to do without.
+    ///
+    /// # Safety
+    /// The work's buffers can be read.
+    unsafe fn come_to(&self, wait: &mut impl Wait, work: &Work, piece: usize) -> Result<()> {
+        let index = piece as u64;
+        // The results that the area may hold have been taken.
+        if let Some(taken) = index.checked_sub(2) {
+            self.await_all(wait, |rank| work.desk(rank).has_reached(taken))?;
         }
+        if work.reads && self.others().any(|rank| work.desk(rank).has_reached(index + 1)) {
+            work.desk(work.me).pass(index);
+        } else {
+            // SAFETY: as the caller says; the area is free.
+            unsafe { work.show(piece) };
+        }
+        self.wake_all(wait);
         Ok(())
     }
 
-    /// Takes all results of a piece, and computes those that nobody else does: our own first, others rather than wait.
+    fn await_all(&self, wait: &mut impl Wait, is_ready: impl Fn(usize) -> bool) -> Result<()> {
+        self.others().try_for_each(|rank| self.look_out(wait, || is_ready(rank)))
+    }
+
+    /// Takes all results of a piece, and computes those that nobody else does, our own first. Who finds results of others there is
+    /// late, and takes them before it begins with its own: they may do that, too, rather than wait.
     ///
     /// # Safety
-    /// Everybody has shown the piece, and the work's buffers can be read and written.
-    unsafe fn finish_piece(&self, wait: &mut impl Wait, work: &Work, piece: usize) -> Result<()> {
+    /// Everybody has shown the piece or may be read from, and the work's buffers can be read and written.
+    unsafe fn finish_piece(&mut self, wait: &mut impl Wait, work: &Work, piece: usize) -> Result<()> {
         let index = piece as u64;
-        let mut left: Vec<usize> = self.others().collect();
-        let compute = |wait: &mut _, rank: usize| {
-            let claimed = work.desk(rank).is_free(index) && work.desk(rank).claim(index);
-            if claimed {
-                // SAFETY: what we claim is ours to compute; the rest is as the caller says.
-                unsafe { work.compute(piece, rank) };
-                self.wake_all(wait);
-            }
-            claimed
-        };
-        if !compute(wait, work.me) {
-            left.push(work.me);
+        let mut left: Vec<usize> = [work.me].into_iter().chain(self.others()).collect();
+        let can_be_late = work.reads && work.area >= LATE;
+        // SAFETY: as the caller says.
+        if !can_be_late && unsafe { self.compute(wait, work, piece, work.me)? } {
+            left.remove(0);
         }
         while !left.is_empty() {
             let before = left.len();
             left.retain(|&rank| {
-                let done = work.desk(rank).is_done(index);
-                if done {
+                let done = work.desk(rank).done_by(index);
+                if let Some(by) = done {
                     // SAFETY: the result is there, the rest as the caller says.
-                    unsafe { work.take(piece, rank) };
+                    unsafe { work.take(piece, rank, by) };
                 }
-                !done
+                done.is_none()
             });
             if left.len() < before {
                 continue;
             }
-            match left.iter().position(|&rank| compute(wait, rank)) {
+            let mut computed = None;
+            for (at, &rank) in left.iter().enumerate() {
+                // SAFETY: as the caller says.
+                if unsafe { self.compute(wait, work, piece, rank)? } {
+                    computed = Some(at);
+                    break;
+                }
+            }
+            match computed {
                 Some(at) => drop(left.remove(at)),
-                None => self.look_out(wait, || left.iter().any(|&rank| work.desk(rank).is_done(index)))?,
+                None => self.look_out(wait, || left.iter().any(|&rank| work.desk(rank).done_by(index).is_some()))?,
             }
         }
         Ok(())
+    }
+
+    /// Computes a part, unless somebody does; whether it did. The results go to our area, and to our buffer.
+    ///
+    /// # Safety
+    /// As for [`Node::finish_piece`].
+    unsafe fn compute(&mut self, wait: &mut impl Wait, work: &Work, piece: usize, rank: usize) -> Result<bool> {
+        let index = piece as u64;
+        if !work.desk(rank).is_free(index) || !work.desk(rank).claim(index) {
+            return Ok(false);
+        }
+        let (at, reduction) = work.piece(piece);
+        let (start, count) = work.part(&reduction, rank);
+        let bytes = count * reduction.element;
+        let mut sources = Vec::with_capacity(self.ranks());
+        for other in 0..self.ranks() {
+            sources.push(if other == work.me {
+                work.own.wrapping_add(at + start)
+            } else if work.desk(other).has_shown(index) {
+                work.area(piece, other).wrapping_add(start).cast_const()
+            } else {
+                let all = self.ranks() * bytes;
+                if self.scratch.len() < all {
+                    self.scratch.resize(all, 0);
+                }
+                let to = self.scratch.as_mut_ptr().wrapping_add(other * bytes);
+                // SAFETY: that rank's elements, which it keeps until all parts are done, and a place for them in our memory.
+                unsafe { wait.read(self.members[other] as usize, to, work.buffers[other] + at + start, bytes)? };
+                to.cast_const()
+            });
+        }
+        let result = work.area(piece, work.me).wrapping_add(start);
+        let also = Some(work.out.wrapping_add(at + start));
+        // SAFETY: as the caller says; of our elements in the area nobody needs these.
+        unsafe { self.fold(&reduction, count, |rank| sources[rank], result, also) };
+        work.desk(rank).finish(index, work.me);
+        self.wake_all(wait);
+        Ok(true)
     }
 
     /// Waits for something that other ranks do in this round.
@@ -174,32 +244,14 @@ impl Work<'_> {
         self.desk(self.me).show(piece as u64);
     }
 
-    /// Computes a part that we have claimed. The results go where its rank has shown its elements, and to our buffer.
-    ///
-    /// # Safety
-    /// Everybody has shown the piece, and the buffers can be read and written.
-    unsafe fn compute(&self, piece: usize, rank: usize) {
-        let (at, reduction) = self.piece(piece);
-        let (start, count) = self.part(&reduction, rank);
-        let source = |other: usize| match other {
-            _ if other == self.me => self.own.wrapping_add(at + start),
-            _ => self.area(piece, other).wrapping_add(start).cast_const(),
-        };
-        let result = self.area(piece, rank).wrapping_add(start);
-        let also = Some(self.out.wrapping_add(at + start));
-        // SAFETY: as the caller says; nobody else reads these elements.
-        unsafe { fold(&reduction, count, (self.places.len(), self.me), source, result, also) };
-        self.desk(rank).finish(piece as u64);
-    }
-
     /// Takes the results of a part that is done.
     ///
     /// # Safety
     /// It is, and the buffer can be written.
-    unsafe fn take(&self, piece: usize, rank: usize) {
+    unsafe fn take(&self, piece: usize, rank: usize, by: usize) {
         let (at, reduction) = self.piece(piece);
         let (start, count) = self.part(&reduction, rank);
-        let from = self.area(piece, rank).wrapping_add(start);
+        let from = self.area(piece, by).wrapping_add(start);
         // SAFETY: as the caller says.
         unsafe { (self.copy)(from, self.out.wrapping_add(at + start), count * reduction.element) };
     }

@@ -209,6 +209,70 @@ fn operations_in_any_order() {
     }
 }
 
+/// Waits like [`Yield`], but may be slow to wake others, and counts what it reads from their memory.
+struct Slow {
+    is_slow: bool,
+    reads: usize,
+}
+
+impl Wait for Slow {
+    fn shortly(&mut self, ready: impl FnMut() -> bool) -> bool {
+        Yield.shortly(ready)
+    }
+
+    fn until(&mut self, ready: impl FnMut() -> bool) -> bool {
+        Yield.until(ready)
+    }
+
+    fn give_way(&mut self) {
+        Yield.give_way();
+    }
+
+    fn wake(&mut self, _process: usize) {
+        if self.is_slow {
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+    }
+
+    unsafe fn read(&mut self, process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+        self.reads += 1;
+        // SAFETY: as the caller says.
+        unsafe { Yield.read(process, to, from, bytes) }
+    }
+
+    unsafe fn write(&mut self, process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller says.
+        unsafe { Yield.write(process, from, to, bytes) }
+    }
+}
+
+/// Nobody waits for a rank that is late to show its elements: they are read from its memory. In place or not, from pieces in the
+/// middle of it, and while it catches up.
+#[test]
+fn a_late_rank_is_read() {
+    const RANKS: usize = 4;
+    let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let all_reads = Arc::clone(&reads);
+    on_cpus(false, RANKS, 1 << 20, move |mut node| {
+        node.set_direct(true);
+        let me = node.rank();
+        for step in 0..12 {
+            let mut wait = Slow { is_slow: me == step as usize % RANKS, reads: 0 };
+            let count = 150_001;
+            let reduction = Reduction { op: MPI_SUM, kernel: add, element: 8, count };
+            let own: Vec<u64> = (0..count).map(|index| value(step, me, index)).collect();
+            let mut out = own.clone();
+            let from = if step % 2 == 0 { out.as_ptr().cast() } else { bytes(&own) };
+            // SAFETY: both have `count` words.
+            unsafe { node.allreduce(&mut wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() };
+            let expected = |index| reduced(0..RANKS, |rank| value(step, rank, index));
+            assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
+            all_reads.fetch_add(wait.reads, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    assert!(reads.load(std::sync::atomic::Ordering::Relaxed) > 0);
+}
+
 /// All on one CPU, they take turns before a long operation: no CPU has two more than another then. What each may run on is as
 /// before.
 #[test]
