@@ -52,6 +52,11 @@ fn body_name(function: &Function) -> String {
     }
 }
 
+/// A function of the tool information interface: it answers with a code and never calls an error handler.
+fn is_tool(function: &Function) -> bool {
+    function.name.starts_with("MPI_T_")
+}
+
 fn is_callback(param: &Param) -> bool {
     param.kind.ends_with("_function")
 }
@@ -141,7 +146,8 @@ fn entries(chapter: u8, functions: &[&Function], bodies: &Bodies) -> String {
         let list: Vec<String> = modules.into_iter().collect();
         let _ = writeln!(out, "use crate::bodies::{{{}}};", list.join(", "));
     }
-    out.push_str("use crate::call::{On, call, or_null, unsupported};\n");
+    let answer = if functions.iter().any(|f| is_tool(f)) { "answer, " } else { "" };
+    let _ = writeln!(out, "use crate::call::{{On, {answer}call, or_null, unsupported}};");
     out.push_str("use oxmpi_abi::Status;\nuse oxmpi_abi::constants::*;\nuse oxmpi_abi::functions::Fun;\nuse oxmpi_abi::handle::*;\nuse oxmpi_abi::types::*;\n");
     out.push_str("use std::ffi::{c_char, c_int, c_void};\n\n");
     for function in functions {
@@ -170,6 +176,11 @@ fn entry(out: &mut String, function: &Function, prefix: &str, bodies: &Bodies) {
         (Some(body), true) => {
             let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {body}({}) }}", args.join(", "));
         }
+        (Some(body), false) if is_tool(function) => {
+            let call = format!("answer(|| {body}({}))", args.join(", "));
+            let call = makes(function).fold(call, or_null);
+            let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {call} }}");
+        }
         (Some(body), false) => {
             let args: String = args.iter().map(|a| format!(", {a}")).collect();
             let (on, _) = raised_on(function);
@@ -180,8 +191,7 @@ fn entry(out: &mut String, function: &Function, prefix: &str, bodies: &Bodies) {
         (None, returns_value) => {
             let (on, is_unsafe) = raised_on(function);
             let answer = format!("unsupported(Fun::{fun}, {on})");
-            if function.name.starts_with("MPI_T_") {
-                // The tools interface answers with a code and never calls an error handler.
+            if is_tool(function) {
                 let _ = writeln!(out, "MPI_T_ERR_NOT_SUPPORTED");
             } else if returns_value {
                 let _ = writeln!(out, "{answer};\n{}", nothing(function));
@@ -210,6 +220,7 @@ fn signature(function: &Function) -> String {
     let params = function.fixed_params().map(|p| format!("{}: {}", p.name, body_type(p)));
     let (context, returns) = match function.returns_value() {
         true => (None, ctype::rust_base(&function.returns)),
+        false if is_tool(function) => (None, "Answer".to_string()),
         false => (Some("cx: &Cx".to_string()), "Result<()>".to_string()),
     };
     let params: Vec<String> = context.into_iter().chain(params).collect();
@@ -255,13 +266,10 @@ fn or_null(call: String, made: &Param) -> String {
 }
 
 /// The object whose error handler hears of an error, and whether it takes `unsafe` to name it: the first
-/// communicator, window, file or session that is handed in; else that of the world; for the tools interface nobody's.
+/// communicator, window, file or session that is handed in; else that of the world.
 fn raised_on(function: &Function) -> (String, bool) {
     let object =
         |p: &&Param| p.dir != Dir::Out && !p.is_array && ["comm", "win", "file", "session"].contains(&p.kind.as_str());
-    if function.name.starts_with("MPI_T_") {
-        return ("On::Tool".into(), false);
-    }
     // A call of the chapter on files that is handed no file speaks to the default handler of files.
     let is_file = |p: &Param| p.kind == "file" && p.dir != Dir::Out;
     if function.chapter == FILES && !function.params.iter().any(is_file) {
@@ -309,6 +317,8 @@ mod tests {
              outsize: i64, position: OutInt, comm: Comm) -> Result<()>"
         );
         assert_eq!(signature(&function("MPI_Wtime")), "pub unsafe fn wtime() -> f64");
+        let of_tools = "pub unsafe fn t_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> Answer";
+        assert_eq!(signature(&function("MPI_T_cvar_read")), of_tools);
     }
 
     #[test]

@@ -21,12 +21,18 @@ pub struct Area {
 pub struct Arena {
     /// Free places by offset, no two of them adjacent.
     free: BTreeMap<usize, usize>,
+    bytes: usize,
 }
 
 impl Arena {
     pub fn new(segment: &Segment, rank: usize) -> Arena {
         let (start, end) = segment.layout().arena(rank);
-        Arena { free: BTreeMap::from([(start, end - start)]) }
+        Arena { free: BTreeMap::from([(start, end - start)]), bytes: end - start }
+    }
+
+    /// Bytes of the areas that are given out.
+    pub fn given_out(&self) -> usize {
+        self.bytes - self.free.values().sum::<usize>()
     }
 
     /// At least so many bytes; `None` when the arena is used up.

@@ -51,6 +51,8 @@ pub enum Kind {
     Win = 9,
     File = 10,
     Session = 11,
+    /// Any object of the tool information interface.
+    Tool = 12,
     /// Not an MPI object: identifiers inside the library that want the same protection against reuse.
     Internal = 15,
 }
@@ -70,6 +72,7 @@ impl Kind {
             Kind::Win => "window",
             Kind::File => "file",
             Kind::Session => "session",
+            Kind::Tool => "object of the tool information interface",
             Kind::Internal => "internal identifier",
         }
     }
@@ -87,6 +90,7 @@ impl Kind {
             9 => Kind::Win,
             10 => Kind::File,
             11 => Kind::Session,
+            12 => Kind::Tool,
             15 => Kind::Internal,
             _ => return None,
         })

@@ -3,6 +3,7 @@
 use crate::bodies::ops;
 use crate::library::{self, Guard, OCCUPANCY, World};
 use crate::raise::raise;
+use crate::tool::{self, events};
 use crate::types;
 use crate::watch;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// The object whose error handler hears of an error.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "files and the tool interface come later; the entry points name them already")]
+#[expect(dead_code, reason = "files come later; the entry points name them already")]
 pub enum On {
     Comm(Comm),
     Win(Win),
@@ -33,8 +34,6 @@ pub enum On {
     Handler(Errhandler, usize),
     /// No object: see [`library::comm_of_no_object`].
     World,
-    /// The tool interface: the code is returned, no handler hears of it.
-    Tool,
 }
 
 /// What a body knows of the call it serves.
@@ -54,6 +53,15 @@ pub fn call(fun: Fun, on: On, body: impl FnOnce(&Cx) -> Result<()>) -> c_int {
     };
     library::note_call(fun as u32);
     code
+}
+
+/// Runs a body of the tool information interface: its code is the answer, and no error handler hears of it. The call is not
+/// noted, since tools call from within other calls, too.
+pub fn answer(body: impl FnOnce() -> tool::Answer) -> c_int {
+    match body() {
+        Ok(()) => MPI_SUCCESS,
+        Err(tool::Code(code)) => code,
+    }
 }
 
 /// The code of a call that was to make an object: where it failed the handle is null, and not what happened to be there.
@@ -213,7 +221,12 @@ impl Cx {
             let shm = process.engine.shm();
             wait::sleep(shm.job(), shm.block(), SLEEP, alone);
         });
-        if start.elapsed() < SLEEP { None } else { never(guard).map(Err) }
+        let slept = start.elapsed();
+        events::SLEEP.count(slept);
+        if events::are_watched() {
+            guard.unlocked(|_| events::slept(self.fun, slept));
+        }
+        if slept < SLEEP { None } else { never(guard).map(Err) }
     }
 }
 

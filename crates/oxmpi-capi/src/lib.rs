@@ -28,6 +28,8 @@ mod keyvals;
 mod library;
 mod quick;
 mod raise;
+mod settings;
+mod tool;
 mod types;
 mod watch;
 mod windows;

@@ -1,9 +1,12 @@
 //! The one instance of the library in a process: its state, its lock, and what exists before and after the world does.
 
+use crate::settings::SINGLE_COPY;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
+use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::lock::Lock;
+use oxmpi_base::segment::IN_CALL;
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::wait::{self, Occupancy};
 use oxmpi_core::errhandler::Errhandlers;
@@ -112,6 +115,8 @@ static LOCK: Lock = Lock::new();
 /// When this rank lets others have its CPU while it asks for what they do.
 pub static OCCUPANCY: Occupancy = Occupancy::new();
 static THREADED: AtomicBool = AtomicBool::new(false);
+/// A tool will look at the state from any thread, whatever the program asks for.
+static LOCK_WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Where the world model stands.
 static WORLD: AtomicU8 = AtomicU8::new(World::NotYet as u8);
@@ -148,11 +153,13 @@ pub fn set_world(state: World) {
 /// `MPI_THREAD_SINGLE`. A call that is under way in another thread meanwhile still ends without the lock.
 pub fn join(thread_level: i32) -> Result<()> {
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let threaded = thread_level == MPI_THREAD_MULTIPLE || *users > 0 && thread_level != MPI_THREAD_SINGLE;
+    let threaded = thread_level == MPI_THREAD_MULTIPLE
+        || *users > 0 && thread_level != MPI_THREAD_SINGLE
+        || LOCK_WANTED.load(Ordering::Relaxed);
     if *users == 0 && PROCESS.load(Ordering::Acquire).is_null() {
         let mut process = KEPT.load(Ordering::Acquire);
         if process.is_null() {
-            process = Box::into_raw(Box::new(Process::start()?));
+            process = Box::into_raw(Box::new(Process::start(SINGLE_COPY.is_on())?));
             // SAFETY: just made, and never freed.
             let call = unsafe { &raw const (*process).engine.shm().block().call };
             CALL.store(call.cast_mut(), Ordering::Relaxed);
@@ -169,6 +176,25 @@ pub fn join(thread_level: i32) -> Result<()> {
     }
     *users += 1;
     Ok(())
+}
+
+/// A tool will call from any thread, beside the program's calls. False when it must not: the state is in use without the
+/// lock, which a call under way would not notice.
+pub fn want_lock() -> bool {
+    let _users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let may = is_threaded() || PROCESS.load(Ordering::Acquire).is_null();
+    LOCK_WANTED.fetch_or(may, Ordering::Relaxed);
+    may
+}
+
+/// Whether several threads may be in the library.
+pub fn is_threaded() -> bool {
+    THREADED.load(Ordering::Relaxed)
+}
+
+/// Whether the process's state has been made, with the settings of that moment.
+pub fn has_started() -> bool {
+    !KEPT.load(Ordering::Acquire).is_null()
 }
 
 /// The world or a session has ended. True when nobody is left: then, once what was sent has arrived, [`leave`].
@@ -210,6 +236,13 @@ pub fn is_main_thread() -> bool {
 pub fn note_call(number: u32) {
     // SAFETY: points to NOWHERE or into the segment of the kept process; both live to the end.
     unsafe { (*CALL.load(Ordering::Relaxed)).store(number, Ordering::Relaxed) }
+}
+
+/// The call that this process is in, of several threads' the one that began or ended last.
+pub fn current_call() -> Option<Fun> {
+    // SAFETY: as above.
+    let noted = unsafe { (*CALL.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
+    if noted & IN_CALL == 0 { None } else { Fun::from_u16((noted & !IN_CALL) as u16) }
 }
 
 /// Exclusive use of the process's state; ends with the value.

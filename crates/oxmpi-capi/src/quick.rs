@@ -9,6 +9,7 @@ use crate::call::Cx;
 use crate::collective::{self, Block, Operands};
 use crate::comms;
 use crate::library::Guard;
+use crate::settings::EXPLAIN;
 use crate::watch::Watch;
 use oxmpi_abi::constants::{MPI_ERR_BUFFER, MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
@@ -294,7 +295,7 @@ fn perform(
 ) -> Result<bool> {
     let watch = Watch::new(cx.fun, comm, root);
     let Some(mut node) = take(cx, guard, comm, &watch)? else { return Ok(false) };
-    if *collective::EXPLAIN && node.is_owner() {
+    if EXPLAIN.is_on() && node.is_owner() {
         collective::explain(format!("{}: over a board of {} ranks", cx.fun.name(), node.ranks()));
     }
     let watch = watch.counted();

@@ -2,6 +2,7 @@
 
 use crate::call::On;
 use crate::library::{self, Guard};
+use crate::tool::events;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -33,6 +34,7 @@ pub fn note_status_code(code: c_int) {
 pub fn raise(fun: Fun, on: On, error: &Error) -> c_int {
     let code = library::errors().code_for(error, fun.name());
     let in_status = IN_STATUS.replace(MPI_ERR_IN_STATUS);
+    events::failed(fun, error.class());
     call_handler(fun, on, if code == MPI_ERR_IN_STATUS { in_status } else { code }, error.text());
     code
 }
@@ -40,9 +42,6 @@ pub fn raise(fun: Fun, on: On, error: &Error) -> c_int {
 /// Calls the handler of an object with a code; returns if the handler does.
 #[cold]
 pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) {
-    if let On::Tool = on {
-        return;
-    }
     let (handler, mut object) = target(on);
     match handler {
         MPI_ERRORS_RETURN => {}
@@ -74,7 +73,7 @@ fn target(on: On) -> (Errhandler, usize) {
         On::Win(win) => Guard::enter().and_then(|guard| guard.win(win).ok().map(|found| (found.errhandler, win.0))),
         On::File(_) if Guard::enter().is_some() => Some((*library::file_errhandler(), MPI_FILE_NULL.0)),
         On::Handler(handler, null) => Some((handler, null)),
-        On::File(_) | On::World | On::Tool => None,
+        On::File(_) | On::World => None,
     };
     found.or_else(|| of_comm(library::comm_of_no_object())).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
 }
@@ -97,7 +96,7 @@ fn object(on: On) -> Option<String> {
         On::Comm(comm) => Guard::enter()?.comm(comm).ok().map(|comm| comm.describe()),
         On::Win(win) => Guard::enter()?.win(win).ok().map(|win| win.describe()),
         On::Session(session) => library::session(session, |_| String::from("a session")).ok(),
-        On::File(_) | On::Handler(..) | On::World | On::Tool => None,
+        On::File(_) | On::Handler(..) | On::World => None,
     }
 }
 

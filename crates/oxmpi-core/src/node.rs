@@ -57,6 +57,11 @@ impl Process {
         Some((area, room))
     }
 
+    /// How many boards this process takes part in.
+    pub fn boards(&self) -> usize {
+        self.boards
+    }
+
     /// Takes this process's place at a board; `None` if it has enough of them, or cannot.
     pub fn join_board(&mut self, comm: handle::Comm, area: Area, room: usize) -> Result<Option<Box<Node>>> {
         if self.boards >= MOST_BOARDS {

@@ -77,8 +77,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Takes this process's place in its job.
-    pub fn start() -> Result<Process> {
+    /// Takes this process's place in its job. `single_copy`: peers' memory may be copied to and from, if the kernel agrees.
+    pub fn start(single_copy: bool) -> Result<Process> {
         let (segment, rank, size, appnum, universe, process_sets, lifeline) = match oxmpi_boot::start_from_env()? {
             Boot::Alone => {
                 let (_, segment) = oxmpi_base::segment::Segment::create(1, oxmpi_base::cpus::available())
@@ -95,7 +95,6 @@ impl Process {
         }
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
-        let single_copy = std::env::var_os("OXMPI_SINGLE_COPY").is_none_or(|value| value != "0");
         Ok(Process {
             engine: Engine::new(Shm::attach(segment, rank), single_copy),
             has_world: false,

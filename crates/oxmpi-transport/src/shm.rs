@@ -128,6 +128,16 @@ impl Shm {
         self.arena.give_back(&self.segment, area);
     }
 
+    /// Bytes of the areas that this rank has [allocated](Shm::allocate).
+    pub fn allocated(&self) -> usize {
+        self.arena.given_out()
+    }
+
+    /// Bytes of memory that the node's segment takes up.
+    pub fn segment_memory(&self) -> u64 {
+        self.segment.memory()
+    }
+
     /// Maps an area that this rank or another allocated.
     pub fn map(&self, area: Area) -> io::Result<Mapping> {
         Mapping::new(&self.segment, area)

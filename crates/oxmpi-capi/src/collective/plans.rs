@@ -5,6 +5,7 @@ use super::neighbors::Neighbors;
 use super::reductions::Vector;
 use super::scene::{Role, Scene};
 use crate::call::Cx;
+use crate::settings::EXPLAIN;
 use oxmpi_coll::choose::{Operation, choose, describe, plan};
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
@@ -19,7 +20,7 @@ fn within(cx: &Cx, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Pla
     let (rank, size) = (scene.rank as u32, scene.size as u32);
     let unit = unit as u64;
     let algorithm = choose(operation, size, unit);
-    if *EXPLAIN && rank == 0 {
+    if EXPLAIN.is_on() && rank == 0 {
         explain(format!("{}: {}", cx.fun.name(), describe(operation, algorithm, size, unit)));
     }
     match plan(operation, algorithm, rank, size, unit) {
@@ -27,10 +28,6 @@ fn within(cx: &Cx, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Pla
         None => unreachable!("the table has only what there is"),
     }
 }
-
-/// Whether `OXMPI_EXPLAIN` asks for what was chosen.
-pub static EXPLAIN: LazyLock<bool> =
-    LazyLock::new(|| std::env::var_os("OXMPI_EXPLAIN").is_some_and(|value| !value.is_empty() && value != "0"));
 
 /// Says a choice on stderr, once.
 #[cold]

@@ -3,8 +3,8 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::environment;
-use crate::call::{On, call, or_null, unsupported};
+use crate::bodies::{environment, tool, tool_cvar, tool_event, tool_pvar};
+use crate::call::{On, answer, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -36,70 +36,80 @@ pub unsafe extern "C" fn PMPI_Pcontrol(level: c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_T_category_changed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_changed(update_number: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_changed(update_number)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_changed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_changed(update_number: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_changed(update_number)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_categories`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_categories(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_categories`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_categories(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_cvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_cvars(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_cvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_cvars(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_events(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_events(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_index(name, cat_index)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_index(name, cat_index)) }
 }
 
 /// # Safety
@@ -115,7 +125,12 @@ pub unsafe extern "C" fn MPI_T_category_get_info(
     num_pvars: *mut c_int,
     num_categories: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        answer(|| {
+            tool::t_category_get_info(cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars, num_categories)
+        })
+    }
 }
 
 /// # Safety
@@ -131,63 +146,76 @@ pub unsafe extern "C" fn PMPI_T_category_get_info(
     num_pvars: *mut c_int,
     num_categories: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        answer(|| {
+            tool::t_category_get_info(cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars, num_categories)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_num(num_cat)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_num(num_cat)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_num_events(cat_index, num_events)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_num_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_num_events(cat_index, num_events)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_pvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_pvars(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_category_get_pvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_category_get_pvars(cat_index, len, indices)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_get_index(name, cvar_index)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_get_index(name, cvar_index)) }
 }
 
 /// # Safety
@@ -205,7 +233,18 @@ pub unsafe extern "C" fn MPI_T_cvar_get_info(
     bind: *mut c_int,
     scope: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool_cvar::t_cvar_get_info(
+                    cvar_index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind, scope,
+                )
+            }),
+            datatype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -223,21 +262,34 @@ pub unsafe extern "C" fn PMPI_T_cvar_get_info(
     bind: *mut c_int,
     scope: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool_cvar::t_cvar_get_info(
+                    cvar_index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind, scope,
+                )
+            }),
+            datatype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_get_num(num_cvar)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_get_num(num_cvar)) }
 }
 
 /// # Safety
@@ -249,7 +301,8 @@ pub unsafe extern "C" fn MPI_T_cvar_handle_alloc(
     handle: *mut TCvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_handle_alloc(cvar_index, obj_handle, handle, count)) }
 }
 
 /// # Safety
@@ -261,49 +314,56 @@ pub unsafe extern "C" fn PMPI_T_cvar_handle_alloc(
     handle: *mut TCvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_handle_alloc(cvar_index, obj_handle, handle, count)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_handle_free(handle: *mut TCvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_handle_free(handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_handle_free(handle: *mut TCvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_handle_free(handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_read(handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_read(handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_cvar_write(handle: TCvarHandle, buf: *const c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_write(handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_cvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_cvar_write(handle: TCvarHandle, buf: *const c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_cvar::t_cvar_write(handle, buf)) }
 }
 
 /// # Safety
@@ -315,7 +375,8 @@ pub unsafe extern "C" fn MPI_T_enum_get_info(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_enum_get_info(enumtype, num, name, name_len)) }
 }
 
 /// # Safety
@@ -327,7 +388,8 @@ pub unsafe extern "C" fn PMPI_T_enum_get_info(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_enum_get_info(enumtype, num, name, name_len)) }
 }
 
 /// # Safety
@@ -340,7 +402,8 @@ pub unsafe extern "C" fn MPI_T_enum_get_item(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_enum_get_item(enumtype, indx, value, name, name_len)) }
 }
 
 /// # Safety
@@ -353,7 +416,8 @@ pub unsafe extern "C" fn PMPI_T_enum_get_item(
     name: *mut c_char,
     name_len: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_enum_get_item(enumtype, indx, value, name, name_len)) }
 }
 
 /// # Safety
@@ -364,7 +428,14 @@ pub unsafe extern "C" fn MPI_T_event_callback_get_info(
     cb_safety: TCbSafety,
     info_used: *mut Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| tool_event::t_event_callback_get_info(event_registration, cb_safety, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -375,7 +446,14 @@ pub unsafe extern "C" fn PMPI_T_event_callback_get_info(
     cb_safety: TCbSafety,
     info_used: *mut Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| tool_event::t_event_callback_get_info(event_registration, cb_safety, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -386,7 +464,8 @@ pub unsafe extern "C" fn MPI_T_event_callback_set_info(
     cb_safety: TCbSafety,
     info: Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_callback_set_info(event_registration, cb_safety, info)) }
 }
 
 /// # Safety
@@ -397,35 +476,40 @@ pub unsafe extern "C" fn PMPI_T_event_callback_set_info(
     cb_safety: TCbSafety,
     info: Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_callback_set_info(event_registration, cb_safety, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_copy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_copy(event_instance: TEventInstance, buffer: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_copy(event_instance, buffer)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_copy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_copy(event_instance: TEventInstance, buffer: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_copy(event_instance, buffer)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_index(name, event_index)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_index(name, event_index)) }
 }
 
 /// # Safety
@@ -445,7 +529,29 @@ pub unsafe extern "C" fn MPI_T_event_get_info(
     desc_len: *mut c_int,
     bind: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool_event::t_event_get_info(
+                    event_index,
+                    name,
+                    name_len,
+                    verbosity,
+                    array_of_datatypes,
+                    array_of_displacements,
+                    num_elements,
+                    enumtype,
+                    info,
+                    desc,
+                    desc_len,
+                    bind,
+                )
+            }),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -465,35 +571,61 @@ pub unsafe extern "C" fn PMPI_T_event_get_info(
     desc_len: *mut c_int,
     bind: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool_event::t_event_get_info(
+                    event_index,
+                    name,
+                    name_len,
+                    verbosity,
+                    array_of_datatypes,
+                    array_of_displacements,
+                    num_elements,
+                    enumtype,
+                    info,
+                    desc,
+                    desc_len,
+                    bind,
+                )
+            }),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_get_num(num_events: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_num(num_events)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_get_num(num_events: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_num(num_events)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_get_source(event_instance: TEventInstance, source_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_source(event_instance, source_index)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_get_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_get_source(event_instance: TEventInstance, source_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_source(event_instance, source_index)) }
 }
 
 /// # Safety
@@ -503,7 +635,8 @@ pub unsafe extern "C" fn MPI_T_event_get_timestamp(
     event_instance: TEventInstance,
     event_timestamp: *mut Count,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_timestamp(event_instance, event_timestamp)) }
 }
 
 /// # Safety
@@ -513,7 +646,8 @@ pub unsafe extern "C" fn PMPI_T_event_get_timestamp(
     event_instance: TEventInstance,
     event_timestamp: *mut Count,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_get_timestamp(event_instance, event_timestamp)) }
 }
 
 /// # Safety
@@ -525,7 +659,8 @@ pub unsafe extern "C" fn MPI_T_event_handle_alloc(
     info: Info,
     event_registration: *mut TEventRegistration,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_handle_alloc(event_index, obj_handle, info, event_registration)) }
 }
 
 /// # Safety
@@ -537,7 +672,8 @@ pub unsafe extern "C" fn PMPI_T_event_handle_alloc(
     info: Info,
     event_registration: *mut TEventRegistration,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_handle_alloc(event_index, obj_handle, info, event_registration)) }
 }
 
 /// # Safety
@@ -548,7 +684,8 @@ pub unsafe extern "C" fn MPI_T_event_handle_free(
     user_data: *mut c_void,
     free_cb_function: TEventFreeCbFn,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_handle_free(event_registration, user_data, free_cb_function)) }
 }
 
 /// # Safety
@@ -559,7 +696,8 @@ pub unsafe extern "C" fn PMPI_T_event_handle_free(
     user_data: *mut c_void,
     free_cb_function: TEventFreeCbFn,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_handle_free(event_registration, user_data, free_cb_function)) }
 }
 
 /// # Safety
@@ -569,7 +707,10 @@ pub unsafe extern "C" fn MPI_T_event_handle_get_info(
     event_registration: TEventRegistration,
     info_used: *mut Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(answer(|| tool_event::t_event_handle_get_info(event_registration, info_used)), info_used, MPI_INFO_NULL)
+    }
 }
 
 /// # Safety
@@ -579,21 +720,26 @@ pub unsafe extern "C" fn PMPI_T_event_handle_get_info(
     event_registration: TEventRegistration,
     info_used: *mut Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(answer(|| tool_event::t_event_handle_get_info(event_registration, info_used)), info_used, MPI_INFO_NULL)
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_handle_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_event_handle_set_info(event_registration: TEventRegistration, info: Info) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_handle_set_info(event_registration, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_event_handle_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_event_handle_set_info(event_registration: TEventRegistration, info: Info) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_handle_set_info(event_registration, info)) }
 }
 
 /// # Safety
@@ -604,7 +750,8 @@ pub unsafe extern "C" fn MPI_T_event_read(
     element_index: c_int,
     buffer: *mut c_void,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_read(event_instance, element_index, buffer)) }
 }
 
 /// # Safety
@@ -615,7 +762,8 @@ pub unsafe extern "C" fn PMPI_T_event_read(
     element_index: c_int,
     buffer: *mut c_void,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_read(event_instance, element_index, buffer)) }
 }
 
 /// # Safety
@@ -628,7 +776,12 @@ pub unsafe extern "C" fn MPI_T_event_register_callback(
     user_data: *mut c_void,
     event_cb_function: TEventCbFn,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        answer(|| {
+            tool_event::t_event_register_callback(event_registration, cb_safety, info, user_data, event_cb_function)
+        })
+    }
 }
 
 /// # Safety
@@ -641,7 +794,12 @@ pub unsafe extern "C" fn PMPI_T_event_register_callback(
     user_data: *mut c_void,
     event_cb_function: TEventCbFn,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        answer(|| {
+            tool_event::t_event_register_callback(event_registration, cb_safety, info, user_data, event_cb_function)
+        })
+    }
 }
 
 /// # Safety
@@ -651,7 +809,8 @@ pub unsafe extern "C" fn MPI_T_event_set_dropped_handler(
     event_registration: TEventRegistration,
     dropped_cb_function: TEventDroppedCbFn,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_set_dropped_handler(event_registration, dropped_cb_function)) }
 }
 
 /// # Safety
@@ -661,49 +820,56 @@ pub unsafe extern "C" fn PMPI_T_event_set_dropped_handler(
     event_registration: TEventRegistration,
     dropped_cb_function: TEventDroppedCbFn,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_event::t_event_set_dropped_handler(event_registration, dropped_cb_function)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_finalize() -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_finalize()) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_finalize() -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_finalize()) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_init_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_init_thread(required, provided)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_init_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_init_thread(required, provided)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_get_index(name, var_class, pvar_index)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_get_index(name, var_class, pvar_index)) }
 }
 
 /// # Safety
@@ -724,7 +890,19 @@ pub unsafe extern "C" fn MPI_T_pvar_get_info(
     continuous: *mut c_int,
     atomic: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool_pvar::t_pvar_get_info(
+                    pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len, bind,
+                    readonly, continuous, atomic,
+                )
+            }),
+            datatype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -745,21 +923,35 @@ pub unsafe extern "C" fn PMPI_T_pvar_get_info(
     continuous: *mut c_int,
     atomic: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool_pvar::t_pvar_get_info(
+                    pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len, bind,
+                    readonly, continuous, atomic,
+                )
+            }),
+            datatype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_get_num(num_pvar)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_get_num(num_pvar)) }
 }
 
 /// # Safety
@@ -772,7 +964,8 @@ pub unsafe extern "C" fn MPI_T_pvar_handle_alloc(
     handle: *mut TPvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_handle_alloc(session, pvar_index, obj_handle, handle, count)) }
 }
 
 /// # Safety
@@ -785,133 +978,152 @@ pub unsafe extern "C" fn PMPI_T_pvar_handle_alloc(
     handle: *mut TPvarHandle,
     count: *mut c_int,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_handle_alloc(session, pvar_index, obj_handle, handle, count)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_handle_free(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_handle_free(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_read(session, handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_read(session, handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_readreset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_readreset(session, handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_readreset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_readreset(session, handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_reset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_reset(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_reset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_reset(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_session_create(session: *mut TPvarSession) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_session_create(session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_session_create(session: *mut TPvarSession) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_session_create(session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_session_free(session: *mut TPvarSession) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_session_free(session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_session_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_session_free(session: *mut TPvarSession) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_session_free(session)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_start(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_start(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_start(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_start(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_stop(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_stop(session, handle)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *const c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_write(session, handle, buf)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_pvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *const c_void) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool_pvar::t_pvar_write(session, handle, buf)) }
 }
 
 /// # Safety
@@ -928,7 +1140,26 @@ pub unsafe extern "C" fn MPI_T_source_get_info(
     max_ticks: *mut Count,
     info: *mut Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool::t_source_get_info(
+                    source_index,
+                    name,
+                    name_len,
+                    desc,
+                    desc_len,
+                    ordering,
+                    ticks_per_second,
+                    max_ticks,
+                    info,
+                )
+            }),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -945,33 +1176,56 @@ pub unsafe extern "C" fn PMPI_T_source_get_info(
     max_ticks: *mut Count,
     info: *mut Info,
 ) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            answer(|| {
+                tool::t_source_get_info(
+                    source_index,
+                    name,
+                    name_len,
+                    desc,
+                    desc_len,
+                    ordering,
+                    ticks_per_second,
+                    max_ticks,
+                    info,
+                )
+            }),
+            info,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_source_get_num(num_sources: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_source_get_num(num_sources)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_num`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_source_get_num(num_sources: *mut c_int) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_source_get_num(num_sources)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_timestamp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut Count) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_source_get_timestamp(source_index, timestamp)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_T_source_get_timestamp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut Count) -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
+    // SAFETY: passed on from the caller.
+    unsafe { answer(|| tool::t_source_get_timestamp(source_index, timestamp)) }
 }

@@ -51,7 +51,7 @@ const SYNC: u8 = 1;
 const BATCH: usize = 64;
 
 /// Bytes of stored messages from one peer beyond which it is asked to offer messages instead of sending them.
-const STORE_LIMIT: usize = 64 << 20;
+pub const STORE_LIMIT: usize = 64 << 20;
 
 pub struct Engine {
     shm: Shm,
@@ -304,6 +304,39 @@ impl Engine {
         self.ops.send_contexts().any(ours)
             || self.posted.iter().any(|(_, pattern, _)| ours(pattern.context))
             || self.unexpected.iter().any(|(_, envelope, _)| ours(envelope.context))
+    }
+
+    // ---- what tools ask ----
+
+    /// The longest message that is sent without asking its receiver.
+    pub fn eager_limit(&self) -> usize {
+        self.eager_limit
+    }
+
+    /// Bytes of messages that are stored until they are received.
+    pub fn stored(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.stored).sum()
+    }
+
+    /// How many messages have arrived that no receive was posted for.
+    pub fn unexpected(&self) -> usize {
+        self.unexpected.len()
+    }
+
+    /// The ranks that sent those of a context.
+    pub fn unexpected_on(&self, context: u32) -> impl Iterator<Item = i32> {
+        let ours = self.unexpected.iter().filter(move |(_, envelope, _)| envelope.context == context);
+        ours.map(|(_, envelope, _)| envelope.source)
+    }
+
+    /// How many receives are posted that no message has come for.
+    pub fn posted(&self) -> usize {
+        self.posted.len()
+    }
+
+    /// Those of a context.
+    pub fn posted_on(&self, context: u32) -> usize {
+        self.posted.iter().filter(|(_, pattern, _)| pattern.context == context).count()
     }
 
     /// Whether nothing that this rank sends is under way any more, but to ranks that have left.

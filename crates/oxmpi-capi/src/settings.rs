@@ -1,0 +1,80 @@
+//! What a user can set by an environment variable, and a tool by a control variable (`tool/cvars.rs`).
+
+use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// Single copies between processes, where the kernel allows them. Looked at once, when the process takes its place in the job.
+pub static SINGLE_COPY: Switch = Switch::new("OXMPI_SINGLE_COPY", true);
+
+/// Whether to say which algorithms were chosen.
+pub static EXPLAIN: Switch = Switch::new("OXMPI_EXPLAIN", false);
+
+/// A setting that is on or off. The environment is asked when somebody first wants to know; the value is independent of
+/// everything else, hence the relaxed accesses.
+pub struct Switch {
+    state: AtomicU8,
+    variable: &'static str,
+    /// What it is where the variable is not set.
+    default: bool,
+}
+
+const UNKNOWN: u8 = 2;
+
+impl Switch {
+    const fn new(variable: &'static str, default: bool) -> Switch {
+        Switch { state: AtomicU8::new(UNKNOWN), variable, default }
+    }
+
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        match self.state.load(Relaxed) {
+            UNKNOWN => self.ask(),
+            state => state == 1,
+        }
+    }
+
+    pub fn set(&self, on: bool) {
+        self.state.store(on.into(), Relaxed);
+    }
+
+    #[cold]
+    fn ask(&self) -> bool {
+        let on = means_on(std::env::var_os(self.variable).as_deref(), self.default);
+        // Not over what was set meanwhile.
+        match self.state.compare_exchange(UNKNOWN, on.into(), Relaxed, Relaxed) {
+            Ok(_) => on,
+            Err(state) => state == 1,
+        }
+    }
+}
+
+fn means_on(value: Option<&OsStr>, default: bool) -> bool {
+    match value {
+        Some(value) if !value.is_empty() => value != "0",
+        _ => default,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_the_default_and_zero_is_off() {
+        for default in [false, true] {
+            assert_eq!(means_on(None, default), default);
+            assert_eq!(means_on(Some(OsStr::new("")), default), default);
+            assert!(!means_on(Some(OsStr::new("0")), default));
+            assert!(means_on(Some(OsStr::new("1")), default));
+        }
+    }
+
+    #[test]
+    fn what_is_set_counts_and_not_the_environment() {
+        let switch = Switch::new("OXMPI_OF_NOBODY", true);
+        switch.set(false);
+        assert!(!switch.is_on());
+        switch.set(true);
+        assert!(switch.is_on());
+    }
+}

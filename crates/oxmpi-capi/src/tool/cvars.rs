@@ -1,0 +1,176 @@
+//! Control variables: the settings of the library. Those that a user sets by an environment variable have its name.
+
+use super::categories::Category;
+use super::enums::Enumeration;
+use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
+use crate::hints::memory_kinds;
+use crate::library::{self, Guard};
+use crate::settings::{EXPLAIN, SINGLE_COPY, Switch};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Datatype, TCvarHandle};
+use oxmpi_core::engine::STORE_LIMIT;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::LazyLock;
+
+pub struct Cvar {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub verbosity: c_int,
+    pub category: Category,
+    pub scope: c_int,
+    setting: Setting,
+}
+
+/// Where the value is; with it go the type and who may change it when.
+enum Setting {
+    Switch(&'static Switch, Until),
+    Errhandler,
+    Text(fn() -> &'static str),
+    Size(fn() -> u64),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    TheEnd,
+    /// This process takes its place in the job, which happens once.
+    TheStart,
+}
+
+pub static CVARS: [Cvar; 6] = [
+    Cvar {
+        name: "OXMPI_SINGLE_COPY",
+        description: "Whether bytes may be copied between the memories of two processes by the kernel. Can be set until MPI \
+                      or a session is first initialized, to the same value in all processes; oxmpi_single_copy says whether \
+                      it is done.",
+        verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
+        category: Category::Messages,
+        scope: MPI_T_SCOPE_ALL_EQ,
+        setting: Setting::Switch(&SINGLE_COPY, Until::TheStart),
+    },
+    Cvar {
+        name: "oxmpi_eager_limit",
+        description: "The longest message, in bytes, that is sent without asking its receiver; 0 until MPI or a session is \
+                      first initialized",
+        verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
+        category: Category::Messages,
+        scope: MPI_T_SCOPE_READONLY,
+        setting: Setting::Size(|| Guard::enter_late().map_or(0, |process| process.engine.eager_limit() as u64)),
+    },
+    Cvar {
+        name: "oxmpi_store_limit",
+        description: "Bytes of stored messages from one process beyond which it is asked to keep its messages until they are \
+                      received",
+        verbosity: MPI_T_VERBOSITY_TUNER_DETAIL,
+        category: Category::Messages,
+        scope: MPI_T_SCOPE_CONSTANT,
+        setting: Setting::Size(|| STORE_LIMIT as u64),
+    },
+    Cvar {
+        name: "OXMPI_EXPLAIN",
+        description: "Whether to say on stderr which algorithms collective operations use. Can be set at any time, in any \
+                      process; the first rank of a communicator says it.",
+        verbosity: MPI_T_VERBOSITY_USER_BASIC,
+        category: Category::Collectives,
+        scope: MPI_T_SCOPE_LOCAL,
+        setting: Setting::Switch(&EXPLAIN, Until::TheEnd),
+    },
+    Cvar {
+        name: "OXMPI_MEMORY_ALLOC_KINDS",
+        description: "The kinds of memory that buffers may be of: what mpirun was asked for, as far as it is known, and what is \
+                      always there",
+        verbosity: MPI_T_VERBOSITY_USER_DETAIL,
+        category: Category::Memory,
+        scope: MPI_T_SCOPE_CONSTANT,
+        setting: Setting::Text(|| {
+            static KINDS: LazyLock<String> = LazyLock::new(|| memory_kinds(None));
+            &KINDS
+        }),
+    },
+    Cvar {
+        name: "OXMPI_INITIAL_ERRHANDLER",
+        description: "The error handler that the predefined communicators begin with, as mpirun was asked for it",
+        verbosity: MPI_T_VERBOSITY_USER_DETAIL,
+        category: Category::Errors,
+        scope: MPI_T_SCOPE_CONSTANT,
+        setting: Setting::Errhandler,
+    },
+];
+
+impl Cvar {
+    pub fn datatype(&self) -> Datatype {
+        match self.setting {
+            Setting::Switch(..) | Setting::Errhandler => MPI_INT,
+            Setting::Text(_) => MPI_CHAR,
+            Setting::Size(_) => MPI_UNSIGNED_LONG_LONG,
+        }
+    }
+
+    pub fn enumeration(&self) -> Option<Enumeration> {
+        match self.setting {
+            Setting::Switch(..) => Some(Enumeration::Switch),
+            Setting::Errhandler => Some(Enumeration::Errhandler),
+            _ => None,
+        }
+    }
+
+    /// Elements of the type that the value has.
+    pub fn count(&self) -> c_int {
+        match self.setting {
+            Setting::Text(text) => text().len() as c_int + 1,
+            _ => 1,
+        }
+    }
+
+    /// # Safety
+    /// There is room for a value.
+    pub unsafe fn read(&self, to: *mut c_void) {
+        // SAFETY: the room is for a value of this type.
+        unsafe {
+            match self.setting {
+                Setting::Switch(switch, _) => to.cast::<c_int>().write(switch.is_on().into()),
+                Setting::Errhandler => to.cast::<c_int>().write(library::initial_errhandler().0 as c_int),
+                Setting::Size(size) => to.cast::<u64>().write(size()),
+                Setting::Text(text) => {
+                    let (to, text) = (to.cast::<c_char>(), text());
+                    to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
+                    to.add(text.len()).write(0);
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// There is a value.
+    pub unsafe fn write(&self, from: *const c_void) -> Answer {
+        let Setting::Switch(switch, until) = self.setting else { return Err(Code(MPI_T_ERR_CVAR_SET_NEVER)) };
+        if until == Until::TheStart && library::has_started() {
+            return Err(Code(MPI_T_ERR_CVAR_SET_NEVER));
+        }
+        // SAFETY: a value of a switch is an int.
+        match unsafe { from.cast::<c_int>().read() } {
+            0 => switch.set(false),
+            1 => switch.set(true),
+            _ => return Err(INVALID),
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    pub fn add_cvar(&mut self, cvar: &'static Cvar) -> Answer<TCvarHandle> {
+        self.add(Object::Cvar(cvar), MPI_T_ERR_OUT_OF_HANDLES).map(TCvarHandle)
+    }
+
+    pub fn cvar(&self, handle: TCvarHandle) -> Answer<&'static Cvar> {
+        match self.objects.get(handle.0) {
+            Some(Object::Cvar(cvar)) => Ok(cvar),
+            _ => Err(INVALID_HANDLE),
+        }
+    }
+
+    pub fn free_cvar(&mut self, handle: TCvarHandle) -> Answer {
+        self.cvar(handle)?;
+        self.objects.remove(handle.0);
+        Ok(())
+    }
+}

@@ -1,0 +1,424 @@
+//! Events: a tool's functions are called when something happens. What happens in these is rare or slow, so that it costs
+//! nobody anything that somebody might be watching: a look at one word.
+//!
+//! An event that occurs while its thread runs a tool's function is dropped, and so is one for which no function is registered
+//! that may be called then; who wants to know is told before the next event. A registration that is freed lasts until the calls
+//! under way have returned; only then does the tool hear that it is gone.
+
+use super::categories::Category;
+use super::enums::Enumeration;
+use super::{Answer, INVALID, INVALID_HANDLE, Object, State, state};
+use crate::generated::callbacks::{TEventCbFn, TEventDroppedCbFn, TEventFreeCbFn};
+use crate::library;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::{Datatype, TEventInstance, TEventRegistration};
+use oxmpi_abi::types::{Aint, Count, TCbSafety};
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+pub struct Event {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub category: Category,
+    /// The type and the place of every element.
+    pub elements: &'static [(Datatype, Aint)],
+    pub names: Enumeration,
+}
+
+pub static EVENTS: [Event; 2] = [
+    Event {
+        name: "oxmpi_failed_call",
+        description: "A call has failed: the error's class, and the number of the function as oxmpi_call has it. Its error handler \
+                      is called afterwards.",
+        category: Category::Errors,
+        elements: &[(MPI_INT, 0), (MPI_INT, 4)],
+        names: Enumeration::ErrorElements,
+    },
+    Event {
+        name: "oxmpi_slept",
+        description: "A call that waits has been asleep: the number of the function as oxmpi_call has it, and for how long, in \
+                      nanoseconds",
+        category: Category::Waiting,
+        elements: &[(MPI_INT, 0), (MPI_UINT64_T, 8)],
+        names: Enumeration::SleepElements,
+    },
+];
+const FAILED_CALL: usize = 0;
+const SLEPT: usize = 1;
+
+/// The only source of events. Several threads may raise them, each in its own time.
+pub struct Source {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub order: c_int,
+    pub ticks_per_second: Count,
+    pub max_ticks: Count,
+}
+
+pub static SOURCES: [Source; 1] = [Source {
+    name: "oxmpi",
+    description: "The calls of this process, by its monotonic clock, in nanoseconds",
+    order: MPI_T_SOURCE_UNORDERED,
+    ticks_per_second: 1_000_000_000,
+    max_ticks: Count::MAX,
+}];
+const SOURCE: c_int = 0;
+
+pub fn timestamp() -> Count {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time may be written; this clock exists everywhere.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// How often something has happened in this process, and how long it took.
+pub struct Tally {
+    times: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+pub static ERRORS: Tally = Tally { times: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) };
+pub static SLEEP: Tally = Tally { times: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) };
+
+impl Tally {
+    pub fn count(&self, took: Duration) {
+        self.times.fetch_add(1, Relaxed);
+        self.nanoseconds.fetch_add(took.as_nanos() as u64, Relaxed);
+    }
+
+    pub fn times(&self) -> u64 {
+        self.times.load(Relaxed)
+    }
+
+    pub fn nanoseconds(&self) -> u64 {
+        self.nanoseconds.load(Relaxed)
+    }
+}
+
+/// How many registrations there are: a hint, which may be late.
+static WATCHERS: AtomicUsize = AtomicUsize::new(0);
+
+#[inline]
+pub fn are_watched() -> bool {
+    WATCHERS.load(Relaxed) != 0
+}
+
+/// A call has failed. Nothing is held, so that a tool may do what it likes, as an error handler may.
+pub fn failed(fun: Fun, class: c_int) {
+    ERRORS.count(Duration::ZERO);
+    if are_watched() {
+        let safety = if library::is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_NONE };
+        raise(FAILED_CALL, safety, &[class.to_ne_bytes(), (fun as c_int).to_ne_bytes()].concat());
+    }
+}
+
+/// A call has slept, and goes on.
+pub fn slept(fun: Fun, time: Duration) {
+    let safety = if library::is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_MPI_RESTRICTED };
+    let (call, time) = ((fun as c_int).to_ne_bytes(), (time.as_nanos() as u64).to_ne_bytes());
+    raise(SLEPT, safety, &[call.as_slice(), &[0; 4], &time].concat());
+}
+
+/// Wants the events of one type.
+pub struct Registration {
+    event: usize,
+    callbacks: [Option<Callback>; SAFETIES.len()],
+    on_dropped: TEventDroppedCbFn,
+    dropped: Count,
+    /// Calls of its functions that are under way.
+    running: usize,
+    /// The handle was freed meanwhile; whom to tell.
+    freed: Option<(TEventFreeCbFn, Data)>,
+}
+
+#[derive(Clone, Copy)]
+struct Callback {
+    function: TEventCbFn,
+    data: Data,
+}
+
+/// The tool's pointer, which is only handed back to it.
+#[derive(Clone, Copy)]
+struct Data(*mut c_void);
+
+// SAFETY: it is never dereferenced here.
+unsafe impl Send for Data {}
+
+/// The levels of what a function can stand, from the least on.
+const SAFETIES: [TCbSafety; 4] = [
+    MPI_T_CB_REQUIRE_NONE,
+    MPI_T_CB_REQUIRE_MPI_RESTRICTED,
+    MPI_T_CB_REQUIRE_THREAD_SAFE,
+    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE,
+];
+
+fn level(safety: TCbSafety) -> Answer<usize> {
+    SAFETIES.iter().position(|&known| known == safety).ok_or(INVALID)
+}
+
+impl Registration {
+    /// The function with the least safety that suffices.
+    fn callback(&self, safety: TCbSafety) -> Option<Callback> {
+        let enough = self.callbacks.iter().zip(SAFETIES).filter(|(_, known)| *known >= safety);
+        enough.filter_map(|(callback, _)| *callback).next()
+    }
+}
+
+/// Something that has happened, as long as a tool's functions are told of it.
+pub struct Instance {
+    event: usize,
+    timestamp: Count,
+    data: Vec<u8>,
+}
+
+impl Instance {
+    /// The bytes of an element.
+    fn element(&self, index: c_int) -> Answer<&[u8]> {
+        let &(datatype, start) = super::at(EVENTS[self.event].elements, index)?;
+        let bytes = if datatype == MPI_INT { 4 } else { 8 };
+        Ok(&self.data[start as usize..][..bytes])
+    }
+}
+
+/// A function to call.
+enum Call {
+    Happened(Callback),
+    Dropped(TEventDroppedCbFn, Count, Data),
+}
+
+thread_local! {
+    /// This thread runs a function of a tool's.
+    static IS_BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Tells all who want to know. Must not be called with a lock of the library held.
+#[cold]
+fn raise(event: usize, safety: TCbSafety, data: &[u8]) {
+    let timestamp = timestamp();
+    let (calls, instance) = state().prepare(event, safety, IS_BUSY.get(), timestamp, data);
+    let Some(instance) = instance else { return };
+    IS_BUSY.set(true);
+    for &(registration, ref call) in &calls {
+        // SAFETY: functions that the tool registered for this.
+        unsafe {
+            match *call {
+                Call::Happened(Callback { function: Some(function), data }) => {
+                    function(instance, registration, safety, data.0);
+                }
+                Call::Dropped(Some(function), count, data) => function(count, registration, SOURCE, safety, data.0),
+                _ => {}
+            }
+        }
+    }
+    let freed = state().conclude(&calls, instance);
+    for (registration, function, data) in freed {
+        if let Some(function) = function {
+            // SAFETY: the function that the tool gave for this.
+            unsafe { function(registration, safety, data.0) };
+        }
+    }
+    IS_BUSY.set(false);
+}
+
+/// All registrations are gone.
+pub(super) fn forget() {
+    WATCHERS.store(0, Relaxed);
+}
+
+impl State {
+    fn registrations(&mut self) -> impl Iterator<Item = (TEventRegistration, &mut Registration)> {
+        self.objects.iter_mut().filter_map(|(handle, object)| match object {
+            Object::Registration(registration) => Some((TEventRegistration(handle), registration)),
+            _ => None,
+        })
+    }
+
+    /// What is to be called: first who is told of dropped events, then who is told of this one. No instance: nobody.
+    fn prepare(
+        &mut self,
+        event: usize,
+        safety: TCbSafety,
+        busy: bool,
+        timestamp: Count,
+        data: &[u8],
+    ) -> (Vec<(TEventRegistration, Call)>, Option<TEventInstance>) {
+        let (mut late, mut now) = (Vec::new(), Vec::new());
+        let instance = Object::Instance(Instance { event, timestamp, data: data.to_vec() });
+        let Ok(instance) = self.add(instance, MPI_T_ERR_OUT_OF_HANDLES) else { return (late, None) };
+        for (handle, registration) in self.registrations().filter(|(_, registration)| registration.freed.is_none()) {
+            let callback = registration.callback(safety).filter(|_| !busy);
+            if let Some(callback) = callback
+                && registration.dropped > 0
+            {
+                let count = std::mem::take(&mut registration.dropped);
+                late.push((handle, Call::Dropped(registration.on_dropped, count, callback.data)));
+                registration.running += 1;
+            }
+            if registration.event != event {
+                continue;
+            }
+            if let Some(callback) = callback {
+                now.push((handle, Call::Happened(callback)));
+                registration.running += 1;
+            } else if registration.on_dropped.is_some() && registration.callbacks.iter().any(Option::is_some) {
+                registration.dropped = registration.dropped.saturating_add(1);
+            }
+        }
+        late.append(&mut now);
+        if late.is_empty() {
+            self.objects.remove(instance);
+            return (late, None);
+        }
+        (late, Some(TEventInstance(instance)))
+    }
+
+    /// The calls have returned. Whom to tell that a registration is gone.
+    fn conclude(
+        &mut self,
+        calls: &[(TEventRegistration, Call)],
+        instance: TEventInstance,
+    ) -> Vec<(TEventRegistration, TEventFreeCbFn, Data)> {
+        self.objects.remove(instance.0);
+        let mut gone = Vec::new();
+        for &(handle, _) in calls {
+            // Not there any more when the interface was finalised meanwhile.
+            let Some(Object::Registration(registration)) = self.objects.get_mut(handle.0) else { continue };
+            registration.running -= 1;
+            if registration.running == 0
+                && let Some((function, data)) = registration.freed
+            {
+                self.objects.remove(handle.0);
+                gone.push((handle, function, data));
+            }
+        }
+        gone
+    }
+
+    pub fn add_registration(&mut self, event: c_int) -> Answer<TEventRegistration> {
+        super::at(&EVENTS, event)?;
+        let registration = Registration {
+            event: event as usize,
+            callbacks: [None; SAFETIES.len()],
+            on_dropped: None,
+            dropped: 0,
+            running: 0,
+            freed: None,
+        };
+        let handle = self.add(Object::Registration(registration), MPI_T_ERR_OUT_OF_HANDLES)?;
+        WATCHERS.fetch_add(1, Relaxed);
+        Ok(TEventRegistration(handle))
+    }
+
+    fn registration(&mut self, handle: TEventRegistration) -> Answer<&mut Registration> {
+        match self.objects.get_mut(handle.0) {
+            Some(Object::Registration(registration)) if registration.freed.is_none() => Ok(registration),
+            _ => Err(INVALID_HANDLE),
+        }
+    }
+
+    pub fn check_registration(&mut self, handle: TEventRegistration) -> Answer {
+        self.registration(handle).map(|_| ())
+    }
+
+    /// That there is a function for this level.
+    pub fn check_callback(&mut self, handle: TEventRegistration, safety: TCbSafety) -> Answer {
+        let registration = self.registration(handle)?;
+        registration.callbacks[level(safety)?].map(|_| ()).ok_or(INVALID)
+    }
+
+    pub fn set_callback(
+        &mut self,
+        handle: TEventRegistration,
+        safety: TCbSafety,
+        function: TEventCbFn,
+        data: *mut c_void,
+    ) -> Answer {
+        let registration = self.registration(handle)?;
+        registration.callbacks[level(safety)?] = function.map(|_| Callback { function, data: Data(data) });
+        Ok(())
+    }
+
+    pub fn set_dropped(&mut self, handle: TEventRegistration, function: TEventDroppedCbFn) -> Answer {
+        let registration = self.registration(handle)?;
+        registration.on_dropped = function;
+        if function.is_none() {
+            registration.dropped = 0;
+        }
+        Ok(())
+    }
+
+    /// Frees a registration. True when nothing is under way: then the tool is to be told now, else it will be.
+    pub fn free_registration(
+        &mut self,
+        handle: TEventRegistration,
+        function: TEventFreeCbFn,
+        data: *mut c_void,
+    ) -> Answer<bool> {
+        let registration = self.registration(handle)?;
+        registration.freed = Some((function, Data(data)));
+        let idle = registration.running == 0;
+        if idle {
+            self.objects.remove(handle.0);
+        }
+        WATCHERS.fetch_sub(1, Relaxed);
+        Ok(idle)
+    }
+
+    fn instance(&self, handle: TEventInstance) -> Answer<&Instance> {
+        match self.objects.get(handle.0) {
+            Some(Object::Instance(instance)) => Ok(instance),
+            _ => Err(INVALID_HANDLE),
+        }
+    }
+
+    pub fn timestamp_of(&self, handle: TEventInstance) -> Answer<Count> {
+        Ok(self.instance(handle)?.timestamp)
+    }
+
+    pub fn source_of(&self, handle: TEventInstance) -> Answer<c_int> {
+        self.instance(handle).map(|_| SOURCE)
+    }
+
+    pub fn element_of(&self, handle: TEventInstance, index: c_int) -> Answer<&[u8]> {
+        self.instance(handle)?.element(index)
+    }
+
+    pub fn data_of(&self, handle: TEventInstance) -> Answer<&[u8]> {
+        Ok(&self.instance(handle)?.data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_lie_where_the_data_has_them() {
+        let data: Vec<u8> = (0..16).collect();
+        for (event, expected) in [(FAILED_CALL, [0..4, 4..8]), (SLEPT, [0..4, 8..16])] {
+            let instance = Instance { event, timestamp: 0, data: data.clone() };
+            for (index, bytes) in expected.into_iter().enumerate() {
+                assert_eq!(instance.element(index as c_int), Ok(&data[bytes]));
+            }
+            assert_eq!(instance.element(2), Err(super::super::INVALID_INDEX));
+        }
+    }
+
+    #[test]
+    fn the_function_with_the_least_safety_that_suffices_is_taken() {
+        unsafe extern "C" fn nothing(_: TEventInstance, _: TEventRegistration, _: TCbSafety, _: *mut c_void) {}
+        let mut state = State { users: 1, objects: oxmpi_base::slots::SlotTable::new(oxmpi_base::slots::Kind::Tool) };
+        let handle = state.add_registration(0).unwrap();
+        for (safety, data) in [(MPI_T_CB_REQUIRE_THREAD_SAFE, 3), (MPI_T_CB_REQUIRE_NONE, 1)] {
+            state.set_callback(handle, safety, Some(nothing), data as *mut c_void).unwrap();
+        }
+        let registration = state.registration(handle).unwrap();
+        let chosen = |safety| registration.callback(safety).map(|callback| callback.data.0 as usize);
+        assert_eq!(chosen(MPI_T_CB_REQUIRE_NONE), Some(1));
+        assert_eq!(chosen(MPI_T_CB_REQUIRE_MPI_RESTRICTED), Some(3));
+        assert_eq!(chosen(MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE), None);
+    }
+}

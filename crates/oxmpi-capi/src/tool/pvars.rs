@@ -1,0 +1,516 @@
+//! Performance variables. A level, a size or a state is looked up when it is asked for; a counter counts what is rare or slow
+//! anyhow. Nothing that a message or a collective operation passes may be made slower for one.
+//!
+//! Counters and timers run for the whole process. A handle remembers where they stood when it was started, so that
+//! sessions know nothing of each other.
+
+use super::categories::Category;
+use super::enums::{Enumeration, NO_CALL};
+use super::events::{ERRORS, SLEEP};
+use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
+use crate::infos;
+use crate::library::{self, Guard};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm as CommHandle, Datatype, TPvarHandle, TPvarSession};
+use oxmpi_base::wait;
+use oxmpi_core::comm::Comm;
+use oxmpi_core::node::Board;
+use oxmpi_core::process::Process;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering::Relaxed;
+
+pub struct Variable {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub verbosity: c_int,
+    pub class: c_int,
+    pub category: Category,
+    source: Source,
+}
+
+/// Where the value comes from; with it go the type, the object and what may be done.
+enum Source {
+    /// 0 while neither the world nor a session is active.
+    Process(fn(&Process) -> u64),
+    Anytime(fn() -> u64),
+    State(Enumeration, fn() -> c_int),
+    OnComm(fn(&Process, &Comm) -> u64),
+    /// A number for every rank that a message of the communicator can come from.
+    ByRank(fn(&Process, &Comm) -> Vec<u64>),
+    StateOfComm(Enumeration, fn(&Comm) -> c_int),
+    Counter(fn() -> u64),
+    /// In nanoseconds here, in seconds for the tool.
+    Timer(fn() -> u64),
+}
+
+const fn level(name: &'static str, category: Category, source: Source, description: &'static str) -> Variable {
+    let (verbosity, class) = (MPI_T_VERBOSITY_TUNER_BASIC, MPI_T_PVAR_CLASS_LEVEL);
+    Variable { name, description, verbosity, class, category, source }
+}
+
+const fn other(
+    class: c_int,
+    name: &'static str,
+    category: Category,
+    source: Source,
+    description: &'static str,
+) -> Variable {
+    Variable { name, description, verbosity: MPI_T_VERBOSITY_TUNER_BASIC, class, category, source }
+}
+
+/// How many objects there are that the program made and has not freed.
+const fn objects(name: &'static str, source: Source, description: &'static str) -> Variable {
+    let (verbosity, class) = (MPI_T_VERBOSITY_USER_BASIC, MPI_T_PVAR_CLASS_LEVEL);
+    Variable { name, description, verbosity, class, category: Category::Objects, source }
+}
+
+pub static PVARS: [Variable; 26] = [
+    level(
+        "oxmpi_unexpected_messages",
+        Category::Messages,
+        Source::Process(|process| process.engine.unexpected() as u64),
+        "Messages that have arrived and that no receive was posted for, as of the last call that looked for messages",
+    ),
+    level(
+        "oxmpi_unexpected_messages_on_comm",
+        Category::Messages,
+        Source::OnComm(|process, comm| process.engine.unexpected_on(comm.context).count() as u64),
+        "Those of oxmpi_unexpected_messages that the program sent on one communicator",
+    ),
+    level(
+        "oxmpi_unexpected_messages_by_rank",
+        Category::Messages,
+        Source::ByRank(|process, comm| {
+            let mut counts = vec![0; comm.group.len()];
+            for source in process.engine.unexpected_on(comm.context) {
+                if let Some(count) = counts.get_mut(source as usize) {
+                    *count += 1;
+                }
+            }
+            counts
+        }),
+        "Those of oxmpi_unexpected_messages_on_comm by the rank that they come from, in its remote group for an intercommunicator",
+    ),
+    level(
+        "oxmpi_unexpected_memory",
+        Category::Messages,
+        Source::Process(|process| process.engine.stored() as u64),
+        "Bytes of memory that messages take up until they are received",
+    ),
+    level(
+        "oxmpi_posted_receives",
+        Category::Messages,
+        Source::Process(|process| process.engine.posted() as u64),
+        "Receives that wait for a message",
+    ),
+    level(
+        "oxmpi_posted_receives_on_comm",
+        Category::Messages,
+        Source::OnComm(|process, comm| process.engine.posted_on(comm.context) as u64),
+        "Those of oxmpi_posted_receives that the program posted on one communicator",
+    ),
+    other(
+        MPI_T_PVAR_CLASS_STATE,
+        "oxmpi_single_copy",
+        Category::Messages,
+        Source::State(Enumeration::Switch, || Guard::enter().is_some_and(|process| process.engine.may_copy()).into()),
+        "Whether the kernel copies bytes between the memories of two processes, as far as is known",
+    ),
+    level(
+        "oxmpi_boards",
+        Category::Collectives,
+        Source::Process(|process| process.boards() as u64),
+        "Communicators whose ranks share memory for their collective operations",
+    ),
+    other(
+        MPI_T_PVAR_CLASS_STATE,
+        "oxmpi_board",
+        Category::Collectives,
+        Source::StateOfComm(Enumeration::Board, |comm| match comm.board {
+            Board::Wanted(_) => 0,
+            Board::Ready(_) | Board::Busy => 1,
+            Board::Refused => 2,
+        }),
+        "Whether the ranks of a communicator share memory for their collective operations",
+    ),
+    other(
+        MPI_T_PVAR_CLASS_STATE,
+        "oxmpi_call",
+        Category::Waiting,
+        Source::State(Enumeration::Call, || library::current_call().map_or(NO_CALL, |fun| fun as c_int)),
+        "The MPI function that the process is in, of several threads' the one that was called or returned last; calls of the tool \
+         information interface do not count",
+    ),
+    other(
+        MPI_T_PVAR_CLASS_COUNTER,
+        "oxmpi_sleeps",
+        Category::Waiting,
+        Source::Counter(|| SLEEP.times()),
+        "How often a call that waits has gone to sleep",
+    ),
+    other(
+        MPI_T_PVAR_CLASS_TIMER,
+        "oxmpi_time_asleep",
+        Category::Waiting,
+        Source::Timer(|| SLEEP.nanoseconds()),
+        "Seconds that calls have been asleep, those of all threads together",
+    ),
+    level(
+        "oxmpi_awake_ranks",
+        Category::Waiting,
+        Source::Process(|process| process.engine.shm().job().awake.load(Relaxed).max(0) as u64),
+        "Processes of the job on this node that are not asleep in a call",
+    ),
+    other(
+        MPI_T_PVAR_CLASS_SIZE,
+        "oxmpi_cpus",
+        Category::Waiting,
+        Source::Process(|process| process.engine.shm().job().cpus.load(Relaxed).into()),
+        "CPUs that the job may use on this node",
+    ),
+    other(
+        MPI_T_PVAR_CLASS_STATE,
+        "oxmpi_crowded",
+        Category::Waiting,
+        Source::State(Enumeration::Switch, || {
+            Guard::enter().is_some_and(|process| wait::is_crowded(process.engine.shm().job())).into()
+        }),
+        "Whether more processes are awake than there are CPUs for them, so that who waits lets others have its CPU",
+    ),
+    level(
+        "oxmpi_shared_memory",
+        Category::Memory,
+        Source::Process(|process| process.engine.shm().segment_memory()),
+        "Bytes of memory that the processes of the job share on this node and that are in use",
+    ),
+    level(
+        "oxmpi_shared_areas",
+        Category::Memory,
+        Source::Process(|process| process.engine.shm().allocated() as u64),
+        "Bytes of the areas for windows, MPI_Alloc_mem and collective operations that this process provides to the others",
+    ),
+    objects(
+        "oxmpi_communicators",
+        Source::Process(|process| process.comms.len() as u64),
+        "Communicators, but the predefined ones",
+    ),
+    objects("oxmpi_groups", Source::Process(|process| process.groups.len() as u64), "Groups, but the predefined one"),
+    objects(
+        "oxmpi_datatypes",
+        Source::Process(|process| process.types.len() as u64),
+        "Datatypes, but the predefined ones",
+    ),
+    objects(
+        "oxmpi_operations",
+        Source::Process(|process| process.operations.len() as u64),
+        "Reduction operations, but the predefined ones",
+    ),
+    objects(
+        "oxmpi_requests",
+        // One of them is that of all sends that were complete at once.
+        Source::Process(|process| process.requests.len() as u64 - 1),
+        "Requests; sends that were complete when they began share one that is not counted",
+    ),
+    objects("oxmpi_windows", Source::Process(|process| process.windows.len() as u64), "Windows"),
+    objects("oxmpi_info_objects", Source::Anytime(|| infos::table().len() as u64), "Info objects"),
+    objects("oxmpi_sessions", Source::Anytime(|| library::sessions().len() as u64), "Sessions"),
+    other(
+        MPI_T_PVAR_CLASS_COUNTER,
+        "oxmpi_failed_calls",
+        Category::Errors,
+        Source::Counter(|| ERRORS.times()),
+        "How often a call has failed, whoever heard of it",
+    ),
+];
+
+impl Variable {
+    pub fn datatype(&self) -> Datatype {
+        match self.source {
+            Source::State(..) | Source::StateOfComm(..) => MPI_INT,
+            Source::Timer(_) => MPI_DOUBLE,
+            _ => MPI_UNSIGNED_LONG_LONG,
+        }
+    }
+
+    pub fn enumeration(&self) -> Option<Enumeration> {
+        match self.source {
+            Source::State(names, _) | Source::StateOfComm(names, _) => Some(names),
+            _ => None,
+        }
+    }
+
+    pub fn bind(&self) -> c_int {
+        match self.source {
+            Source::OnComm(_) | Source::ByRank(_) | Source::StateOfComm(..) => MPI_T_BIND_MPI_COMM,
+            _ => MPI_T_BIND_NO_OBJECT,
+        }
+    }
+
+    /// Whether a tool can start, stop, write and reset it, also atomically.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.source, Source::Counter(_) | Source::Timer(_))
+    }
+}
+
+/// A handle of a variable in a session.
+pub struct Pvar {
+    session: TPvarSession,
+    variable: &'static Variable,
+    comm: CommHandle,
+    count: Count,
+}
+
+/// What a counter has counted for one handle.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    total: u64,
+    /// While it runs: where the process's counter stood when the total was right.
+    since: Option<u64>,
+}
+
+enum Reading {
+    State(c_int),
+    Number(u64),
+    Seconds(f64),
+    Numbers(Vec<u64>),
+}
+
+impl Reading {
+    /// # Safety
+    /// There is room for it.
+    unsafe fn store(self, to: *mut c_void) {
+        // SAFETY: the room is for values of this type.
+        unsafe {
+            match self {
+                Reading::State(state) => to.cast::<c_int>().write(state),
+                Reading::Number(number) => to.cast::<u64>().write(number),
+                Reading::Seconds(seconds) => to.cast::<f64>().write(seconds),
+                Reading::Numbers(numbers) => {
+                    to.cast::<u64>().copy_from_nonoverlapping(numbers.as_ptr(), numbers.len());
+                }
+            }
+        }
+    }
+}
+
+impl Pvar {
+    /// What the process has counted so far; `None` for a variable that is not counted.
+    fn counted(&self) -> Option<u64> {
+        match self.variable.source {
+            Source::Counter(counted) | Source::Timer(counted) => Some(counted()),
+            _ => None,
+        }
+    }
+
+    fn total(&self) -> u64 {
+        match (self.count.since, self.counted()) {
+            (Some(since), Some(counted)) => self.count.total.wrapping_add(counted.wrapping_sub(since)),
+            _ => self.count.total,
+        }
+    }
+
+    fn set(&mut self, total: u64) {
+        self.count = Count { total, since: self.count.since.and(self.counted()) };
+    }
+
+    fn start(&mut self) {
+        if self.count.since.is_none() {
+            self.count.since = self.counted();
+        }
+    }
+
+    fn stop(&mut self) {
+        self.count = Count { total: self.total(), since: None };
+    }
+
+    /// The value; an invalid handle once its communicator is gone.
+    fn read(&self) -> Answer<Reading> {
+        let on_comm = |with: &dyn Fn(&Process, &Comm) -> Reading| {
+            let process = Guard::enter().ok_or(INVALID_HANDLE)?;
+            process.comm(self.comm).map(|comm| with(&process, comm)).map_err(|_| INVALID_HANDLE)
+        };
+        Ok(match self.variable.source {
+            Source::Process(value) => Reading::Number(Guard::enter().map_or(0, |process| value(&process))),
+            Source::Anytime(value) => Reading::Number(value()),
+            Source::State(_, value) => Reading::State(value()),
+            Source::OnComm(value) => on_comm(&|process, comm| Reading::Number(value(process, comm)))?,
+            Source::ByRank(value) => on_comm(&|process, comm| Reading::Numbers(value(process, comm)))?,
+            Source::StateOfComm(_, value) => on_comm(&|_, comm| Reading::State(value(comm)))?,
+            Source::Counter(_) => Reading::Number(self.total()),
+            Source::Timer(_) => Reading::Seconds(self.total() as f64 * 1e-9),
+        })
+    }
+}
+
+impl State {
+    pub fn add_session(&mut self) -> Answer<TPvarSession> {
+        self.add(Object::Session, MPI_T_ERR_OUT_OF_SESSIONS).map(TPvarSession)
+    }
+
+    pub fn session(&self, session: TPvarSession) -> Answer {
+        match self.objects.get(session.0) {
+            Some(Object::Session) => Ok(()),
+            _ => Err(Code(MPI_T_ERR_INVALID_SESSION)),
+        }
+    }
+
+    /// Frees a session and its handles.
+    pub fn free_session(&mut self, session: TPvarSession) -> Answer {
+        self.session(session)?;
+        let is_of_it = |object: &Object| matches!(object, Object::Pvar(pvar) if pvar.session == session);
+        let handles: Vec<usize> = self.objects.iter().filter(|(_, o)| is_of_it(o)).map(|(handle, _)| handle).collect();
+        for handle in handles {
+            self.objects.remove(handle);
+        }
+        self.objects.remove(session.0);
+        Ok(())
+    }
+
+    /// A handle of a variable, and how many elements its value has. The communicator counts where it is bound to one.
+    pub fn add_pvar(
+        &mut self,
+        session: TPvarSession,
+        variable: &'static Variable,
+        comm: impl FnOnce() -> Answer<CommHandle>,
+    ) -> Answer<(TPvarHandle, c_int)> {
+        self.session(session)?;
+        let (mut bound, mut elements) = (MPI_COMM_NULL, 1);
+        if variable.bind() == MPI_T_BIND_MPI_COMM {
+            bound = comm()?;
+            let process = Guard::enter().ok_or(INVALID)?;
+            let members = process.comm(bound).map_err(|_| INVALID)?.group.len();
+            if let Source::ByRank(_) = variable.source {
+                elements = members as c_int;
+            }
+        }
+        let pvar = Pvar { session, variable, comm: bound, count: Count::default() };
+        let handle = self.add(Object::Pvar(pvar), MPI_T_ERR_OUT_OF_HANDLES)?;
+        Ok((TPvarHandle(handle), elements))
+    }
+
+    fn pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer<&mut Pvar> {
+        self.session(session)?;
+        match self.objects.get_mut(handle.0) {
+            Some(Object::Pvar(pvar)) if pvar.session == session => Ok(pvar),
+            _ => Err(INVALID_HANDLE),
+        }
+    }
+
+    pub fn free_pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer {
+        self.pvar(session, handle)?;
+        self.objects.remove(handle.0);
+        Ok(())
+    }
+
+    /// Does something with a counted variable, or with all of a session. Of one that is not counted, `not` is the answer; among
+    /// all they are passed over.
+    fn with_counted(
+        &mut self,
+        session: TPvarSession,
+        handle: TPvarHandle,
+        not: c_int,
+        act: impl Fn(&mut Pvar),
+    ) -> Answer {
+        if handle != MPI_T_PVAR_ALL_HANDLES {
+            let pvar = self.pvar(session, handle)?;
+            if !pvar.variable.is_counted() {
+                return Err(Code(not));
+            }
+            act(pvar);
+            return Ok(());
+        }
+        self.session(session)?;
+        for (_, object) in self.objects.iter_mut() {
+            if let Object::Pvar(pvar) = object
+                && pvar.session == session
+                && pvar.variable.is_counted()
+            {
+                act(pvar);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn start_pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer {
+        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, Pvar::start)
+    }
+
+    pub fn stop_pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer {
+        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, Pvar::stop)
+    }
+
+    pub fn reset_pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer {
+        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_WRITE, |pvar| pvar.set(0))
+    }
+
+    /// # Safety
+    /// `to` has room for the value.
+    pub unsafe fn read_pvar(&mut self, session: TPvarSession, handle: TPvarHandle, to: *mut c_void) -> Answer {
+        let reading = self.pvar(session, handle)?.read()?;
+        super::place(to)?;
+        // SAFETY: as the caller says.
+        unsafe { reading.store(to) };
+        Ok(())
+    }
+
+    /// # Safety
+    /// `to` has room for the value.
+    pub unsafe fn readreset_pvar(&mut self, session: TPvarSession, handle: TPvarHandle, to: *mut c_void) -> Answer {
+        let pvar = self.pvar(session, handle)?;
+        if !pvar.variable.is_counted() {
+            return Err(Code(MPI_T_ERR_PVAR_NO_ATOMIC));
+        }
+        super::place(to)?;
+        // Stopped meanwhile, so that nothing is counted neither before nor after.
+        let running = pvar.count.since.is_some();
+        pvar.stop();
+        // SAFETY: as the caller says.
+        unsafe { pvar.read()?.store(to) };
+        pvar.count.total = 0;
+        if running {
+            pvar.start();
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// `from` holds a value.
+    pub unsafe fn write_pvar(&mut self, session: TPvarSession, handle: TPvarHandle, from: *const c_void) -> Answer {
+        let pvar = self.pvar(session, handle)?;
+        if !pvar.variable.is_counted() {
+            return Err(Code(MPI_T_ERR_PVAR_NO_WRITE));
+        }
+        super::place(from)?;
+        // SAFETY: a value of the variable's type.
+        let total = unsafe {
+            match pvar.variable.source {
+                Source::Timer(_) => match from.cast::<f64>().read() {
+                    seconds if seconds >= 0.0 => (seconds * 1e9) as u64,
+                    _ => return Err(INVALID),
+                },
+                _ => from.cast::<u64>().read(),
+            }
+        };
+        pvar.set(total);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_within_a_class_and_classes_fit_the_types() {
+        let names: HashSet<_> = PVARS.iter().map(|variable| (variable.name, variable.class)).collect();
+        assert_eq!(names.len(), PVARS.len());
+        for variable in &PVARS {
+            let is_state = variable.class == MPI_T_PVAR_CLASS_STATE;
+            assert_eq!(is_state, variable.datatype() == MPI_INT, "{}", variable.name);
+            assert_eq!(is_state, variable.enumeration().is_some(), "{}", variable.name);
+            let counts = [MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_TIMER].contains(&variable.class);
+            assert_eq!(counts, variable.is_counted(), "{}", variable.name);
+        }
+    }
+}
