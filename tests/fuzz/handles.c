@@ -19,7 +19,8 @@ enum kind {
     MPI_KINDS,
     K_t_enum = MPI_KINDS, K_t_cvar_handle, K_t_pvar_handle, K_t_pvar_session, K_t_event_registration,
     K_t_event_instance,
-    K_comm_keyval, K_type_keyval, K_win_keyval,
+    OBJECT_KINDS,
+    K_comm_keyval = OBJECT_KINDS, K_type_keyval, K_win_keyval,
     K_serial, K_fint, // an integer that stands for a handle
     KINDS
 };
@@ -111,10 +112,17 @@ static const int classes[MPI_KINDS] = {
 
 static int class_of(enum kind kind) { return kind < MPI_KINDS ? classes[kind] : MPI_ERR_KEYVAL; }
 
+// The same for a function of the tool information interface.
+static int tool_code_of(enum kind kind)
+{
+    if (kind == K_t_pvar_session) return MPI_T_ERR_INVALID_SESSION;
+    return kind < MPI_KINDS ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
+}
+
 // Objects of the program's own, and the handles of those that it has freed.
 enum { STALE = 16 };
-static uintptr_t live[MPI_KINDS], stale[MPI_KINDS][STALE];
-static int stales[MPI_KINDS];
+static uintptr_t live[OBJECT_KINDS], stale[OBJECT_KINDS][STALE];
+static int stales[OBJECT_KINDS];
 
 static void must(int code, const char *what)
 {
@@ -147,6 +155,11 @@ static void free_objects(void)
     FREE(K_request, MPI_Request, MPI_Request_free(&object_));
     FREE(K_session, MPI_Session, MPI_Session_finalize(&object_));
     FREE(K_win, MPI_Win, MPI_Win_free(&object_));
+    FREE(K_t_cvar_handle, MPI_T_cvar_handle, MPI_T_cvar_handle_free(&object_));
+    FREE(K_t_pvar_handle, MPI_T_pvar_handle,
+         MPI_T_pvar_handle_free((MPI_T_pvar_session)live[K_t_pvar_session], &object_));
+    FREE(K_t_pvar_session, MPI_T_pvar_session, MPI_T_pvar_session_free(&object_));
+    FREE(K_t_event_registration, MPI_T_event_registration, MPI_T_event_handle_free(object_, NULL, NULL));
 }
 
 static int send_and_match(MPI_Message *message)
@@ -167,7 +180,7 @@ static int send_and_match(MPI_Message *message)
 
 static void make_objects(void)
 {
-    static int memory[16];
+    static int memory[16], number;
     MAKE(K_comm, MPI_Comm, MPI_Comm_dup(MPI_COMM_SELF, &object_));
     MAKE(K_datatype, MPI_Datatype, MPI_Type_contiguous(2, MPI_INT, &object_));
     MAKE(K_errhandler, MPI_Errhandler,
@@ -182,6 +195,11 @@ static void make_objects(void)
     MAKE(K_request, MPI_Request, MPI_Send_init(memory, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &object_));
     MAKE(K_session, MPI_Session, MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &object_));
     MAKE(K_win, MPI_Win, MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &object_));
+    MAKE(K_t_cvar_handle, MPI_T_cvar_handle, MPI_T_cvar_handle_alloc(0, NULL, &object_, &number));
+    MAKE(K_t_pvar_session, MPI_T_pvar_session, MPI_T_pvar_session_create(&object_));
+    MAKE(K_t_pvar_handle, MPI_T_pvar_handle,
+         MPI_T_pvar_handle_alloc((MPI_T_pvar_session)live[K_t_pvar_session], 0, NULL, &object_, &number));
+    MAKE(K_t_event_registration, MPI_T_event_registration, MPI_T_event_handle_alloc(0, NULL, MPI_INFO_NULL, &object_));
     if (live[K_win]) MUST(MPI_Win_set_errhandler((MPI_Win)live[K_win], MPI_ERRORS_RETURN));
 }
 
@@ -189,6 +207,7 @@ static void make_objects(void)
 static void choose_good(void)
 {
     for (int kind = 0; kind < MPI_KINDS; kind++) good[kind] = live[kind] ? live[kind] : nulls[kind];
+    for (int kind = MPI_KINDS; kind < OBJECT_KINDS; kind++) good[kind] = live[kind];
     if (!live[K_comm]) good[K_comm] = (uintptr_t)MPI_COMM_SELF;
     good[K_datatype] = (uintptr_t)MPI_INT;
     good[K_errhandler] = (uintptr_t)MPI_ERRORS_RETURN;
@@ -216,7 +235,8 @@ static int is_real(enum kind kind, uintptr_t value)
     case K_win_keyval: return key == win_keyval || (key > 0 && key < 4096);
     default: break;
     }
-    if (kind >= MPI_KINDS) return 0;
+    if (kind >= OBJECT_KINDS) return 0;
+    if (kind == K_t_pvar_handle && value == (uintptr_t)MPI_T_PVAR_ALL_HANDLES) return 1;
     if (live[kind] == value && value) return 1;
     for (int i = 0; i < COUNT(predefined); i++)
         if (predefined[i].kind == kind && predefined[i].value == value) return 1;
@@ -241,7 +261,8 @@ static int make_bad(const struct test *test, int way, uintptr_t *bad)
     enum kind kind = test->kind;
     const int keys[] = {comm_keyval, type_keyval, win_keyval};
     const int is_key = kind >= K_comm_keyval && kind <= K_win_keyval;
-    uintptr_t own = kind < MPI_KINDS ? (live[kind] ? live[kind] : nulls[kind]) : 0, other;
+    uintptr_t own = kind < OBJECT_KINDS ? live[kind] : 0, other;
+    if (!own && kind < MPI_KINDS) own = nulls[kind];
     if (is_key) own = (uintptr_t)keys[kind - K_comm_keyval];
     switch (way) {
     case 0: *bad = 0; break;
@@ -253,12 +274,12 @@ static int make_bad(const struct test *test, int way, uintptr_t *bad)
     case 3: *bad = (uintptr_t)below(8192); break;
     case 4: *bad = predefined[below(COUNT(predefined))].value; break;
     case 5:
-        other = is_key ? (uintptr_t)keys[below(3)] : live[below(MPI_KINDS)];
+        other = is_key ? (uintptr_t)keys[below(3)] : live[below(OBJECT_KINDS)];
         if (!other) return 0;
         *bad = other;
         break;
     case 6:
-        if (kind >= MPI_KINDS || !stales[kind]) return 0;
+        if (kind >= OBJECT_KINDS || !stales[kind]) return 0;
         *bad = stale[kind][below(stales[kind] < STALE ? stales[kind] : STALE)];
         break;
     case 7: *bad = own ^ (uintptr_t)1 << below(64); break;
@@ -335,7 +356,7 @@ static const char *judge(const struct test *test, int code)
     }
     if (class == MPI_ERR_UNSUPPORTED_OPERATION || class == MPI_T_ERR_NOT_SUPPORTED) unbuilt[test - tests] = 1;
     int is_tool = !strncmp(test->function, "MPI_T_", 6);
-    int fits = is_tool ? class >= MPI_T_ERR_CANNOT_INIT && class <= MPI_T_ERR_PVAR_NO_ATOMIC
+    int fits = is_tool ? class == tool_code_of(test->kind)
                        : class == MPI_ERR_UNSUPPORTED_OPERATION || class == class_of(test->kind) || is_without_object(class)
                              // The good communicator has no topology, which functions on neighbours may say first.
                              || (class == MPI_ERR_TOPOLOGY && strstr(test->function, "eighbor_"));
