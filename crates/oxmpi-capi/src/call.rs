@@ -224,7 +224,7 @@ impl Cx {
         let slept = start.elapsed();
         events::SLEEP.count(slept);
         if events::are_watched() {
-            guard.unlocked(|_| events::slept(self.fun, slept));
+            guard.unlocked(|_| Stay::interrupted(|| events::slept(self.fun, slept)));
         }
         if slept < SLEEP { None } else { never(guard).map(Err) }
     }
