@@ -61,6 +61,32 @@ pub unsafe fn unpack_external(
     Ok(need)
 }
 
+/// As [`unpack_external`], where there may be less than the elements need: whole basic elements are read as far as they go.
+/// Returns the bytes that they have in memory.
+///
+/// # Safety
+/// As for [`unpack_external`].
+pub unsafe fn unpack_external_part(
+    base: *mut u8,
+    count: u64,
+    ty: &Arc<Datatype>,
+    src: *const u8,
+    available: usize,
+) -> usize {
+    let (mut from, mut left, mut bytes) = (src.cast_mut(), available, 0);
+    let mut ended = false;
+    each_run(count, ty, |named, disp, n| {
+        let each = named.external_size();
+        let whole = if ended { 0 } else { n.min((left / each.max(1)) as i64) };
+        ended |= whole < n;
+        // SAFETY: the run is a part of the elements, and what is read of it lies within `available`.
+        from = unsafe { convert_run::<false>(named, base.wrapping_offset(disp), whole, from) };
+        left -= whole as usize * each;
+        bytes += whole as usize * named.size();
+    });
+    bytes
+}
+
 fn room_for(count: u64, ty: &Datatype, room: usize, needs: &str, has: &str) -> Result<usize> {
     let need = ty.external_size().checked_mul(count.into());
     match need.and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= room) {

@@ -16,6 +16,7 @@ mod kernel;
 mod layout;
 mod lower;
 mod named;
+mod restate;
 mod unnamed;
 mod walk;
 
@@ -23,5 +24,5 @@ pub use buf::{Buf, Cursor};
 pub use contents::{Combiner, Contents, Envelope};
 pub use datatype::{Datatype, Wide, predefined, predefined_or_marker};
 pub use elements::{Run, Runs};
-pub use external::{pack_external, unpack_external};
+pub use external::{pack_external, unpack_external, unpack_external_part};
 pub use named::{Group, Index, LB, NAMED, NULL, Named, Scalar, UB, dense_size, match_size, named};
