@@ -15,8 +15,8 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-coll", true),
     ("oxmpi-transport", false),
     ("oxmpi-rma", false),
+    ("oxmpi-io", false),
     ("oxmpi-core", false),
-    ("oxmpi-io", true),
     ("oxmpi-capi", false),
     ("oxmpi-fortran", false),
 ];
@@ -26,7 +26,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("oxmpi-launch", "oxmpi-boot"),
     ("oxmpi-cli", "oxmpi-boot"),
     ("oxmpi-wrap", "oxmpi-abi"),
-    ("oxmpi-testkit", "oxmpi-io"),
+    ("oxmpi-testkit", "oxmpi-core"),
     ("xtask", ""),
 ];
 

@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 
 /// The object whose error handler hears of an error.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "files come later; the entry points name them already")]
 pub enum On {
     Comm(Comm),
     Win(Win),

@@ -71,9 +71,12 @@ fn target(on: On) -> (Errhandler, usize) {
             library::session(session, |found| found.errhandler).ok().map(|handler| (handler, session.0))
         }
         On::Win(win) => Guard::enter().and_then(|guard| guard.win(win).ok().map(|found| (found.errhandler, win.0))),
-        On::File(_) if Guard::enter().is_some() => Some((*library::file_errhandler(), MPI_FILE_NULL.0)),
+        On::File(file) => Guard::enter().map(|guard| match guard.file(file) {
+            Ok(found) => (found.errhandler, file.0),
+            Err(_) => (*library::file_errhandler(), MPI_FILE_NULL.0),
+        }),
         On::Handler(handler, null) => Some((handler, null)),
-        On::File(_) | On::World => None,
+        On::World => None,
     };
     found.or_else(|| of_comm(library::comm_of_no_object())).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
 }
@@ -96,7 +99,8 @@ fn object(on: On) -> Option<String> {
         On::Comm(comm) => Guard::enter()?.comm(comm).ok().map(|comm| comm.describe()),
         On::Win(win) => Guard::enter()?.win(win).ok().map(|win| win.describe()),
         On::Session(session) => library::session(session, |_| String::from("a session")).ok(),
-        On::File(_) | On::Handler(..) | On::World => None,
+        On::File(file) => Guard::enter()?.file(file).ok().map(|file| file.describe()),
+        On::Handler(..) | On::World => None,
     }
 }
 

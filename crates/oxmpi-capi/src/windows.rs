@@ -262,7 +262,7 @@ impl Plan {
 }
 
 /// Shared memory that the first rank allocates and all map: the outer error is everybody's.
-fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
+pub fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
     let mut words = [0; 2];
     if rank == 0
         && bytes as u64 <= memory::physical()

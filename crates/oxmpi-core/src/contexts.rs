@@ -131,6 +131,7 @@ impl Process {
             Start::Nothing(_) => false,
         };
         self.comms.iter().any(|(_, comm)| comm.context == context)
+            || self.files.iter().any(|(_, file)| file.comm.context == context)
             || self.messages.iter().any(|(_, (envelope, ..))| ours(envelope.context))
             || self.requests.iter().any(|(_, request)| match &request.body {
                 Body::Persistent(start, _) => starts(start),

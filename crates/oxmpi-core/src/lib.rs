@@ -1,7 +1,7 @@
 //! What MPI's objects are and how messages find each other, above any transport and below the C interface.
 //!
 //! ```text
-//! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs
+//! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs  file.rs
 //!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
 //! collective.rs  plans of oxmpi-coll carried out      partitioned.rs  messages that are marked ready part by part
 //!    |
@@ -20,6 +20,7 @@ pub mod collective;
 pub mod comm;
 pub mod contexts;
 pub mod engine;
+pub mod file;
 pub mod group;
 pub mod node;
 pub mod operation;

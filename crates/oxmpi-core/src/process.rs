@@ -8,6 +8,7 @@ use crate::collective::Run;
 use crate::comm::{Comm, Ranks};
 use crate::contexts::Contexts;
 use crate::engine::{Engine, OpId, Outcome, Route};
+use crate::file::File;
 use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
@@ -60,6 +61,7 @@ pub struct Process {
     pub windows: SlotTable<Box<Win>>,
     /// Those in which this rank may be asked for favours.
     pub(crate) serving_windows: Vec<handle::Win>,
+    pub files: SlotTable<Box<File>>,
     /// Reduction operations that the user made.
     pub operations: SlotTable<Arc<UserFunction>>,
     pub buffer: Option<BufferPool>,
@@ -115,6 +117,7 @@ impl Process {
             types: SlotTable::new(Kind::Datatype),
             windows: SlotTable::new(Kind::Win),
             serving_windows: Vec::new(),
+            files: SlotTable::new(Kind::File),
             operations: SlotTable::new(Kind::Op),
             buffer: None,
             session_buffers: BTreeMap::new(),

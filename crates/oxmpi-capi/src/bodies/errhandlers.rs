@@ -5,9 +5,9 @@ use crate::call::{Cx, On};
 use crate::generated::callbacks::*;
 use crate::library;
 use crate::raise;
+use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
-use oxmpi_abi::{Error, Result};
 use oxmpi_core::errhandler::Target;
 use std::ffi::c_int;
 
@@ -130,7 +130,7 @@ pub unsafe fn session_call_errhandler(cx: &Cx, session: Session, errorcode: c_in
     Ok(())
 }
 
-// ---- files: of those that are not open, the one handler that `MPI_FILE_NULL` stands for ----
+// ---- files; `MPI_FILE_NULL` stands for the handler of those that are not open, or not yet ----
 
 pub unsafe fn file_create_errhandler(
     cx: &Cx,
@@ -143,30 +143,30 @@ pub unsafe fn file_create_errhandler(
 }
 
 pub unsafe fn file_set_errhandler(cx: &Cx, file: File, errhandler: Errhandler) -> Result<()> {
-    cx.process()?;
-    check_file(file)?;
-    exchange(&mut library::file_errhandler(), errhandler, Target::File)
+    let mut guard = cx.process()?;
+    match file {
+        MPI_FILE_NULL => exchange(&mut library::file_errhandler(), errhandler, Target::File),
+        open => exchange(&mut guard.file_mut(open)?.errhandler, errhandler, Target::File),
+    }
 }
 
 pub unsafe fn file_get_errhandler(cx: &Cx, file: File, errhandler: *mut Errhandler) -> Result<()> {
-    cx.process()?;
-    check_file(file)?;
+    let guard = cx.process()?;
+    let handler = match file {
+        MPI_FILE_NULL => *library::file_errhandler(),
+        open => guard.file(open)?.errhandler,
+    };
     // SAFETY: passed on.
-    unsafe { hand_out(*library::file_errhandler(), errhandler) }
+    unsafe { hand_out(handler, errhandler) }
 }
 
 pub unsafe fn file_call_errhandler(cx: &Cx, fh: File, errorcode: c_int) -> Result<()> {
+    if fh != MPI_FILE_NULL {
+        cx.process()?.file(fh)?;
+    }
     cx.process()?;
-    check_file(fh)?;
     invoke(cx, On::File(fh), errorcode);
     Ok(())
-}
-
-fn check_file(file: File) -> Result<()> {
-    if file == MPI_FILE_NULL {
-        return Ok(());
-    }
-    Err(Error::new(MPI_ERR_FILE, format!("{:#x} is not a file", file.0)))
 }
 
 // ---- windows ----

@@ -74,7 +74,7 @@ pub unsafe fn file_toint(file: File) -> c_int {
 }
 
 pub unsafe fn file_fromint(file: c_int) -> File {
-    from_int(file, |_| None)
+    from_int(file, |int| in_process(|process| process.files.from_low_word(int)))
 }
 
 pub unsafe fn file_c2f(file: File) -> Fint {

@@ -3,6 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
+use crate::bodies::{file, file_access, file_later};
 use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -16,7 +17,7 @@ use std::ffi::{c_char, c_int, c_void};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_close(fh: *mut File) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::FileClose, On::File(peek(fh))) }
+    unsafe { call(Fun::FileClose, On::File(peek(fh)), |cx| file::file_close(cx, fh)) }
 }
 
 /// # Safety
@@ -24,161 +25,215 @@ pub unsafe extern "C" fn MPI_File_close(fh: *mut File) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_close(fh: *mut File) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { unsupported(Fun::FileClose, On::File(peek(fh))) }
+    unsafe { call(Fun::FileClose, On::File(peek(fh)), |cx| file::file_close(cx, fh)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_delete(filename: *const c_char, info: Info) -> c_int {
-    unsupported(Fun::FileDelete, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileDelete, On::File(MPI_FILE_NULL), |cx| file::file_delete(cx, filename, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_delete(filename: *const c_char, info: Info) -> c_int {
-    unsupported(Fun::FileDelete, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileDelete, On::File(MPI_FILE_NULL), |cx| file::file_delete(cx, filename, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_amode`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_amode(fh: File, amode: *mut c_int) -> c_int {
-    unsupported(Fun::FileGetAmode, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetAmode, On::File(fh), |cx| file::file_get_amode(cx, fh, amode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_amode`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_amode(fh: File, amode: *mut c_int) -> c_int {
-    unsupported(Fun::FileGetAmode, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetAmode, On::File(fh), |cx| file::file_get_amode(cx, fh, amode)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_atomicity(fh: File, flag: *mut c_int) -> c_int {
-    unsupported(Fun::FileGetAtomicity, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetAtomicity, On::File(fh), |cx| file::file_get_atomicity(cx, fh, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_atomicity(fh: File, flag: *mut c_int) -> c_int {
-    unsupported(Fun::FileGetAtomicity, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetAtomicity, On::File(fh), |cx| file::file_get_atomicity(cx, fh, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_byte_offset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_byte_offset(fh: File, offset: Offset, disp: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetByteOffset, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetByteOffset, On::File(fh), |cx| file::file_get_byte_offset(cx, fh, offset, disp)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_byte_offset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_byte_offset(fh: File, offset: Offset, disp: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetByteOffset, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetByteOffset, On::File(fh), |cx| file::file_get_byte_offset(cx, fh, offset, disp)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_group(fh: File, group: *mut Group) -> c_int {
-    unsupported(Fun::FileGetGroup, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(call(Fun::FileGetGroup, On::File(fh), |cx| file::file_get_group(cx, fh, group)), group, MPI_GROUP_NULL)
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_group(fh: File, group: *mut Group) -> c_int {
-    unsupported(Fun::FileGetGroup, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(call(Fun::FileGetGroup, On::File(fh), |cx| file::file_get_group(cx, fh, group)), group, MPI_GROUP_NULL)
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_info(fh: File, info_used: *mut Info) -> c_int {
-    unsupported(Fun::FileGetInfo, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileGetInfo, On::File(fh), |cx| file::file_get_info(cx, fh, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_info(fh: File, info_used: *mut Info) -> c_int {
-    unsupported(Fun::FileGetInfo, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileGetInfo, On::File(fh), |cx| file::file_get_info(cx, fh, info_used)),
+            info_used,
+            MPI_INFO_NULL,
+        )
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_position`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_position(fh: File, offset: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetPosition, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetPosition, On::File(fh), |cx| file::file_get_position(cx, fh, offset)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_position`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_position(fh: File, offset: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetPosition, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetPosition, On::File(fh), |cx| file::file_get_position(cx, fh, offset)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_position_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_position_shared(fh: File, offset: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetPositionShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetPositionShared, On::File(fh), |cx| file::file_get_position_shared(cx, fh, offset)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_position_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_position_shared(fh: File, offset: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetPositionShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetPositionShared, On::File(fh), |cx| file::file_get_position_shared(cx, fh, offset)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_size(fh: File, size: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetSize, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetSize, On::File(fh), |cx| file::file_get_size(cx, fh, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_size(fh: File, size: *mut Offset) -> c_int {
-    unsupported(Fun::FileGetSize, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileGetSize, On::File(fh), |cx| file::file_get_size(cx, fh, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_type_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_type_extent(fh: File, datatype: Datatype, extent: *mut Aint) -> c_int {
-    unsupported(Fun::FileGetTypeExtent, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileGetTypeExtent, On::File(fh), |cx| {
+            file::file_get_type_extent(cx, fh, datatype, OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_type_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_type_extent(fh: File, datatype: Datatype, extent: *mut Aint) -> c_int {
-    unsupported(Fun::FileGetTypeExtent, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileGetTypeExtent, On::File(fh), |cx| {
+            file::file_get_type_extent(cx, fh, datatype, OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_type_extent_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_get_type_extent_c(fh: File, datatype: Datatype, extent: *mut Count) -> c_int {
-    unsupported(Fun::FileGetTypeExtentC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileGetTypeExtentC, On::File(fh), |cx| {
+            file::file_get_type_extent(cx, fh, datatype, OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_get_type_extent_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_get_type_extent_c(fh: File, datatype: Datatype, extent: *mut Count) -> c_int {
-    unsupported(Fun::FileGetTypeExtentC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileGetTypeExtentC, On::File(fh), |cx| {
+            file::file_get_type_extent(cx, fh, datatype, OutInt::wide(extent))
+        })
+    }
 }
 
 /// # Safety
@@ -191,7 +246,18 @@ pub unsafe extern "C" fn MPI_File_get_view(
     filetype: *mut Datatype,
     datarep: *mut c_char,
 ) -> c_int {
-    unsupported(Fun::FileGetView, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            or_null(
+                call(Fun::FileGetView, On::File(fh), |cx| file::file_get_view(cx, fh, disp, etype, filetype, datarep)),
+                etype,
+                MPI_DATATYPE_NULL,
+            ),
+            filetype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -204,7 +270,18 @@ pub unsafe extern "C" fn PMPI_File_get_view(
     filetype: *mut Datatype,
     datarep: *mut c_char,
 ) -> c_int {
-    unsupported(Fun::FileGetView, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            or_null(
+                call(Fun::FileGetView, On::File(fh), |cx| file::file_get_view(cx, fh, disp, etype, filetype, datarep)),
+                etype,
+                MPI_DATATYPE_NULL,
+            ),
+            filetype,
+            MPI_DATATYPE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -217,7 +294,16 @@ pub unsafe extern "C" fn MPI_File_iread(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIread, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIread, On::File(fh), |cx| {
+                file_later::file_iread(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -230,7 +316,16 @@ pub unsafe extern "C" fn PMPI_File_iread(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIread, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIread, On::File(fh), |cx| {
+                file_later::file_iread(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -243,7 +338,14 @@ pub unsafe extern "C" fn MPI_File_iread_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadC, On::File(fh), |cx| file_later::file_iread(cx, fh, buf, count, datatype, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -256,7 +358,14 @@ pub unsafe extern "C" fn PMPI_File_iread_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadC, On::File(fh), |cx| file_later::file_iread(cx, fh, buf, count, datatype, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -269,7 +378,16 @@ pub unsafe extern "C" fn MPI_File_iread_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAll, On::File(fh), |cx| {
+                file_later::file_iread_all(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -282,7 +400,16 @@ pub unsafe extern "C" fn PMPI_File_iread_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAll, On::File(fh), |cx| {
+                file_later::file_iread_all(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -295,7 +422,16 @@ pub unsafe extern "C" fn MPI_File_iread_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAllC, On::File(fh), |cx| {
+                file_later::file_iread_all(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -308,7 +444,16 @@ pub unsafe extern "C" fn PMPI_File_iread_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAllC, On::File(fh), |cx| {
+                file_later::file_iread_all(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -322,7 +467,16 @@ pub unsafe extern "C" fn MPI_File_iread_at(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAt, On::File(fh), |cx| {
+                file_later::file_iread_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -336,7 +490,16 @@ pub unsafe extern "C" fn PMPI_File_iread_at(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAt, On::File(fh), |cx| {
+                file_later::file_iread_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -350,7 +513,16 @@ pub unsafe extern "C" fn MPI_File_iread_at_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAtC, On::File(fh), |cx| {
+                file_later::file_iread_at(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -364,7 +536,16 @@ pub unsafe extern "C" fn PMPI_File_iread_at_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAtC, On::File(fh), |cx| {
+                file_later::file_iread_at(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -378,7 +559,16 @@ pub unsafe extern "C" fn MPI_File_iread_at_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAtAll, On::File(fh), |cx| {
+                file_later::file_iread_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -392,7 +582,16 @@ pub unsafe extern "C" fn PMPI_File_iread_at_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAtAll, On::File(fh), |cx| {
+                file_later::file_iread_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -406,7 +605,16 @@ pub unsafe extern "C" fn MPI_File_iread_at_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAtAllC, On::File(fh), |cx| {
+                file_later::file_iread_at_all(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -420,7 +628,16 @@ pub unsafe extern "C" fn PMPI_File_iread_at_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadAtAllC, On::File(fh), |cx| {
+                file_later::file_iread_at_all(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -433,7 +650,16 @@ pub unsafe extern "C" fn MPI_File_iread_shared(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadShared, On::File(fh), |cx| {
+                file_later::file_iread_shared(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -446,7 +672,16 @@ pub unsafe extern "C" fn PMPI_File_iread_shared(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadShared, On::File(fh), |cx| {
+                file_later::file_iread_shared(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -459,7 +694,16 @@ pub unsafe extern "C" fn MPI_File_iread_shared_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadSharedC, On::File(fh), |cx| {
+                file_later::file_iread_shared(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -472,7 +716,16 @@ pub unsafe extern "C" fn PMPI_File_iread_shared_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIreadSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIreadSharedC, On::File(fh), |cx| {
+                file_later::file_iread_shared(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -485,7 +738,16 @@ pub unsafe extern "C" fn MPI_File_iwrite(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwrite, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwrite, On::File(fh), |cx| {
+                file_later::file_iwrite(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -498,7 +760,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwrite, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwrite, On::File(fh), |cx| {
+                file_later::file_iwrite(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -511,7 +782,14 @@ pub unsafe extern "C" fn MPI_File_iwrite_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteC, On::File(fh), |cx| file_later::file_iwrite(cx, fh, buf, count, datatype, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -524,7 +802,14 @@ pub unsafe extern "C" fn PMPI_File_iwrite_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteC, On::File(fh), |cx| file_later::file_iwrite(cx, fh, buf, count, datatype, request)),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -537,7 +822,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAll, On::File(fh), |cx| {
+                file_later::file_iwrite_all(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -550,7 +844,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAll, On::File(fh), |cx| {
+                file_later::file_iwrite_all(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -563,7 +866,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAllC, On::File(fh), |cx| {
+                file_later::file_iwrite_all(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -576,7 +888,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAllC, On::File(fh), |cx| {
+                file_later::file_iwrite_all(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -590,7 +911,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_at(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAt, On::File(fh), |cx| {
+                file_later::file_iwrite_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -604,7 +934,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAt, On::File(fh), |cx| {
+                file_later::file_iwrite_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -618,7 +957,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_at_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAtC, On::File(fh), |cx| {
+                file_later::file_iwrite_at(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -632,7 +980,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAtC, On::File(fh), |cx| {
+                file_later::file_iwrite_at(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -646,7 +1003,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_at_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAtAll, On::File(fh), |cx| {
+                file_later::file_iwrite_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -660,7 +1026,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at_all(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAtAll, On::File(fh), |cx| {
+                file_later::file_iwrite_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -674,7 +1049,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_at_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAtAllC, On::File(fh), |cx| {
+                file_later::file_iwrite_at_all(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -688,7 +1072,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at_all_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteAtAllC, On::File(fh), |cx| {
+                file_later::file_iwrite_at_all(cx, fh, offset, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -701,7 +1094,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_shared(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteShared, On::File(fh), |cx| {
+                file_later::file_iwrite_shared(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -714,7 +1116,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_shared(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteShared, On::File(fh), |cx| {
+                file_later::file_iwrite_shared(cx, fh, buf, i64::from(count), datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -727,7 +1138,16 @@ pub unsafe extern "C" fn MPI_File_iwrite_shared_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteSharedC, On::File(fh), |cx| {
+                file_later::file_iwrite_shared(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -740,7 +1160,16 @@ pub unsafe extern "C" fn PMPI_File_iwrite_shared_c(
     datatype: Datatype,
     request: *mut Request,
 ) -> c_int {
-    unsupported(Fun::FileIwriteSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileIwriteSharedC, On::File(fh), |cx| {
+                file_later::file_iwrite_shared(cx, fh, buf, count, datatype, request)
+            }),
+            request,
+            MPI_REQUEST_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -753,7 +1182,14 @@ pub unsafe extern "C" fn MPI_File_open(
     info: Info,
     fh: *mut File,
 ) -> c_int {
-    unsupported(Fun::FileOpen, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileOpen, On::File(MPI_FILE_NULL), |cx| file::file_open(cx, comm, filename, amode, info, fh)),
+            fh,
+            MPI_FILE_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -766,21 +1202,30 @@ pub unsafe extern "C" fn PMPI_File_open(
     info: Info,
     fh: *mut File,
 ) -> c_int {
-    unsupported(Fun::FileOpen, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::FileOpen, On::File(MPI_FILE_NULL), |cx| file::file_open(cx, comm, filename, amode, info, fh)),
+            fh,
+            MPI_FILE_NULL,
+        )
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_preallocate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_preallocate(fh: File, size: Offset) -> c_int {
-    unsupported(Fun::FilePreallocate, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FilePreallocate, On::File(fh), |cx| file::file_preallocate(cx, fh, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_preallocate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_preallocate(fh: File, size: Offset) -> c_int {
-    unsupported(Fun::FilePreallocate, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FilePreallocate, On::File(fh), |cx| file::file_preallocate(cx, fh, size)) }
 }
 
 /// # Safety
@@ -793,7 +1238,10 @@ pub unsafe extern "C" fn MPI_File_read(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileRead, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileRead, On::File(fh), |cx| file_access::file_read(cx, fh, buf, i64::from(count), datatype, status))
+    }
 }
 
 /// # Safety
@@ -806,7 +1254,10 @@ pub unsafe extern "C" fn PMPI_File_read(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileRead, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileRead, On::File(fh), |cx| file_access::file_read(cx, fh, buf, i64::from(count), datatype, status))
+    }
 }
 
 /// # Safety
@@ -819,7 +1270,8 @@ pub unsafe extern "C" fn MPI_File_read_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadC, On::File(fh), |cx| file_access::file_read(cx, fh, buf, count, datatype, status)) }
 }
 
 /// # Safety
@@ -832,7 +1284,8 @@ pub unsafe extern "C" fn PMPI_File_read_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadC, On::File(fh), |cx| file_access::file_read(cx, fh, buf, count, datatype, status)) }
 }
 
 /// # Safety
@@ -845,7 +1298,12 @@ pub unsafe extern "C" fn MPI_File_read_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAll, On::File(fh), |cx| {
+            file_access::file_read_all(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -858,7 +1316,12 @@ pub unsafe extern "C" fn PMPI_File_read_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAll, On::File(fh), |cx| {
+            file_access::file_read_all(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -871,7 +1334,10 @@ pub unsafe extern "C" fn MPI_File_read_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAllC, On::File(fh), |cx| file_access::file_read_all(cx, fh, buf, count, datatype, status))
+    }
 }
 
 /// # Safety
@@ -884,7 +1350,10 @@ pub unsafe extern "C" fn PMPI_File_read_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAllC, On::File(fh), |cx| file_access::file_read_all(cx, fh, buf, count, datatype, status))
+    }
 }
 
 /// # Safety
@@ -896,7 +1365,12 @@ pub unsafe extern "C" fn MPI_File_read_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAllBegin, On::File(fh), |cx| {
+            file_later::file_read_all_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -908,7 +1382,12 @@ pub unsafe extern "C" fn PMPI_File_read_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAllBegin, On::File(fh), |cx| {
+            file_later::file_read_all_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -920,7 +1399,10 @@ pub unsafe extern "C" fn MPI_File_read_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAllBeginC, On::File(fh), |cx| file_later::file_read_all_begin(cx, fh, buf, count, datatype))
+    }
 }
 
 /// # Safety
@@ -932,21 +1414,26 @@ pub unsafe extern "C" fn PMPI_File_read_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAllBeginC, On::File(fh), |cx| file_later::file_read_all_begin(cx, fh, buf, count, datatype))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_read_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_read_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileReadAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadAllEnd, On::File(fh), |cx| file_later::file_read_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_read_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_read_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileReadAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadAllEnd, On::File(fh), |cx| file_later::file_read_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
@@ -960,7 +1447,12 @@ pub unsafe extern "C" fn MPI_File_read_at(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAt, On::File(fh), |cx| {
+            file_access::file_read_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -974,7 +1466,12 @@ pub unsafe extern "C" fn PMPI_File_read_at(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAt, On::File(fh), |cx| {
+            file_access::file_read_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -988,7 +1485,12 @@ pub unsafe extern "C" fn MPI_File_read_at_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtC, On::File(fh), |cx| {
+            file_access::file_read_at(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1002,7 +1504,12 @@ pub unsafe extern "C" fn PMPI_File_read_at_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtC, On::File(fh), |cx| {
+            file_access::file_read_at(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1016,7 +1523,12 @@ pub unsafe extern "C" fn MPI_File_read_at_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAll, On::File(fh), |cx| {
+            file_access::file_read_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1030,7 +1542,12 @@ pub unsafe extern "C" fn PMPI_File_read_at_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAll, On::File(fh), |cx| {
+            file_access::file_read_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1044,7 +1561,12 @@ pub unsafe extern "C" fn MPI_File_read_at_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAllC, On::File(fh), |cx| {
+            file_access::file_read_at_all(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1058,7 +1580,12 @@ pub unsafe extern "C" fn PMPI_File_read_at_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAllC, On::File(fh), |cx| {
+            file_access::file_read_at_all(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1071,7 +1598,12 @@ pub unsafe extern "C" fn MPI_File_read_at_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAllBegin, On::File(fh), |cx| {
+            file_later::file_read_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1084,7 +1616,12 @@ pub unsafe extern "C" fn PMPI_File_read_at_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAllBegin, On::File(fh), |cx| {
+            file_later::file_read_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1097,7 +1634,12 @@ pub unsafe extern "C" fn MPI_File_read_at_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAllBeginC, On::File(fh), |cx| {
+            file_later::file_read_at_all_begin(cx, fh, offset, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1110,21 +1652,28 @@ pub unsafe extern "C" fn PMPI_File_read_at_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadAtAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadAtAllBeginC, On::File(fh), |cx| {
+            file_later::file_read_at_all_begin(cx, fh, offset, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_read_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_read_at_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileReadAtAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadAtAllEnd, On::File(fh), |cx| file_later::file_read_at_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_read_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_read_at_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileReadAtAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadAtAllEnd, On::File(fh), |cx| file_later::file_read_at_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
@@ -1137,7 +1686,12 @@ pub unsafe extern "C" fn MPI_File_read_ordered(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadOrdered, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrdered, On::File(fh), |cx| {
+            file_access::file_read_ordered(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1150,7 +1704,12 @@ pub unsafe extern "C" fn PMPI_File_read_ordered(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadOrdered, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrdered, On::File(fh), |cx| {
+            file_access::file_read_ordered(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1163,7 +1722,12 @@ pub unsafe extern "C" fn MPI_File_read_ordered_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadOrderedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrderedC, On::File(fh), |cx| {
+            file_access::file_read_ordered(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1176,7 +1740,12 @@ pub unsafe extern "C" fn PMPI_File_read_ordered_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadOrderedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrderedC, On::File(fh), |cx| {
+            file_access::file_read_ordered(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1188,7 +1757,12 @@ pub unsafe extern "C" fn MPI_File_read_ordered_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadOrderedBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrderedBegin, On::File(fh), |cx| {
+            file_later::file_read_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1200,7 +1774,12 @@ pub unsafe extern "C" fn PMPI_File_read_ordered_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadOrderedBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrderedBegin, On::File(fh), |cx| {
+            file_later::file_read_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1212,7 +1791,12 @@ pub unsafe extern "C" fn MPI_File_read_ordered_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadOrderedBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrderedBeginC, On::File(fh), |cx| {
+            file_later::file_read_ordered_begin(cx, fh, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1224,21 +1808,28 @@ pub unsafe extern "C" fn PMPI_File_read_ordered_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileReadOrderedBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadOrderedBeginC, On::File(fh), |cx| {
+            file_later::file_read_ordered_begin(cx, fh, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_read_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_read_ordered_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileReadOrderedEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadOrderedEnd, On::File(fh), |cx| file_later::file_read_ordered_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_read_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_read_ordered_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileReadOrderedEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileReadOrderedEnd, On::File(fh), |cx| file_later::file_read_ordered_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
@@ -1251,7 +1842,12 @@ pub unsafe extern "C" fn MPI_File_read_shared(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadShared, On::File(fh), |cx| {
+            file_access::file_read_shared(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1264,7 +1860,12 @@ pub unsafe extern "C" fn PMPI_File_read_shared(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadShared, On::File(fh), |cx| {
+            file_access::file_read_shared(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1277,7 +1878,12 @@ pub unsafe extern "C" fn MPI_File_read_shared_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadSharedC, On::File(fh), |cx| {
+            file_access::file_read_shared(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1290,77 +1896,92 @@ pub unsafe extern "C" fn PMPI_File_read_shared_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileReadSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileReadSharedC, On::File(fh), |cx| {
+            file_access::file_read_shared(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_seek`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_seek(fh: File, offset: Offset, whence: c_int) -> c_int {
-    unsupported(Fun::FileSeek, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSeek, On::File(fh), |cx| file::file_seek(cx, fh, offset, whence)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_seek`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_seek(fh: File, offset: Offset, whence: c_int) -> c_int {
-    unsupported(Fun::FileSeek, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSeek, On::File(fh), |cx| file::file_seek(cx, fh, offset, whence)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_seek_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_seek_shared(fh: File, offset: Offset, whence: c_int) -> c_int {
-    unsupported(Fun::FileSeekShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSeekShared, On::File(fh), |cx| file::file_seek_shared(cx, fh, offset, whence)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_seek_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_seek_shared(fh: File, offset: Offset, whence: c_int) -> c_int {
-    unsupported(Fun::FileSeekShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSeekShared, On::File(fh), |cx| file::file_seek_shared(cx, fh, offset, whence)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_set_atomicity(fh: File, flag: c_int) -> c_int {
-    unsupported(Fun::FileSetAtomicity, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetAtomicity, On::File(fh), |cx| file::file_set_atomicity(cx, fh, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_set_atomicity(fh: File, flag: c_int) -> c_int {
-    unsupported(Fun::FileSetAtomicity, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetAtomicity, On::File(fh), |cx| file::file_set_atomicity(cx, fh, flag)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_set_info(fh: File, info: Info) -> c_int {
-    unsupported(Fun::FileSetInfo, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetInfo, On::File(fh), |cx| file::file_set_info(cx, fh, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_set_info(fh: File, info: Info) -> c_int {
-    unsupported(Fun::FileSetInfo, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetInfo, On::File(fh), |cx| file::file_set_info(cx, fh, info)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_set_size(fh: File, size: Offset) -> c_int {
-    unsupported(Fun::FileSetSize, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetSize, On::File(fh), |cx| file::file_set_size(cx, fh, size)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_set_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_set_size(fh: File, size: Offset) -> c_int {
-    unsupported(Fun::FileSetSize, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSetSize, On::File(fh), |cx| file::file_set_size(cx, fh, size)) }
 }
 
 /// # Safety
@@ -1374,7 +1995,10 @@ pub unsafe extern "C" fn MPI_File_set_view(
     datarep: *const c_char,
     info: Info,
 ) -> c_int {
-    unsupported(Fun::FileSetView, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileSetView, On::File(fh), |cx| file::file_set_view(cx, fh, disp, etype, filetype, datarep, info))
+    }
 }
 
 /// # Safety
@@ -1388,21 +2012,26 @@ pub unsafe extern "C" fn PMPI_File_set_view(
     datarep: *const c_char,
     info: Info,
 ) -> c_int {
-    unsupported(Fun::FileSetView, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileSetView, On::File(fh), |cx| file::file_set_view(cx, fh, disp, etype, filetype, datarep, info))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_sync(fh: File) -> c_int {
-    unsupported(Fun::FileSync, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSync, On::File(fh), |cx| file::file_sync(cx, fh)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_sync(fh: File) -> c_int {
-    unsupported(Fun::FileSync, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileSync, On::File(fh), |cx| file::file_sync(cx, fh)) }
 }
 
 /// # Safety
@@ -1415,7 +2044,12 @@ pub unsafe extern "C" fn MPI_File_write(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWrite, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWrite, On::File(fh), |cx| {
+            file_access::file_write(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1428,7 +2062,12 @@ pub unsafe extern "C" fn PMPI_File_write(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWrite, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWrite, On::File(fh), |cx| {
+            file_access::file_write(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1441,7 +2080,8 @@ pub unsafe extern "C" fn MPI_File_write_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileWriteC, On::File(fh), |cx| file_access::file_write(cx, fh, buf, count, datatype, status)) }
 }
 
 /// # Safety
@@ -1454,7 +2094,8 @@ pub unsafe extern "C" fn PMPI_File_write_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileWriteC, On::File(fh), |cx| file_access::file_write(cx, fh, buf, count, datatype, status)) }
 }
 
 /// # Safety
@@ -1467,7 +2108,12 @@ pub unsafe extern "C" fn MPI_File_write_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAll, On::File(fh), |cx| {
+            file_access::file_write_all(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1480,7 +2126,12 @@ pub unsafe extern "C" fn PMPI_File_write_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAll, On::File(fh), |cx| {
+            file_access::file_write_all(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1493,7 +2144,10 @@ pub unsafe extern "C" fn MPI_File_write_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAllC, On::File(fh), |cx| file_access::file_write_all(cx, fh, buf, count, datatype, status))
+    }
 }
 
 /// # Safety
@@ -1506,7 +2160,10 @@ pub unsafe extern "C" fn PMPI_File_write_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAllC, On::File(fh), |cx| file_access::file_write_all(cx, fh, buf, count, datatype, status))
+    }
 }
 
 /// # Safety
@@ -1518,7 +2175,12 @@ pub unsafe extern "C" fn MPI_File_write_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAllBegin, On::File(fh), |cx| {
+            file_later::file_write_all_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1530,7 +2192,12 @@ pub unsafe extern "C" fn PMPI_File_write_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAllBegin, On::File(fh), |cx| {
+            file_later::file_write_all_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1542,7 +2209,10 @@ pub unsafe extern "C" fn MPI_File_write_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAllBeginC, On::File(fh), |cx| file_later::file_write_all_begin(cx, fh, buf, count, datatype))
+    }
 }
 
 /// # Safety
@@ -1554,21 +2224,26 @@ pub unsafe extern "C" fn PMPI_File_write_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAllBeginC, On::File(fh), |cx| file_later::file_write_all_begin(cx, fh, buf, count, datatype))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_write_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_write_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileWriteAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_later::file_write_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_write_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_write_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileWriteAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_later::file_write_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
@@ -1582,7 +2257,12 @@ pub unsafe extern "C" fn MPI_File_write_at(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAt, On::File(fh), |cx| {
+            file_access::file_write_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1596,7 +2276,12 @@ pub unsafe extern "C" fn PMPI_File_write_at(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAt, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAt, On::File(fh), |cx| {
+            file_access::file_write_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1610,7 +2295,12 @@ pub unsafe extern "C" fn MPI_File_write_at_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtC, On::File(fh), |cx| {
+            file_access::file_write_at(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1624,7 +2314,12 @@ pub unsafe extern "C" fn PMPI_File_write_at_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtC, On::File(fh), |cx| {
+            file_access::file_write_at(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1638,7 +2333,12 @@ pub unsafe extern "C" fn MPI_File_write_at_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAll, On::File(fh), |cx| {
+            file_access::file_write_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1652,7 +2352,12 @@ pub unsafe extern "C" fn PMPI_File_write_at_all(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAll, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAll, On::File(fh), |cx| {
+            file_access::file_write_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1666,7 +2371,12 @@ pub unsafe extern "C" fn MPI_File_write_at_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAllC, On::File(fh), |cx| {
+            file_access::file_write_at_all(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1680,7 +2390,12 @@ pub unsafe extern "C" fn PMPI_File_write_at_all_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAllC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAllC, On::File(fh), |cx| {
+            file_access::file_write_at_all(cx, fh, offset, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1693,7 +2408,12 @@ pub unsafe extern "C" fn MPI_File_write_at_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAllBegin, On::File(fh), |cx| {
+            file_later::file_write_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1706,7 +2426,12 @@ pub unsafe extern "C" fn PMPI_File_write_at_all_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAllBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAllBegin, On::File(fh), |cx| {
+            file_later::file_write_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1719,7 +2444,12 @@ pub unsafe extern "C" fn MPI_File_write_at_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAllBeginC, On::File(fh), |cx| {
+            file_later::file_write_at_all_begin(cx, fh, offset, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1732,21 +2462,28 @@ pub unsafe extern "C" fn PMPI_File_write_at_all_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteAtAllBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteAtAllBeginC, On::File(fh), |cx| {
+            file_later::file_write_at_all_begin(cx, fh, offset, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_write_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_write_at_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileWriteAtAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| file_later::file_write_at_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_write_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_write_at_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileWriteAtAllEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| file_later::file_write_at_all_end(cx, fh, buf, status)) }
 }
 
 /// # Safety
@@ -1759,7 +2496,12 @@ pub unsafe extern "C" fn MPI_File_write_ordered(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrdered, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrdered, On::File(fh), |cx| {
+            file_access::file_write_ordered(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1772,7 +2514,12 @@ pub unsafe extern "C" fn PMPI_File_write_ordered(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrdered, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrdered, On::File(fh), |cx| {
+            file_access::file_write_ordered(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1785,7 +2532,12 @@ pub unsafe extern "C" fn MPI_File_write_ordered_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrderedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedC, On::File(fh), |cx| {
+            file_access::file_write_ordered(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1798,7 +2550,12 @@ pub unsafe extern "C" fn PMPI_File_write_ordered_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrderedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedC, On::File(fh), |cx| {
+            file_access::file_write_ordered(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1810,7 +2567,12 @@ pub unsafe extern "C" fn MPI_File_write_ordered_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrderedBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedBegin, On::File(fh), |cx| {
+            file_later::file_write_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1822,7 +2584,12 @@ pub unsafe extern "C" fn PMPI_File_write_ordered_begin(
     count: c_int,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrderedBegin, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedBegin, On::File(fh), |cx| {
+            file_later::file_write_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1834,7 +2601,12 @@ pub unsafe extern "C" fn MPI_File_write_ordered_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrderedBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedBeginC, On::File(fh), |cx| {
+            file_later::file_write_ordered_begin(cx, fh, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
@@ -1846,21 +2618,32 @@ pub unsafe extern "C" fn PMPI_File_write_ordered_begin_c(
     count: Count,
     datatype: Datatype,
 ) -> c_int {
-    unsupported(Fun::FileWriteOrderedBeginC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedBeginC, On::File(fh), |cx| {
+            file_later::file_write_ordered_begin(cx, fh, buf, count, datatype)
+        })
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_write_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_write_ordered_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileWriteOrderedEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| file_later::file_write_ordered_end(cx, fh, buf, status))
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_File_write_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_write_ordered_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
-    unsupported(Fun::FileWriteOrderedEnd, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| file_later::file_write_ordered_end(cx, fh, buf, status))
+    }
 }
 
 /// # Safety
@@ -1873,7 +2656,12 @@ pub unsafe extern "C" fn MPI_File_write_shared(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteShared, On::File(fh), |cx| {
+            file_access::file_write_shared(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1886,7 +2674,12 @@ pub unsafe extern "C" fn PMPI_File_write_shared(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteShared, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteShared, On::File(fh), |cx| {
+            file_access::file_write_shared(cx, fh, buf, i64::from(count), datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1899,7 +2692,12 @@ pub unsafe extern "C" fn MPI_File_write_shared_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteSharedC, On::File(fh), |cx| {
+            file_access::file_write_shared(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1912,7 +2710,12 @@ pub unsafe extern "C" fn PMPI_File_write_shared_c(
     datatype: Datatype,
     status: *mut Status,
 ) -> c_int {
-    unsupported(Fun::FileWriteSharedC, On::File(fh))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::FileWriteSharedC, On::File(fh), |cx| {
+            file_access::file_write_shared(cx, fh, buf, count, datatype, status)
+        })
+    }
 }
 
 /// # Safety

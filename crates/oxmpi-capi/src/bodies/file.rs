@@ -1,0 +1,331 @@
+//! Files: opened, closed, deleted, asked about, resized; their hints, views and file pointers.
+
+use super::{check_place, store, text};
+use crate::args::OutInt;
+use crate::call::Cx;
+use crate::files::{self, Circle, Wish, agree, tell};
+use crate::groups;
+use crate::infos;
+use crate::types;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Datatype, File, Group as GroupHandle, Info as InfoHandle};
+use oxmpi_abi::types::Offset;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_core::group::Group;
+use oxmpi_io::{Mode, Representation, View};
+use std::ffi::{c_char, c_int};
+use std::sync::Arc;
+
+pub unsafe fn file_open(
+    cx: &Cx,
+    comm: Comm,
+    filename: *const c_char,
+    amode: c_int,
+    info: InfoHandle,
+    fh: *mut File,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    files::check_comm(&guard, comm)?;
+    check_place(fh, "fh")?;
+    let wish = || {
+        let (hints, permissions) = files::opening_hints(&infos::get(info)?)?;
+        // SAFETY: null or a string.
+        let name = unsafe { text(filename, "filename")? };
+        Ok(Wish { name, mode: Mode::new(amode)?, hints, permissions })
+    };
+    let opened = files::open(cx, &mut guard, comm, wish())?;
+    // SAFETY: checked.
+    unsafe { store(fh, opened, "fh") }
+}
+
+pub unsafe fn file_close(cx: &Cx, fh: *mut File) -> Result<()> {
+    check_place(fh, "fh")?;
+    // SAFETY: checked.
+    let handle = unsafe { fh.read() };
+    cx.process()?.file(handle)?;
+    let closed = files::close(cx, handle);
+    if cx.process()?.file(handle).is_err() {
+        // SAFETY: checked.
+        unsafe { store(fh, MPI_FILE_NULL, "fh")? };
+    }
+    closed
+}
+
+pub unsafe fn file_delete(cx: &Cx, filename: *const c_char, info: InfoHandle) -> Result<()> {
+    cx.process()?;
+    infos::get(info)?;
+    // SAFETY: null or a string.
+    oxmpi_io::delete(unsafe { text(filename, "filename")? })
+}
+
+// ---- size ----
+
+pub unsafe fn file_set_size(cx: &Cx, fh: File, size: Offset) -> Result<()> {
+    resize(cx, fh, size, oxmpi_io::File::set_size)
+}
+
+pub unsafe fn file_preallocate(cx: &Cx, fh: File, size: Offset) -> Result<()> {
+    resize(cx, fh, size, oxmpi_io::File::preallocate)
+}
+
+/// The first process does it, once all have come.
+fn resize(cx: &Cx, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u64) -> Result<()>) -> Result<()> {
+    let mut guard = cx.process()?;
+    let file = guard.file(fh)?;
+    let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
+    let good = io.check_random().and_then(|()| io.check_access(true)).and_then(|()| file.check_idle()).and_then(|()| {
+        if size < 0 {
+            bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
+        }
+        Ok(())
+    });
+    agree(cx, &mut guard, circle, good, [("size", size as u64)])?;
+    let done = if guard.file(fh)?.comm.rank == 0 { how(&io, size as u64) } else { Ok(()) };
+    agree(cx, &mut guard, circle, done, [])
+}
+
+pub unsafe fn file_get_size(cx: &Cx, fh: File, size: *mut Offset) -> Result<()> {
+    let found = cx.process()?.file(fh)?.io.size()?;
+    // SAFETY: null or may be written.
+    unsafe { store(size, found as Offset, "size") }
+}
+
+// ---- what it was opened with ----
+
+pub unsafe fn file_get_group(cx: &Cx, fh: File, group: *mut GroupHandle) -> Result<()> {
+    let mut guard = cx.process()?;
+    let of = &guard.file(fh)?.group;
+    let copy = Group::new(of.ranks().clone(), of.session);
+    // SAFETY: null or may be written.
+    unsafe { groups::give(&mut guard, copy, group, "group") }
+}
+
+pub unsafe fn file_get_amode(cx: &Cx, fh: File, amode: *mut c_int) -> Result<()> {
+    let bits = cx.process()?.file(fh)?.io.mode.bits();
+    // SAFETY: null or may be written.
+    unsafe { store(amode, bits, "amode") }
+}
+
+pub unsafe fn file_set_info(cx: &Cx, fh: File, info: InfoHandle) -> Result<()> {
+    let mut guard = cx.process()?;
+    let file = guard.file_mut(fh)?;
+    files::update_hints(&mut file.hints, &infos::get(info)?)
+}
+
+pub unsafe fn file_get_info(cx: &Cx, fh: File, info_used: *mut InfoHandle) -> Result<()> {
+    let guard = cx.process()?;
+    let used = files::hints_in_force(guard.file(fh)?)?;
+    check_place(info_used, "info_used")?;
+    // SAFETY: checked.
+    unsafe { store(info_used, infos::add(used)?, "info_used") }
+}
+
+// ---- views ----
+
+pub unsafe fn file_set_view(
+    cx: &Cx,
+    fh: File,
+    disp: Offset,
+    etype: Datatype,
+    filetype: Datatype,
+    datarep: *const c_char,
+    info: InfoHandle,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let file = guard.file(fh)?;
+    let (circle, io, shared, before) =
+        (Circle::File(fh), Arc::clone(&file.io), Arc::clone(&file.shared), Arc::clone(&file.view));
+    let sequential = io.mode.is_sequential();
+    // Of a file that is accessed sequentially, the displacement is known when all have come.
+    let make = || {
+        file.check_idle()?;
+        match (disp, sequential) {
+            (MPI_DISPLACEMENT_CURRENT, false) => {
+                bail!(MPI_ERR_ARG, "MPI_DISPLACEMENT_CURRENT is for files that are opened with MPI_MODE_SEQUENTIAL");
+            }
+            (MPI_DISPLACEMENT_CURRENT, true) | (_, false) => {}
+            (_, true) => bail!(
+                MPI_ERR_UNSUPPORTED_OPERATION,
+                "\"{}\" was opened with MPI_MODE_SEQUENTIAL; the displacement must be MPI_DISPLACEMENT_CURRENT",
+                io.show()
+            ),
+        }
+        let (etype, filetype) = (guard.datatype(etype)?, guard.datatype(filetype)?);
+        // SAFETY: null or a string.
+        let representation = Representation::named(unsafe { text(datarep, "datarep")? })?;
+        let hints = infos::get(info)?;
+        let view = View::new(if sequential { 0 } else { disp }, etype, filetype, representation, io.mode.writes())?;
+        if sequential && !view.is_dense() {
+            bail!(MPI_ERR_TYPE, "a file that is opened with MPI_MODE_SEQUENTIAL cannot have a filetype with gaps");
+        }
+        let extent = view.representation.lay_out(&view.etype)?.extent() as u64;
+        Ok((view, hints, extent))
+    };
+    let made = make();
+    let extent = made.as_ref().map_or(0, |(.., extent)| *extent);
+    let name = made.as_ref().map_or(0, |(view, ..)| view.representation.key());
+    let same = [("data representation", name), ("extent of the etype", extent)];
+    let (mut view, hints, _) = agree(cx, &mut guard, circle, made, same)?;
+
+    // The first process sets the shared pointer back, and nobody goes on before.
+    let mut at = 0;
+    if guard.file(fh)?.comm.rank == 0 {
+        at = shared.get();
+        shared.set(0);
+    }
+    let [at] = tell(cx, &mut guard, circle, [at as u64])?;
+    if sequential {
+        view = view.moved(before.byte_offset(at as i64)?)?;
+    }
+    let file = guard.file_mut(fh)?;
+    file.view = Arc::new(view);
+    file.position = 0;
+    files::update_hints(&mut file.hints, &hints)
+}
+
+pub unsafe fn file_get_view(
+    cx: &Cx,
+    fh: File,
+    disp: *mut Offset,
+    etype: *mut Datatype,
+    filetype: *mut Datatype,
+    datarep: *mut c_char,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let view = Arc::clone(&guard.file(fh)?.view);
+    check_place(disp, "disp")?;
+    check_place(etype, "etype")?;
+    check_place(filetype, "filetype")?;
+    check_place(datarep, "datarep")?;
+    let name = view.representation.name().as_bytes();
+    // SAFETY: checked; the string has room for MPI_MAX_DATAREP_STRING, and no name is longer.
+    unsafe {
+        store(disp, view.disp, "disp")?;
+        store(etype, types::handle_of(&mut guard, &view.etype)?, "etype")?;
+        store(filetype, types::handle_of(&mut guard, &view.filetype)?, "filetype")?;
+        datarep.cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), name.len());
+        datarep.add(name.len()).write(0);
+    }
+    Ok(())
+}
+
+pub unsafe fn file_get_type_extent(cx: &Cx, fh: File, datatype: Datatype, extent: OutInt) -> Result<()> {
+    let guard = cx.process()?;
+    let view = Arc::clone(&guard.file(fh)?.view);
+    let found = view.representation.lay_out(guard.datatype(datatype)?)?.extent();
+    if extent.is_null() {
+        return Err(super::null_pointer("extent"));
+    }
+    let value = i64::try_from(found).unwrap_or(MPI_UNDEFINED.into());
+    // SAFETY: not null.
+    if !unsafe { extent.set(value) } {
+        bail!(MPI_ERR_VALUE_TOO_LARGE, "the extent {value} does not fit");
+    }
+    Ok(())
+}
+
+// ---- file pointers ----
+
+pub unsafe fn file_seek(cx: &Cx, fh: File, offset: Offset, whence: c_int) -> Result<()> {
+    let mut guard = cx.process()?;
+    let file = guard.file_mut(fh)?;
+    file.io.check_random()?;
+    let from = Whence::new(whence)?;
+    file.position = from.position(offset, file.position, &file.io, &file.view)?;
+    Ok(())
+}
+
+pub unsafe fn file_get_position(cx: &Cx, fh: File, offset: *mut Offset) -> Result<()> {
+    let guard = cx.process()?;
+    let file = guard.file(fh)?;
+    file.io.check_random()?;
+    // SAFETY: null or may be written.
+    unsafe { store(offset, file.position, "offset") }
+}
+
+pub unsafe fn file_get_byte_offset(cx: &Cx, fh: File, offset: Offset, disp: *mut Offset) -> Result<()> {
+    let place = cx.process()?.file(fh)?.view.byte_offset(offset)?;
+    // SAFETY: null or may be written.
+    unsafe { store(disp, place, "disp") }
+}
+
+pub unsafe fn file_seek_shared(cx: &Cx, fh: File, offset: Offset, whence: c_int) -> Result<()> {
+    let mut guard = cx.process()?;
+    let file = guard.file(fh)?;
+    let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
+    let (view, shared) = (Arc::clone(&file.view), Arc::clone(&file.shared));
+    let good = io.check_random().and_then(|()| file.check_idle()).and_then(|()| Whence::new(whence));
+    let same = [("offset", offset as u64), ("whence", whence as u32 as u64)];
+    let from = agree(cx, &mut guard, circle, good, same)?;
+    let moved = match guard.file(fh)?.comm.rank {
+        0 => from.position(offset, shared.get(), &io, &view).map(|position| shared.set(position)),
+        _ => Ok(()),
+    };
+    agree(cx, &mut guard, circle, moved, [])
+}
+
+pub unsafe fn file_get_position_shared(cx: &Cx, fh: File, offset: *mut Offset) -> Result<()> {
+    let guard = cx.process()?;
+    let file = guard.file(fh)?;
+    file.io.check_random()?;
+    // SAFETY: null or may be written.
+    unsafe { store(offset, file.shared.get(), "offset") }
+}
+
+/// From where a file pointer is moved.
+#[derive(Clone, Copy)]
+enum Whence {
+    Start,
+    Current,
+    End,
+}
+
+impl Whence {
+    fn new(whence: c_int) -> Result<Whence> {
+        match whence {
+            MPI_SEEK_SET => Ok(Whence::Start),
+            MPI_SEEK_CUR => Ok(Whence::Current),
+            MPI_SEEK_END => Ok(Whence::End),
+            _ => bail!(MPI_ERR_ARG, "whence is {whence}; it must be MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END"),
+        }
+    }
+
+    fn position(self, offset: i64, current: i64, io: &oxmpi_io::File, view: &View) -> Result<i64> {
+        let from = match self {
+            Whence::Start => 0,
+            Whence::Current => current,
+            Whence::End => view.end(io.size()?),
+        };
+        match from.checked_add(offset) {
+            Some(position) if position >= 0 => Ok(position),
+            Some(position) => Err(Error::new(MPI_ERR_ARG, format!("the file pointer would move to {position}"))),
+            None => Err(Error::new(MPI_ERR_ARG, format!("the file pointer cannot move by {offset} from {from}"))),
+        }
+    }
+}
+
+// ---- consistency ----
+
+pub unsafe fn file_set_atomicity(cx: &Cx, fh: File, flag: c_int) -> Result<()> {
+    let mut guard = cx.process()?;
+    let file = guard.file(fh)?;
+    let (circle, atomic) = (Circle::File(fh), flag != 0);
+    let idle = file.check_idle();
+    agree(cx, &mut guard, circle, idle, [("flag", u64::from(atomic))])?;
+    guard.file_mut(fh)?.atomic = atomic;
+    Ok(())
+}
+
+pub unsafe fn file_get_atomicity(cx: &Cx, fh: File, flag: *mut c_int) -> Result<()> {
+    let atomic = cx.process()?.file(fh)?.atomic;
+    // SAFETY: null or may be written.
+    unsafe { store(flag, c_int::from(atomic), "flag") }
+}
+
+pub unsafe fn file_sync(cx: &Cx, fh: File) -> Result<()> {
+    let mut guard = cx.process()?;
+    let file = guard.file(fh)?;
+    let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
+    let synced = file.check_idle().and_then(|()| io.sync());
+    agree(cx, &mut guard, circle, synced, [])
+}

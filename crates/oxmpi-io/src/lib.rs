@@ -1,0 +1,188 @@
+//! Files: what a process does with one that it has opened together with others. Every process has a descriptor of its own,
+//! and the page cache is what they share: no data goes from rank to rank, in collective accesses neither.
+//!
+//! `mode.rs` how a file may be accessed; `view.rs` which bytes of it a process sees; `transfer.rs` moves them; `lock.rs`
+//! keeps others out meanwhile; `pointer.rs` the file pointer of all ranks. Who has to agree with whom, and when, is the
+//! C boundary's business.
+
+mod lock;
+mod mode;
+mod pointer;
+mod transfer;
+mod view;
+
+pub use mode::Mode;
+pub use pointer::SharedPointer;
+pub use transfer::{read, write};
+pub use view::{Representation, View};
+
+use oxmpi_abi::constants::*;
+use oxmpi_abi::{Error, Result, bail};
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An open file.
+pub struct File {
+    file: fs::File,
+    name: Vec<u8>,
+    pub mode: Mode,
+    /// It has positions; a pipe has none.
+    pub seekable: bool,
+    /// Something was written since the last [`File::sync`].
+    written: AtomicBool,
+}
+
+/// What a file is the same file by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Identity {
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl File {
+    /// Opens a file; `create` says whether this process is the one that creates it, if the mode says so.
+    pub fn open(name: &[u8], mode: Mode, create: bool, permissions: u32) -> Result<File> {
+        if name.is_empty() {
+            bail!(MPI_ERR_BAD_FILE, "the file name is empty");
+        }
+        let create = create && mode.creates();
+        let opened = fs::OpenOptions::new()
+            .read(mode.reads())
+            .write(mode.writes())
+            .create(create)
+            .create_new(create && mode.is_exclusive())
+            .mode(permissions)
+            .open(OsStr::from_bytes(name));
+        let file = opened.map_err(|error| failed(&error, "opened", name))?;
+        let about = file.metadata().map_err(|error| failed(&error, "asked for its properties", name))?;
+        if about.is_dir() {
+            bail!(MPI_ERR_BAD_FILE, "\"{}\" is a directory", show(name));
+        }
+        let kind = std::os::unix::fs::FileTypeExt::is_fifo;
+        let stream = kind(&about.file_type()) || std::os::unix::fs::FileTypeExt::is_socket(&about.file_type());
+        if stream && !mode.is_sequential() {
+            let name = show(name);
+            bail!(MPI_ERR_UNSUPPORTED_OPERATION, "\"{name}\" is a pipe; it must be opened with MPI_MODE_SEQUENTIAL");
+        }
+        Ok(File { file, name: name.to_vec(), mode, seekable: !stream, written: AtomicBool::new(false) })
+    }
+
+    /// The name that it was opened by.
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// The same for error texts.
+    pub fn show(&self) -> Cow<'_, str> {
+        show(&self.name)
+    }
+
+    pub fn identity(&self) -> Result<Identity> {
+        let about = self.about()?;
+        Ok(Identity { device: about.dev(), inode: about.ino() })
+    }
+
+    pub fn size(&self) -> Result<u64> {
+        Ok(self.about()?.len())
+    }
+
+    fn about(&self) -> Result<fs::Metadata> {
+        self.file.metadata().map_err(|error| failed(&error, "asked for its properties", &self.name))
+    }
+
+    pub fn set_size(&self, size: u64) -> Result<()> {
+        self.written.store(true, Ordering::Relaxed);
+        self.file.set_len(size).map_err(|error| failed(&error, "resized", &self.name))
+    }
+
+    /// Reserves space for the first bytes of the file, which has at least this size then.
+    pub fn preallocate(&self, size: u64) -> Result<()> {
+        if size == 0 {
+            return Ok(());
+        }
+        let Ok(size) = i64::try_from(size) else { bail!(MPI_ERR_ARG, "no file can have {size} bytes") };
+        self.written.store(true, Ordering::Relaxed);
+        loop {
+            // SAFETY: a descriptor of our own and plain numbers.
+            match unsafe { libc::posix_fallocate(self.file.as_raw_fd(), 0, size) } {
+                0 => return Ok(()),
+                libc::EINTR => {}
+                code => return Err(failed(&io::Error::from_raw_os_error(code), "allocated", &self.name)),
+            }
+        }
+    }
+
+    /// What this process has written is on the device when this returns.
+    pub fn sync(&self) -> Result<()> {
+        if !self.written.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        match self.file.sync_data() {
+            Ok(()) => Ok(()),
+            // Pipes and some devices have nothing to be synchronised.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EROFS)) => Ok(()),
+            Err(error) => Err(failed(&error, "synchronised", &self.name)),
+        }
+    }
+
+    /// Reading is not what the file was opened for, or writing.
+    pub fn check_access(&self, writes: bool) -> Result<()> {
+        if writes && !self.mode.writes() {
+            bail!(MPI_ERR_READ_ONLY, "\"{}\" was opened with MPI_MODE_RDONLY; it cannot be written", self.show());
+        }
+        if !writes && !self.mode.reads() {
+            bail!(MPI_ERR_ACCESS, "\"{}\" was opened with MPI_MODE_WRONLY; it cannot be read", self.show());
+        }
+        Ok(())
+    }
+
+    /// What is asked of the file is not for those that are opened with `MPI_MODE_SEQUENTIAL`.
+    pub fn check_random(&self) -> Result<()> {
+        if self.mode.is_sequential() {
+            bail!(
+                MPI_ERR_UNSUPPORTED_OPERATION,
+                "\"{}\" was opened with MPI_MODE_SEQUENTIAL; only its shared file pointer can be used",
+                self.show()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Deletes a file.
+pub fn delete(name: &[u8]) -> Result<()> {
+    if name.is_empty() {
+        bail!(MPI_ERR_BAD_FILE, "the file name is empty");
+    }
+    fs::remove_file(OsStr::from_bytes(name)).map_err(|error| failed(&error, "deleted", name))
+}
+
+fn show(name: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(name)
+}
+
+/// An error of the system's, with the class that fits.
+#[cold]
+pub(crate) fn failed(error: &io::Error, done: &str, name: &[u8]) -> Error {
+    let class = match error.raw_os_error().unwrap_or(0) {
+        libc::ENOENT => MPI_ERR_NO_SUCH_FILE,
+        libc::EEXIST => MPI_ERR_FILE_EXISTS,
+        libc::EACCES | libc::EPERM => MPI_ERR_ACCESS,
+        libc::ENAMETOOLONG | libc::ENOTDIR | libc::EISDIR | libc::ELOOP => MPI_ERR_BAD_FILE,
+        libc::EROFS => MPI_ERR_READ_ONLY,
+        libc::ENOSPC => MPI_ERR_NO_SPACE,
+        libc::EDQUOT => MPI_ERR_QUOTA,
+        libc::ETXTBSY | libc::EBUSY => MPI_ERR_FILE_IN_USE,
+        libc::EFAULT => MPI_ERR_BUFFER,
+        libc::ENOMEM => MPI_ERR_NO_MEM,
+        libc::ESPIPE | libc::EOPNOTSUPP | libc::ENOLCK => MPI_ERR_UNSUPPORTED_OPERATION,
+        _ => MPI_ERR_IO,
+    };
+    Error::new(class, format!("\"{}\" cannot be {done}: {error}", show(name)))
+}

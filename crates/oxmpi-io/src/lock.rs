@@ -1,0 +1,49 @@
+//! Keeping other processes out of a part of a file, for atomic mode: locks of the open file description, which other ranks and
+//! other programs respect that use such locks, and which vanish with the descriptor.
+
+use crate::{File, failed};
+use oxmpi_abi::Result;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Held until it is dropped.
+pub(crate) struct Lock<'a> {
+    file: &'a File,
+    start: i64,
+    length: i64,
+}
+
+impl Lock<'_> {
+    /// Waits until this process may read the bytes, or write them.
+    pub fn take(file: &File, start: i64, length: i64, write: bool) -> Result<Lock<'_>> {
+        let kind = if write { libc::F_WRLCK } else { libc::F_RDLCK };
+        set(file, start, length, kind).map_err(|error| failed(&error, "locked", file.name()))?;
+        Ok(Lock { file, start, length })
+    }
+}
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        // Cannot fail: the range is the very one that was locked.
+        let _ = set(self.file, self.start, self.length, libc::F_UNLCK);
+    }
+}
+
+fn set(file: &File, start: i64, length: i64, kind: libc::c_int) -> io::Result<()> {
+    // SAFETY: a structure of integers; the kernel wants those that are not set below to be zero.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = start;
+    lock.l_len = length;
+    loop {
+        // SAFETY: a descriptor of our own and a structure that is filled in.
+        if unsafe { libc::fcntl(file.file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Which bytes of a file a process sees, and in which order: a displacement, then the filetype again and again. Offsets count
+//! etypes.
+//!
+//! The filetype is walked by the same engine as a buffer in memory: the view is a buffer whose addresses are places in the
+//! file, and nobody ever looks at what lies there in memory.
+
+use oxmpi_abi::constants::*;
+use oxmpi_abi::{Result, bail};
+use oxmpi_datatype::{Buf, Cursor, Datatype, predefined};
+use std::sync::Arc;
+
+/// How data lies in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Representation {
+    /// As in memory.
+    Native,
+    /// Of this library's choice: as in memory.
+    Internal,
+    External32,
+}
+
+impl Representation {
+    pub fn named(name: &[u8]) -> Result<Representation> {
+        match name {
+            b"native" => Ok(Representation::Native),
+            b"internal" => Ok(Representation::Internal),
+            b"external32" => Ok(Representation::External32),
+            _ => bail!(
+                MPI_ERR_UNSUPPORTED_DATAREP,
+                "the data representation \"{}\" is not known; there are \"native\", \"internal\" and \"external32\"",
+                String::from_utf8_lossy(name)
+            ),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Representation::Native => "native",
+            Representation::Internal => "internal",
+            Representation::External32 => "external32",
+        }
+    }
+
+    /// A number that is another for another representation.
+    pub fn key(&self) -> u64 {
+        self.name().bytes().fold(0xcbf2_9ce4_8422_2325, |key, byte| {
+            (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+        })
+    }
+
+    /// Data lies in the file as it does in memory.
+    pub fn is_plain(&self) -> bool {
+        !matches!(self, Representation::External32)
+    }
+
+    /// A type as it lies in the file.
+    pub fn lay_out(&self, datatype: &Arc<Datatype>) -> Result<Arc<Datatype>> {
+        match self {
+            Representation::Native | Representation::Internal => Ok(datatype.clone()),
+            Representation::External32 => datatype.restated(&mut |named| Ok(named.external_size() as i64)),
+        }
+    }
+}
+
+pub struct View {
+    pub disp: i64,
+    pub etype: Arc<Datatype>,
+    pub filetype: Arc<Datatype>,
+    pub representation: Representation,
+    /// Bytes of data that an etype has in the file.
+    unit: u64,
+    /// All that can be seen.
+    stream: Buf,
+}
+
+impl View {
+    /// The whole file as bytes: what a file is opened with.
+    pub fn bytes() -> View {
+        let byte = predefined(MPI_BYTE.0).unwrap_or_else(|| unreachable!("bytes are predefined"));
+        let stream = Buf::dense(std::ptr::null_mut(), isize::MAX as usize);
+        let (etype, filetype) = (byte.clone(), byte.clone());
+        View { disp: 0, etype, filetype, representation: Representation::Native, unit: 1, stream }
+    }
+
+    /// `writes` says that the file may be written, so that nothing may be seen twice.
+    pub fn new(
+        disp: i64,
+        etype: &Arc<Datatype>,
+        filetype: &Arc<Datatype>,
+        representation: Representation,
+        writes: bool,
+    ) -> Result<View> {
+        if disp < 0 {
+            bail!(MPI_ERR_ARG, "the displacement is {disp}, which is negative");
+        }
+        for (name, datatype) in [("etype", etype), ("filetype", filetype)] {
+            if !datatype.is_committed() {
+                bail!(MPI_ERR_TYPE, "the {name} has not been committed (MPI_Type_commit)");
+            }
+        }
+        if etype.size() == 0 {
+            bail!(MPI_ERR_TYPE, "the etype has no data");
+        }
+        if filetype.size() % etype.size() != 0 {
+            let (whole, unit) = (filetype.size(), etype.size());
+            bail!(MPI_ERR_TYPE, "the filetype has {whole} bytes of data, not a multiple of the etype's {unit}");
+        }
+        let (in_file, unit) = (representation.lay_out(filetype)?, representation.lay_out(etype)?.size() as u64);
+        for (name, datatype) in [("etype", etype), ("filetype", &in_file)] {
+            check_order(datatype, name, writes)?;
+        }
+        let stream = stream(disp, &in_file);
+        Ok(View { disp, etype: etype.clone(), filetype: filetype.clone(), representation, unit, stream })
+    }
+
+    /// The same from another displacement on.
+    pub fn moved(&self, disp: i64) -> Result<View> {
+        View::new(disp, &self.etype, &self.filetype, self.representation, false)
+    }
+
+    /// There are no gaps.
+    pub fn is_dense(&self) -> bool {
+        self.stream.as_dense().is_some()
+    }
+
+    /// How many etypes so many bytes in the file are; an error if not a whole number.
+    pub fn etypes(&self, bytes: usize) -> Result<i64> {
+        if !(bytes as u64).is_multiple_of(self.unit) {
+            let unit = self.unit;
+            bail!(MPI_ERR_TYPE, "{bytes} bytes are accessed, which are not whole etypes of {unit} bytes");
+        }
+        if bytes > 0 && self.stream.is_empty() {
+            bail!(MPI_ERR_TYPE, "the filetype of this process's view has no data; nothing can be accessed");
+        }
+        Ok((bytes as u64 / self.unit) as i64)
+    }
+
+    /// How many whole etypes so many bytes in the file are.
+    pub fn whole_etypes(&self, bytes: usize) -> i64 {
+        (bytes as u64 / self.unit) as i64
+    }
+
+    /// Where in the file an etype begins.
+    pub fn byte_offset(&self, offset: i64) -> Result<i64> {
+        if offset < 0 {
+            bail!(MPI_ERR_ARG, "the offset is {offset}, which is negative");
+        }
+        if self.stream.is_empty() {
+            return Ok(self.disp);
+        }
+        match self.position(offset).and_then(|at| self.place(at)) {
+            Some(place) => Ok(place),
+            None => bail!(MPI_ERR_ARG, "the offset {offset} lies beyond what a file can hold"),
+        }
+    }
+
+    /// The first etype that begins at or behind the end of a file of that size.
+    pub fn end(&self, size: u64) -> i64 {
+        let behind = |offset: i64| self.byte_offset(offset).is_ok_and(|place| place as u64 >= size);
+        if self.stream.is_empty() || behind(0) {
+            return 0;
+        }
+        let (mut low, mut high) = (0, (self.stream.len() as u64 / self.unit) as i64);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if behind(middle) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    }
+
+    /// The byte of the stream at which an etype begins; `None` beyond all files.
+    pub(crate) fn position(&self, offset: i64) -> Option<usize> {
+        let at = u64::try_from(offset).ok()?.checked_mul(self.unit)?;
+        usize::try_from(at).ok().filter(|at| *at < self.stream.len())
+    }
+
+    pub(crate) fn stream(&self) -> &Buf {
+        &self.stream
+    }
+
+    /// Where in the file a byte of the stream lies.
+    pub(crate) fn place(&self, at: usize) -> Option<i64> {
+        let (mut cursor, mut pieces) = (Cursor::new(), Vec::with_capacity(1));
+        cursor.seek(&self.stream, at);
+        cursor.iovecs(&self.stream, &mut pieces, 1, 1);
+        pieces.first().and_then(|piece| i64::try_from(piece.0).ok())
+    }
+}
+
+/// As many copies as can have places in a file, from a displacement on.
+fn stream(disp: i64, filetype: &Arc<Datatype>) -> Buf {
+    let (extent, last) = (filetype.extent(), filetype.true_lb() + filetype.true_extent());
+    let room = i128::from(i64::MAX) - i128::from(disp) - last;
+    let copies = if extent > 0 { room.max(0) / extent } else { i128::from(room >= 0) };
+    let base = std::ptr::without_provenance_mut(disp as usize);
+    Buf::typed(base, u64::try_from(copies).unwrap_or(u64::MAX), filetype)
+}
+
+/// Places in a file must not go backwards, and where it is written no byte may come twice.
+fn check_order(datatype: &Arc<Datatype>, name: &str, writes: bool) -> Result<()> {
+    if datatype.size() == 0 {
+        return Ok(());
+    }
+    if datatype.true_lb() < 0 {
+        bail!(MPI_ERR_TYPE, "the {name} begins at {}; displacements must not be negative", datatype.true_lb());
+    }
+    // As if in a file.
+    let one = Buf::typed(std::ptr::null_mut(), 1, datatype);
+    let (mut cursor, mut pieces, mut behind) = (Cursor::new(), Vec::new(), 0);
+    let mut last = 0;
+    while cursor.iovecs(&one, &mut pieces, 1024, usize::MAX) > 0 {
+        for (place, length) in pieces.drain(..) {
+            if place < last || writes && place < behind {
+                bail!(
+                    MPI_ERR_TYPE,
+                    "the {name}'s displacements must not {}: byte {place} comes after byte {}",
+                    if place < last { "go backwards" } else { "overlap in a file that is written" },
+                    behind - 1
+                );
+            }
+            (last, behind) = (place, place + length);
+        }
+    }
+    let first = datatype.true_lb();
+    if datatype.extent() < 0 || writes && datatype.extent() < behind as i128 - first {
+        bail!(
+            MPI_ERR_TYPE,
+            "the {name}'s extent is {}; copies of its {} bytes would overlap",
+            datatype.extent(),
+            behind as i128 - first
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn int() -> &'static Arc<Datatype> {
+        predefined(MPI_INT.0).unwrap()
+    }
+
+    fn committed(datatype: Result<Arc<Datatype>>) -> Arc<Datatype> {
+        let datatype = datatype.unwrap();
+        datatype.commit().unwrap();
+        datatype
+    }
+
+    fn view(disp: i64, filetype: &Arc<Datatype>) -> View {
+        View::new(disp, int(), filetype, Representation::Native, true).unwrap()
+    }
+
+    #[test]
+    fn offsets_become_places() {
+        let every_third = committed(Datatype::resized(int(), 0, 12));
+        let view = view(100, &every_third);
+        for (offset, place) in [(0, 100), (1, 112), (1 << 40, 100 + 12 * (1 << 40))] {
+            assert_eq!(view.byte_offset(offset).unwrap(), place);
+        }
+        assert_eq!(view.byte_offset(-1).unwrap_err().class(), MPI_ERR_ARG);
+        assert_eq!(view.byte_offset(i64::MAX / 8).unwrap_err().class(), MPI_ERR_ARG);
+    }
+
+    #[test]
+    fn the_end_is_the_first_etype_behind_the_last_byte() {
+        let filetype = committed(Datatype::vector(2, 2, 4, int()));
+        let filetype = committed(Datatype::resized(&filetype, 0, 32));
+        let view = view(8, &filetype);
+        // Etypes begin at 8, 12, 24, 28, 40, 44, 56, 60 and so on.
+        for (size, end) in [(0, 0), (8, 0), (9, 1), (12, 1), (13, 2), (24, 2), (25, 3), (40, 4), (41, 5), (61, 8)] {
+            assert_eq!(view.end(size), end, "{size}");
+        }
+        assert_eq!(View::bytes().end(12345), 12345);
+        let sparse = committed(Datatype::resized(int(), 0, 1 << 30));
+        assert_eq!(super::View::new(0, int(), &sparse, Representation::Native, true).unwrap().end(5 << 30), 5);
+    }
+
+    #[test]
+    fn what_goes_backwards_or_overlaps_is_refused() {
+        let backwards = committed(Datatype::indexed_block(1, vec![4, 0], int()));
+        let twice = committed(Datatype::indexed_block(1, vec![0, 0], int()));
+        let negative = committed(Datatype::indexed_block(1, vec![-1, 2], int()));
+        let short = committed(Datatype::resized(int(), 0, 2));
+        let odd = committed(Datatype::contiguous(3, predefined(MPI_BYTE.0).unwrap()));
+        let class = |filetype: &Arc<Datatype>, writes| {
+            View::new(0, int(), filetype, Representation::Native, writes).err().map(|error| error.class())
+        };
+        for filetype in [&backwards, &negative, &odd, &twice, &short] {
+            assert_eq!(class(filetype, true), Some(MPI_ERR_TYPE));
+        }
+        assert_eq!(class(&twice, false), None);
+        assert_eq!(class(&Datatype::contiguous(2, int()).unwrap(), true), Some(MPI_ERR_TYPE));
+        let nothing = committed(Datatype::contiguous(0, int()));
+        let view = view(5, &nothing);
+        assert_eq!((view.byte_offset(3).unwrap(), view.end(100)), (5, 0));
+        assert_eq!(view.etypes(4).unwrap_err().class(), MPI_ERR_TYPE);
+    }
+
+    #[test]
+    fn external_types_have_external_lengths() {
+        let long = predefined(MPI_LONG.0).unwrap();
+        let pairs = committed(Datatype::vector(1, 1, 1, long));
+        let pairs = committed(Datatype::contiguous(2, &pairs));
+        let view = View::new(0, long, &pairs, Representation::External32, true).unwrap();
+        assert_eq!(view.byte_offset(3).unwrap(), 12);
+        assert_eq!(view.etypes(12).unwrap(), 3);
+    }
+}

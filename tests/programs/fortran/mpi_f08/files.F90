@@ -1,0 +1,4 @@
+! ranks: 1 2 3 8
+! Files: every procedure, and what is in the file afterwards.
+#define BY_MPI_F08
+#include "../bodies/files.inc"

@@ -1,0 +1,4 @@
+! ranks: 1 2 3 8
+! Files: every procedure, and what is in the file afterwards.
+#define BY_MPIF
+#include "../bodies/files.inc"
