@@ -4,6 +4,7 @@
 use crate::bodies::{check_place, store};
 use crate::call::Cx;
 use crate::comms::{check_intra, key_of, process_number, talk};
+use crate::datareps::{self, Conversion};
 use crate::library::{self, Guard};
 use crate::windows::map_together;
 use oxmpi_abi::constants::*;
@@ -17,8 +18,8 @@ use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
 use oxmpi_core::request::Active;
 use oxmpi_core::talk::Party;
-use oxmpi_datatype::{Buf, pack_external, unpack_external_part};
-use oxmpi_io::{Identity, Mode, SharedPointer, View};
+use oxmpi_datatype::{Buf, Datatype as Type, pack_external, unpack_external_part};
+use oxmpi_io::{Identity, Mode, Representation, SharedPointer, View};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -201,6 +202,31 @@ pub fn close(cx: &Cx, fh: Handle) -> Result<()> {
     ended
 }
 
+// ---- views ----
+
+/// The view of a file, laid out.
+pub fn view(guard: &mut Guard, fh: Handle) -> Result<Arc<View>> {
+    let view = Arc::clone(&guard.file(fh)?.view);
+    lay_out(guard, &view)?;
+    Ok(view)
+}
+
+/// Lays a view out; the program, where it has to be asked, is asked unlocked.
+pub fn lay_out(guard: &mut Guard, view: &View) -> Result<()> {
+    let mut laid_out = Ok(());
+    if !view.is_laid_out() {
+        guard.unlocked(|_| laid_out = view.lay_out());
+    }
+    laid_out
+}
+
+/// A type as it lies in the file of a view.
+pub fn in_file(guard: &mut Guard, view: &View, datatype: &Arc<Type>) -> Result<Arc<Type>> {
+    let mut laid_out = Ok(Arc::clone(datatype));
+    guard.unlocked(|_| laid_out = view.representation.lay_out(datatype));
+    laid_out
+}
+
 // ---- accesses ----
 
 /// Where in a file.
@@ -238,7 +264,8 @@ struct Plan {
 enum Data {
     /// Lies in the file as in memory.
     Plain(Buf),
-    External(*mut u8, u64, Arc<oxmpi_datatype::Datatype>),
+    External(*mut u8, u64, Arc<Type>),
+    Converted(Conversion),
 }
 
 /// Makes an access; the status says how much was moved.
@@ -249,7 +276,7 @@ pub unsafe fn perform(cx: &Cx, access: Access) -> Result<Status> {
     let mut guard = cx.process()?;
     let file = guard.file(access.fh)?;
     let shared = Arc::clone(&file.shared);
-    let mut plan = plan(&guard, &access);
+    let mut plan = plan(&mut guard, &access);
     let start = match access.at {
         At::Ordered => line_up(cx, &mut guard, access.fh, &shared, &plan)?,
         At::Offset(offset) => offset,
@@ -290,7 +317,8 @@ pub unsafe fn perform(cx: &Cx, access: Access) -> Result<Status> {
     Ok(status)
 }
 
-fn plan(guard: &Guard, access: &Access) -> Result<Plan> {
+fn plan(guard: &mut Guard, access: &Access) -> Result<Plan> {
+    let view = view(guard, access.fh)?;
     let file = guard.file(access.fh)?;
     file.io.check_access(access.writes)?;
     if matches!(access.at, At::Offset(_) | At::Own) {
@@ -309,22 +337,37 @@ fn plan(guard: &Guard, access: &Access) -> Result<Plan> {
         true => guard.buffer(base, count, access.datatype)?,
         false => guard.target(base, count, access.datatype)?,
     };
-    let (data, bytes) = match file.view.representation.is_plain() {
-        true => {
-            let bytes = buf.len();
-            (Data::Plain(buf), bytes)
-        }
-        false => {
+    let (io, atomic) = (Arc::clone(&file.io), file.atomic);
+    let plain = |buf: Buf| (buf.len(), Data::Plain(buf));
+    let (bytes, data) = match &view.representation {
+        Representation::Native | Representation::Internal => plain(buf),
+        Representation::External32 => {
             let datatype = Arc::clone(guard.datatype(access.datatype)?);
-            let bytes = datatype.external_size() * i128::from(count);
-            let Ok(bytes) = usize::try_from(bytes) else {
-                bail!(MPI_ERR_COUNT, "{count} elements are {bytes} bytes in external32, more than memory can hold");
-            };
-            (Data::External(base, count as u64, datatype), bytes)
+            (in_all(datatype.external_size(), count)?, Data::External(base, count as u64, datatype))
+        }
+        Representation::Users(users) => {
+            let functions = datareps::functions(users);
+            if (if access.writes { functions.write } else { functions.read }) == 0 {
+                plain(buf)
+            } else {
+                let (handle, datatype) = (access.datatype, Arc::clone(guard.datatype(access.datatype)?));
+                let bytes = in_file(guard, &view, &datatype)?.size();
+                let all = in_all(bytes, count)?;
+                let bytes = bytes as usize;
+                (all, Data::Converted(Conversion { functions, base, count: count as u64, handle, datatype, bytes }))
+            }
         }
     };
-    let etypes = file.view.etypes(bytes)?;
-    Ok(Plan { io: Arc::clone(&file.io), view: Arc::clone(&file.view), atomic: file.atomic, data, etypes })
+    let etypes = view.etypes(bytes)?;
+    Ok(Plan { io, view, atomic, data, etypes })
+}
+
+/// The bytes of all elements in the file.
+fn in_all(bytes: i128, count: i64) -> Result<usize> {
+    match usize::try_from(bytes * i128::from(count)).ok().filter(|bytes| *bytes <= isize::MAX as usize) {
+        Some(bytes) => Ok(bytes),
+        None => bail!(MPI_ERR_COUNT, "{count} elements of {bytes} bytes in the file are more than memory can hold"),
+    }
 }
 
 /// Where this process's part of an ordered access begins.
@@ -376,6 +419,19 @@ unsafe fn transfer(plan: &Plan, start: i64, writes: bool) -> Result<Moved> {
                     true => (datatype.size() * i128::from(*count)) as usize,
                     false => unpack_external_part(*base, *count, datatype, stage.as_ptr(), in_file),
                 };
+                Ok(Moved { in_file, in_memory })
+            }
+            Data::Converted(conversion) => {
+                let mut stage = vec![0u8; conversion.bytes * conversion.count as usize];
+                let (all, size) = conversion.whole();
+                if writes {
+                    conversion.convert(true, stage.as_mut_ptr(), all)?;
+                    let in_file = transfer(&Buf::dense(stage.as_mut_ptr(), stage.len()))?;
+                    return Ok(Moved { in_file, in_memory: size });
+                }
+                let in_file = transfer(&Buf::dense(stage.as_mut_ptr(), stage.len()))?;
+                let (items, in_memory) = if in_file == stage.len() { (all, size) } else { conversion.part(in_file)? };
+                conversion.convert(false, stage.as_mut_ptr(), items)?;
                 Ok(Moved { in_file, in_memory })
             }
         }

@@ -19,6 +19,7 @@ mod bodies;
 mod call;
 mod collective;
 mod comms;
+mod datareps;
 mod files;
 mod generated;
 mod groups;

@@ -14,7 +14,7 @@ mod view;
 pub use mode::Mode;
 pub use pointer::SharedPointer;
 pub use transfer::{read, write};
-pub use view::{Representation, View};
+pub use view::{Representation, Users, View};
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
@@ -25,6 +25,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An open file.
@@ -36,6 +37,8 @@ pub struct File {
     pub seekable: bool,
     /// Something was written since the last [`File::sync`].
     written: AtomicBool,
+    /// Held by the thread that makes an atomic access.
+    atomic: Mutex<()>,
 }
 
 /// What a file is the same file by.
@@ -70,7 +73,8 @@ impl File {
             let name = show(name);
             bail!(MPI_ERR_UNSUPPORTED_OPERATION, "\"{name}\" is a pipe; it must be opened with MPI_MODE_SEQUENTIAL");
         }
-        Ok(File { file, name: name.to_vec(), mode, seekable: !stream, written: AtomicBool::new(false) })
+        let (written, atomic) = (AtomicBool::new(false), Mutex::new(()));
+        Ok(File { file, name: name.to_vec(), mode, seekable: !stream, written, atomic })
     }
 
     /// The name that it was opened by.

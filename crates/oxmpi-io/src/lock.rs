@@ -5,20 +5,24 @@ use crate::{File, failed};
 use oxmpi_abi::Result;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::{MutexGuard, PoisonError};
 
 /// Held until it is dropped.
 pub(crate) struct Lock<'a> {
     file: &'a File,
     start: i64,
     length: i64,
+    /// The system's locks do not tell threads of a process apart.
+    _alone: MutexGuard<'a, ()>,
 }
 
 impl Lock<'_> {
     /// Waits until this process may read the bytes, or write them.
     pub fn take(file: &File, start: i64, length: i64, write: bool) -> Result<Lock<'_>> {
+        let alone = file.atomic.lock().unwrap_or_else(PoisonError::into_inner);
         let kind = if write { libc::F_WRLCK } else { libc::F_RDLCK };
         set(file, start, length, kind).map_err(|error| failed(&error, "locked", file.name()))?;
-        Ok(Lock { file, start, length })
+        Ok(Lock { file, start, length, _alone: alone })
     }
 }
 

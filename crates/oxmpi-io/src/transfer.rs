@@ -255,13 +255,19 @@ impl Mover<'_> {
     /// # Safety
     /// The pieces are memory that may be read, or written.
     unsafe fn call(&self, pieces: &[(usize, usize)], place: Option<usize>) -> Result<usize> {
-        let list: Vec<libc::iovec> = pieces
-            .iter()
-            .map(|&(base, length)| libc::iovec {
-                iov_base: std::ptr::with_exposed_provenance_mut(base),
-                iov_len: length,
-            })
-            .collect();
+        let piece = |&(base, length): &(usize, usize)| libc::iovec {
+            iov_base: std::ptr::with_exposed_provenance_mut(base),
+            iov_len: length,
+        };
+        // One piece, as it mostly is, needs no list.
+        let (one, many);
+        let list: &[libc::iovec] = if let [only] = pieces {
+            one = [piece(only)];
+            &one
+        } else {
+            many = pieces.iter().map(piece).collect::<Vec<_>>();
+            &many
+        };
         let (fd, list, count) = (self.file.file.as_raw_fd(), list.as_ptr(), list.len() as libc::c_int);
         loop {
             // SAFETY: as the caller says, and the list is as long as it is said to be.

@@ -6,58 +6,62 @@
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Buf, Cursor, Datatype, predefined};
-use std::sync::Arc;
+use oxmpi_datatype::{Buf, Cursor, Datatype, Named, predefined};
+use std::sync::{Arc, OnceLock};
 
 /// How data lies in a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone)]
 pub enum Representation {
     /// As in memory.
     Native,
     /// Of this library's choice: as in memory.
     Internal,
     External32,
+    Users(Arc<Users>),
+}
+
+/// A representation that the program defines.
+pub struct Users {
+    pub name: Vec<u8>,
+    /// By which the C boundary knows it.
+    pub number: usize,
+    /// How many bytes a predefined type has in the file. Asks the program, so that no lock may be held.
+    pub length: Box<dyn Fn(&'static Named) -> Result<i64> + Send + Sync>,
 }
 
 impl Representation {
-    pub fn named(name: &[u8]) -> Result<Representation> {
+    /// One that every MPI library has.
+    pub fn predefined(name: &[u8]) -> Option<Representation> {
         match name {
-            b"native" => Ok(Representation::Native),
-            b"internal" => Ok(Representation::Internal),
-            b"external32" => Ok(Representation::External32),
-            _ => bail!(
-                MPI_ERR_UNSUPPORTED_DATAREP,
-                "the data representation \"{}\" is not known; there are \"native\", \"internal\" and \"external32\"",
-                String::from_utf8_lossy(name)
-            ),
+            b"native" => Some(Representation::Native),
+            b"internal" => Some(Representation::Internal),
+            b"external32" => Some(Representation::External32),
+            _ => None,
         }
     }
 
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &[u8] {
         match self {
-            Representation::Native => "native",
-            Representation::Internal => "internal",
-            Representation::External32 => "external32",
+            Representation::Native => b"native",
+            Representation::Internal => b"internal",
+            Representation::External32 => b"external32",
+            Representation::Users(users) => &users.name,
         }
     }
 
     /// A number that is another for another representation.
     pub fn key(&self) -> u64 {
-        self.name().bytes().fold(0xcbf2_9ce4_8422_2325, |key, byte| {
-            (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+        self.name().iter().fold(0xcbf2_9ce4_8422_2325, |key, byte| {
+            (key ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
         })
     }
 
-    /// Data lies in the file as it does in memory.
-    pub fn is_plain(&self) -> bool {
-        !matches!(self, Representation::External32)
-    }
-
-    /// A type as it lies in the file.
+    /// A type as it lies in the file. May ask the program, if the representation is its own.
     pub fn lay_out(&self, datatype: &Arc<Datatype>) -> Result<Arc<Datatype>> {
         match self {
             Representation::Native | Representation::Internal => Ok(datatype.clone()),
             Representation::External32 => datatype.restated(&mut |named| Ok(named.external_size() as i64)),
+            Representation::Users(users) => datatype.restated(&mut |named| (users.length)(named)),
         }
     }
 }
@@ -67,7 +71,14 @@ pub struct View {
     pub etype: Arc<Datatype>,
     pub filetype: Arc<Datatype>,
     pub representation: Representation,
-    /// Bytes of data that an etype has in the file.
+    /// May the file be written?
+    writes: bool,
+    layout: OnceLock<Layout>,
+}
+
+/// Where things lie in the file.
+struct Layout {
+    /// Bytes of data that an etype has there.
     unit: u64,
     /// All that can be seen.
     stream: Buf,
@@ -78,8 +89,14 @@ impl View {
     pub fn bytes() -> View {
         let byte = predefined(MPI_BYTE.0).unwrap_or_else(|| unreachable!("bytes are predefined"));
         let stream = Buf::dense(std::ptr::null_mut(), isize::MAX as usize);
-        let (etype, filetype) = (byte.clone(), byte.clone());
-        View { disp: 0, etype, filetype, representation: Representation::Native, unit: 1, stream }
+        View {
+            disp: 0,
+            etype: byte.clone(),
+            filetype: byte.clone(),
+            representation: Representation::Native,
+            writes: true,
+            layout: Layout { unit: 1, stream }.into(),
+        }
     }
 
     /// `writes` says that the file may be written, so that nothing may be seen twice.
@@ -105,39 +122,62 @@ impl View {
             let (whole, unit) = (filetype.size(), etype.size());
             bail!(MPI_ERR_TYPE, "the filetype has {whole} bytes of data, not a multiple of the etype's {unit}");
         }
-        let (in_file, unit) = (representation.lay_out(filetype)?, representation.lay_out(etype)?.size() as u64);
-        for (name, datatype) in [("etype", etype), ("filetype", &in_file)] {
-            check_order(datatype, name, writes)?;
+        check_order(etype, "etype", writes)?;
+        check_order(filetype, "filetype", writes)?;
+        let (etype, filetype, layout) = (etype.clone(), filetype.clone(), OnceLock::new());
+        let view = View { disp, etype, filetype, representation, writes, layout };
+        if !matches!(view.representation, Representation::Users(_)) {
+            view.lay_out()?;
         }
-        let stream = stream(disp, &in_file);
-        Ok(View { disp, etype: etype.clone(), filetype: filetype.clone(), representation, unit, stream })
+        Ok(view)
+    }
+
+    /// Whether it is known where things lie. If not, [`View::lay_out`] comes before anything else.
+    pub fn is_laid_out(&self) -> bool {
+        self.layout.get().is_some()
+    }
+
+    /// Finds out where things lie, for which the program may be asked: no lock may be held.
+    pub fn lay_out(&self) -> Result<()> {
+        let (in_file, etype) =
+            (self.representation.lay_out(&self.filetype)?, self.representation.lay_out(&self.etype)?);
+        check_order(&in_file, "filetype", self.writes)?;
+        if etype.size() == 0 {
+            bail!(MPI_ERR_TYPE, "the etype has no data in the file");
+        }
+        let _ = self.layout.set(Layout { unit: etype.size() as u64, stream: stream(self.disp, &in_file) });
+        Ok(())
+    }
+
+    fn layout(&self) -> &Layout {
+        self.layout.get().unwrap_or_else(|| unreachable!("a view is laid out before it is used"))
     }
 
     /// The same from another displacement on.
     pub fn moved(&self, disp: i64) -> Result<View> {
-        View::new(disp, &self.etype, &self.filetype, self.representation, false)
+        View::new(disp, &self.etype, &self.filetype, self.representation.clone(), self.writes)
     }
 
     /// There are no gaps.
     pub fn is_dense(&self) -> bool {
-        self.stream.as_dense().is_some()
+        Buf::typed(std::ptr::null_mut(), 2, &self.filetype).as_dense().is_some()
     }
 
     /// How many etypes so many bytes in the file are; an error if not a whole number.
     pub fn etypes(&self, bytes: usize) -> Result<i64> {
-        if !(bytes as u64).is_multiple_of(self.unit) {
-            let unit = self.unit;
+        if !(bytes as u64).is_multiple_of(self.layout().unit) {
+            let unit = self.layout().unit;
             bail!(MPI_ERR_TYPE, "{bytes} bytes are accessed, which are not whole etypes of {unit} bytes");
         }
-        if bytes > 0 && self.stream.is_empty() {
+        if bytes > 0 && self.layout().stream.is_empty() {
             bail!(MPI_ERR_TYPE, "the filetype of this process's view has no data; nothing can be accessed");
         }
-        Ok((bytes as u64 / self.unit) as i64)
+        Ok((bytes as u64 / self.layout().unit) as i64)
     }
 
     /// How many whole etypes so many bytes in the file are.
     pub fn whole_etypes(&self, bytes: usize) -> i64 {
-        (bytes as u64 / self.unit) as i64
+        (bytes as u64 / self.layout().unit) as i64
     }
 
     /// Where in the file an etype begins.
@@ -145,7 +185,7 @@ impl View {
         if offset < 0 {
             bail!(MPI_ERR_ARG, "the offset is {offset}, which is negative");
         }
-        if self.stream.is_empty() {
+        if self.layout().stream.is_empty() {
             return Ok(self.disp);
         }
         match self.position(offset).and_then(|at| self.place(at)) {
@@ -157,10 +197,10 @@ impl View {
     /// The first etype that begins at or behind the end of a file of that size.
     pub fn end(&self, size: u64) -> i64 {
         let behind = |offset: i64| self.byte_offset(offset).is_ok_and(|place| place as u64 >= size);
-        if self.stream.is_empty() || behind(0) {
+        if self.layout().stream.is_empty() || behind(0) {
             return 0;
         }
-        let (mut low, mut high) = (0, (self.stream.len() as u64 / self.unit) as i64);
+        let (mut low, mut high) = (0, (self.layout().stream.len() as u64 / self.layout().unit) as i64);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if behind(middle) {
@@ -174,19 +214,19 @@ impl View {
 
     /// The byte of the stream at which an etype begins; `None` beyond all files.
     pub(crate) fn position(&self, offset: i64) -> Option<usize> {
-        let at = u64::try_from(offset).ok()?.checked_mul(self.unit)?;
-        usize::try_from(at).ok().filter(|at| *at < self.stream.len())
+        let at = u64::try_from(offset).ok()?.checked_mul(self.layout().unit)?;
+        usize::try_from(at).ok().filter(|at| *at < self.layout().stream.len())
     }
 
     pub(crate) fn stream(&self) -> &Buf {
-        &self.stream
+        &self.layout().stream
     }
 
     /// Where in the file a byte of the stream lies.
     pub(crate) fn place(&self, at: usize) -> Option<i64> {
         let (mut cursor, mut pieces) = (Cursor::new(), Vec::with_capacity(1));
-        cursor.seek(&self.stream, at);
-        cursor.iovecs(&self.stream, &mut pieces, 1, 1);
+        cursor.seek(&self.layout().stream, at);
+        cursor.iovecs(&self.layout().stream, &mut pieces, 1, 1);
         pieces.first().and_then(|piece| i64::try_from(piece.0).ok())
     }
 }

@@ -3,6 +3,7 @@
 use super::{check_place, store, text};
 use crate::args::OutInt;
 use crate::call::Cx;
+use crate::datareps;
 use crate::files::{self, Circle, Wish, agree, tell};
 use crate::groups;
 use crate::infos;
@@ -152,13 +153,17 @@ pub unsafe fn file_set_view(
         }
         let (etype, filetype) = (guard.datatype(etype)?, guard.datatype(filetype)?);
         // SAFETY: null or a string.
-        let representation = Representation::named(unsafe { text(datarep, "datarep")? })?;
+        let representation = datareps::find(unsafe { text(datarep, "datarep")? })?;
         let hints = infos::get(info)?;
         let view = View::new(if sequential { 0 } else { disp }, etype, filetype, representation, io.mode.writes())?;
         if sequential && !view.is_dense() {
             bail!(MPI_ERR_TYPE, "a file that is opened with MPI_MODE_SEQUENTIAL cannot have a filetype with gaps");
         }
-        let extent = view.representation.lay_out(&view.etype)?.extent() as u64;
+        // The program's own functions are not asked before there is something to convert.
+        let extent = match &view.representation {
+            Representation::Users(_) => view.etype.extent(),
+            other => other.lay_out(&view.etype)?.extent(),
+        } as u64;
         Ok((view, hints, extent))
     };
     let made = make();
@@ -175,6 +180,7 @@ pub unsafe fn file_set_view(
     }
     let [at] = tell(cx, &mut guard, circle, [at as u64])?;
     if sequential {
+        files::lay_out(&mut guard, &before)?;
         view = view.moved(before.byte_offset(at as i64)?)?;
     }
     let file = guard.file_mut(fh)?;
@@ -197,7 +203,7 @@ pub unsafe fn file_get_view(
     check_place(etype, "etype")?;
     check_place(filetype, "filetype")?;
     check_place(datarep, "datarep")?;
-    let name = view.representation.name().as_bytes();
+    let name = view.representation.name();
     // SAFETY: checked; the string has room for MPI_MAX_DATAREP_STRING, and no name is longer.
     unsafe {
         store(disp, view.disp, "disp")?;
@@ -210,9 +216,10 @@ pub unsafe fn file_get_view(
 }
 
 pub unsafe fn file_get_type_extent(cx: &Cx, fh: File, datatype: Datatype, extent: OutInt) -> Result<()> {
-    let guard = cx.process()?;
+    let mut guard = cx.process()?;
     let view = Arc::clone(&guard.file(fh)?.view);
-    let found = view.representation.lay_out(guard.datatype(datatype)?)?.extent();
+    let datatype = Arc::clone(guard.datatype(datatype)?);
+    let found = files::in_file(&mut guard, &view, &datatype)?.extent();
     if extent.is_null() {
         return Err(super::null_pointer("extent"));
     }
@@ -228,10 +235,11 @@ pub unsafe fn file_get_type_extent(cx: &Cx, fh: File, datatype: Datatype, extent
 
 pub unsafe fn file_seek(cx: &Cx, fh: File, offset: Offset, whence: c_int) -> Result<()> {
     let mut guard = cx.process()?;
-    let file = guard.file_mut(fh)?;
-    file.io.check_random()?;
+    guard.file(fh)?.io.check_random()?;
     let from = Whence::new(whence)?;
-    file.position = from.position(offset, file.position, &file.io, &file.view)?;
+    let view = files::view(&mut guard, fh)?;
+    let file = guard.file_mut(fh)?;
+    file.position = from.position(offset, file.position, &file.io, &view)?;
     Ok(())
 }
 
@@ -244,7 +252,7 @@ pub unsafe fn file_get_position(cx: &Cx, fh: File, offset: *mut Offset) -> Resul
 }
 
 pub unsafe fn file_get_byte_offset(cx: &Cx, fh: File, offset: Offset, disp: *mut Offset) -> Result<()> {
-    let place = cx.process()?.file(fh)?.view.byte_offset(offset)?;
+    let place = files::view(&mut cx.process()?, fh)?.byte_offset(offset)?;
     // SAFETY: null or may be written.
     unsafe { store(disp, place, "disp") }
 }
@@ -253,10 +261,11 @@ pub unsafe fn file_seek_shared(cx: &Cx, fh: File, offset: Offset, whence: c_int)
     let mut guard = cx.process()?;
     let file = guard.file(fh)?;
     let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
-    let (view, shared) = (Arc::clone(&file.view), Arc::clone(&file.shared));
+    let shared = Arc::clone(&file.shared);
     let good = io.check_random().and_then(|()| file.check_idle()).and_then(|()| Whence::new(whence));
+    let good = good.and_then(|from| Ok((from, files::view(&mut guard, fh)?)));
     let same = [("offset", offset as u64), ("whence", whence as u32 as u64)];
-    let from = agree(cx, &mut guard, circle, good, same)?;
+    let (from, view) = agree(cx, &mut guard, circle, good, same)?;
     let moved = match guard.file(fh)?.comm.rank {
         0 => from.position(offset, shared.get(), &io, &view).map(|position| shared.set(position)),
         _ => Ok(()),

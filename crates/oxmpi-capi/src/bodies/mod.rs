@@ -17,6 +17,7 @@ pub mod errhandlers;
 pub mod errors;
 pub mod file;
 pub mod file_access;
+pub mod file_datarep;
 pub mod file_later;
 pub mod groups;
 pub mod handles;

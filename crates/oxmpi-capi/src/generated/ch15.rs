@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{file, file_access, file_later};
+use crate::bodies::{file, file_access, file_datarep, file_later};
 use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -2728,7 +2728,19 @@ pub unsafe extern "C" fn MPI_Register_datarep(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarep, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RegisterDatarep, On::File(MPI_FILE_NULL), |cx| {
+            file_datarep::register_datarep(
+                cx,
+                datarep,
+                read_conversion_fn,
+                write_conversion_fn,
+                dtype_file_extent_fn,
+                extra_state,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2741,7 +2753,19 @@ pub unsafe extern "C" fn PMPI_Register_datarep(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarep, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RegisterDatarep, On::File(MPI_FILE_NULL), |cx| {
+            file_datarep::register_datarep(
+                cx,
+                datarep,
+                read_conversion_fn,
+                write_conversion_fn,
+                dtype_file_extent_fn,
+                extra_state,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2754,7 +2778,19 @@ pub unsafe extern "C" fn MPI_Register_datarep_c(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarepC, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RegisterDatarepC, On::File(MPI_FILE_NULL), |cx| {
+            file_datarep::register_datarep_c(
+                cx,
+                datarep,
+                read_conversion_fn,
+                write_conversion_fn,
+                dtype_file_extent_fn,
+                extra_state,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2767,5 +2803,17 @@ pub unsafe extern "C" fn PMPI_Register_datarep_c(
     dtype_file_extent_fn: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> c_int {
-    unsupported(Fun::RegisterDatarepC, On::File(MPI_FILE_NULL))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        call(Fun::RegisterDatarepC, On::File(MPI_FILE_NULL), |cx| {
+            file_datarep::register_datarep_c(
+                cx,
+                datarep,
+                read_conversion_fn,
+                write_conversion_fn,
+                dtype_file_extent_fn,
+                extra_state,
+            )
+        })
+    }
 }
