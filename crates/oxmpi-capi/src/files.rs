@@ -84,6 +84,13 @@ pub fn agree<T, const N: usize>(
     Ok(own)
 }
 
+/// Does what may take long while other threads of the process go on.
+pub fn unlocked<T>(guard: &mut Guard, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let mut done = None;
+    guard.unlocked(|_| done = Some(work()));
+    done.unwrap_or_else(|| unreachable!("it was done"))
+}
+
 // ---- opening and closing ----
 
 /// What a process wants to open, and how.
@@ -144,7 +151,7 @@ pub fn open(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Resul
         gather(cx, guard, circle, [0])?;
     }
     // From here on they have messages of their own.
-    let (party, key) = (party(guard, circle)?, key_of(&members, name));
+    let (party, key) = (party(guard, circle)?, key_of(&members, b""));
     let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
     let errhandler = *library::file_errhandler();
     library::errhandlers().share(errhandler);
@@ -183,7 +190,7 @@ pub fn close(cx: &Cx, fh: Handle) -> Result<()> {
     let idle = file.check_idle();
     agree(cx, &mut guard, circle, idle, [])?;
     // What is deleted need not be brought to the device.
-    let synced = if io.mode.deletes() { Ok(()) } else { io.sync() };
+    let synced = if io.mode.deletes() { Ok(()) } else { unlocked(&mut guard, || io.sync()) };
     let mut ended = agree(cx, &mut guard, circle, synced, []);
     if io.mode.deletes() {
         let deleted = if rank == 0 { oxmpi_io::delete(io.name()) } else { Ok(()) };
@@ -213,18 +220,12 @@ pub fn view(guard: &mut Guard, fh: Handle) -> Result<Arc<View>> {
 
 /// Lays a view out; the program, where it has to be asked, is asked unlocked.
 pub fn lay_out(guard: &mut Guard, view: &View) -> Result<()> {
-    let mut laid_out = Ok(());
-    if !view.is_laid_out() {
-        guard.unlocked(|_| laid_out = view.lay_out());
-    }
-    laid_out
+    if view.is_laid_out() { Ok(()) } else { unlocked(guard, || view.lay_out()) }
 }
 
 /// A type as it lies in the file of a view.
 pub fn in_file(guard: &mut Guard, view: &View, datatype: &Arc<Type>) -> Result<Arc<Type>> {
-    let mut laid_out = Ok(Arc::clone(datatype));
-    guard.unlocked(|_| laid_out = view.representation.lay_out(datatype));
-    laid_out
+    unlocked(guard, || view.representation.lay_out(datatype))
 }
 
 // ---- accesses ----

@@ -133,8 +133,10 @@ impl Mover<'_> {
             let mut rest = &runs[..];
             while let Some(&(first, length)) = rest.first() {
                 let near = |pair: &[(usize, usize)]| {
-                    let (behind, next) = (pair[0].0 + pair[0].1, pair[1]);
-                    next.0 <= behind.saturating_add(GAP) && next.0 + next.1 - first <= STAGE
+                    // Copies of a type that is only read may overlap, and so go back.
+                    let (start, behind) = (pair[0].0, pair[0].0 + pair[0].1);
+                    let (next, end) = (pair[1].0, pair[1].0 + pair[1].1);
+                    next >= start && end >= behind && next <= behind.saturating_add(GAP) && end - first <= STAGE
                 };
                 let count = 1 + rest.windows(2).take_while(|pair| near(pair)).count();
                 let (group, others) = rest.split_at(count);

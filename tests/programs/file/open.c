@@ -74,6 +74,16 @@ static void modes(void) {
     CHECK_EQ(size_outside("b"), -1);
 }
 
+// One file by several names.
+static void names(void) {
+    int value = -1;
+    OK(open_all(rank % 2 ? "./one" : "one", READ_WRITE));
+    OK(MPI_File_write_ordered(fh, &rank, 1, MPI_INT, MPI_STATUS_IGNORE));
+    close_file(&fh);
+    CHECK_EQ(read_outside("one", 4 * rank, &value, 4), 4);
+    CHECK_EQ(value, rank);
+}
+
 static void bad_modes(void) {
     static const int bad[] = {
         0, MPI_MODE_CREATE, MPI_MODE_RDONLY | MPI_MODE_WRONLY, MPI_MODE_RDWR | MPI_MODE_WRONLY,
@@ -214,6 +224,7 @@ int main(int argc, char **argv) {
     start(&argc, &argv);
     return_errors();
     modes();
+    names();
     bad_modes();
     bad_names();
     deleting();

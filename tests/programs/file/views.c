@@ -252,6 +252,17 @@ static void wrong(void) {
     CHECK_COUNT(status, MPI_INT, 4);
     CHECK_EQ(got[0], 11);
     CHECK_EQ(got[1], 11);
+    // Copies that lie one into the other.
+    MPI_Datatype apart, comb;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &apart);
+    MPI_Type_create_resized(apart, 0, 4, &comb);
+    MPI_Type_commit(&comb);
+    OK(VIEW(0, MPI_INT, comb, "native"));
+    OK(MPI_File_read(fh, got, 6, MPI_INT, &status));
+    CHECK_COUNT(status, MPI_INT, 6);
+    for (int i = 0; i < 6; i++) CHECK_EQ(got[i], 10 + i / 2 + i % 2 * 2);
+    MPI_Type_free(&apart);
+    MPI_Type_free(&comb);
     close_file(&fh);
     MPI_Type_free(&backwards);
     MPI_Type_free(&twice);

@@ -81,7 +81,8 @@ fn resize(cx: &Cx, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u64
         Ok(())
     });
     agree(cx, &mut guard, circle, good, [("size", size as u64)])?;
-    let done = if guard.file(fh)?.comm.rank == 0 { how(&io, size as u64) } else { Ok(()) };
+    let first = guard.file(fh)?.comm.rank == 0;
+    let done = if first { files::unlocked(&mut guard, || how(&io, size as u64)) } else { Ok(()) };
     agree(cx, &mut guard, circle, done, [])
 }
 
@@ -335,6 +336,7 @@ pub unsafe fn file_sync(cx: &Cx, fh: File) -> Result<()> {
     let mut guard = cx.process()?;
     let file = guard.file(fh)?;
     let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
-    let synced = file.check_idle().and_then(|()| io.sync());
+    let idle = file.check_idle();
+    let synced = idle.and_then(|()| files::unlocked(&mut guard, || io.sync()));
     agree(cx, &mut guard, circle, synced, [])
 }
