@@ -411,7 +411,7 @@ unsafe fn transfer(plan: &Plan, start: i64, writes: bool) -> Result<Moved> {
         match &plan.data {
             Data::Plain(buf) => transfer(buf).map(|bytes| Moved { in_file: bytes, in_memory: bytes }),
             Data::External(base, count, datatype) => {
-                let mut stage = vec![0u8; (datatype.external_size() * i128::from(*count)) as usize];
+                let mut stage = stage((datatype.external_size() * i128::from(*count)) as usize)?;
                 if writes {
                     pack_external(*base, *count, datatype, stage.as_mut_ptr(), stage.len())?;
                 }
@@ -423,7 +423,7 @@ unsafe fn transfer(plan: &Plan, start: i64, writes: bool) -> Result<Moved> {
                 Ok(Moved { in_file, in_memory })
             }
             Data::Converted(conversion) => {
-                let mut stage = vec![0u8; conversion.bytes * conversion.count as usize];
+                let mut stage = stage(conversion.bytes * conversion.count as usize)?;
                 let (all, size) = conversion.whole();
                 if writes {
                     conversion.convert(true, stage.as_mut_ptr(), all)?;
@@ -437,6 +437,16 @@ unsafe fn transfer(plan: &Plan, start: i64, writes: bool) -> Result<Moved> {
             }
         }
     }
+}
+
+/// Memory for data as it lies in the file.
+fn stage(bytes: usize) -> Result<Vec<u8>> {
+    let mut stage = Vec::new();
+    if stage.try_reserve_exact(bytes).is_err() {
+        bail!(MPI_ERR_NO_MEM, "no memory for the {bytes} bytes that the data has in the file");
+    }
+    stage.resize(bytes, 0);
+    Ok(stage)
 }
 
 /// Makes an access that the program completes with a request. It is done when this returns: the system has no other way that
