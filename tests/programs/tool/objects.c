@@ -5,8 +5,9 @@
 
 static MPI_T_pvar_session session;
 static const char *const kinds[] = {"oxmpi_communicators", "oxmpi_groups",  "oxmpi_datatypes",    "oxmpi_operations",
-                                    "oxmpi_requests",      "oxmpi_windows", "oxmpi_info_objects", "oxmpi_sessions"};
-enum { COMM, GROUP, TYPE, OP, REQUEST, WINDOW, INFO, SESSION, KINDS };
+                                    "oxmpi_requests",      "oxmpi_windows", "oxmpi_files",        "oxmpi_info_objects",
+                                    "oxmpi_sessions"};
+enum { COMM, GROUP, TYPE, OP, REQUEST, WINDOW, FILES, INFO, SESSION, KINDS };
 static MPI_T_pvar_handle handles[KINDS];
 static unsigned long long expected[KINDS];
 
@@ -31,6 +32,7 @@ static void objects(void) {
     MPI_Win win;
     MPI_Info info;
     MPI_Session own;
+    MPI_File file;
     int memory[4], value = 0;
     check_counts(__LINE__);
     for (int turn = 0; turn < 3; turn++) {
@@ -49,6 +51,10 @@ static void objects(void) {
         MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), expected[WINDOW]++;
         CHECK_EQ(number(session, handles[WINDOW]), expected[WINDOW]);
         MPI_Win_free(&win), expected[WINDOW]--;
+        MPI_File_open(MPI_COMM_WORLD, "file", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+        expected[FILES]++;
+        CHECK_EQ(number(session, handles[FILES]), expected[FILES]);
+        MPI_File_close(&file), expected[FILES]--;
         CHECK_EQ(number(session, handles[COMM]), comms);
         check_counts(__LINE__);
         for (int i = 0; i < 3; i++) {

@@ -64,7 +64,7 @@ const fn objects(name: &'static str, source: Source, description: &'static str) 
     Variable { name, description, verbosity, class, category: Category::Objects, source }
 }
 
-pub static PVARS: [Variable; 26] = [
+pub static PVARS: [Variable; 27] = [
     level(
         "oxmpi_unexpected_messages",
         Category::Messages,
@@ -212,6 +212,7 @@ pub static PVARS: [Variable; 26] = [
         "Requests; sends that were complete when they began share one that is not counted",
     ),
     objects("oxmpi_windows", Source::Process(|process| process.windows.len() as u64), "Windows"),
+    objects("oxmpi_files", Source::Process(|process| process.files.len() as u64), "Files"),
     objects("oxmpi_info_objects", Source::Anytime(|| infos::table().len() as u64), "Info objects"),
     objects("oxmpi_sessions", Source::Anytime(|| library::sessions().len() as u64), "Sessions"),
     other(
