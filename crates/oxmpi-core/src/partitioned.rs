@@ -14,7 +14,6 @@ use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_datatype::Buf;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Makes a rank the source of partitioned messages.
@@ -117,8 +116,8 @@ enum Heard {
 /// A receive that was started.
 pub struct Receiving {
     plan: Arc<Incoming>,
-    /// The messages that have not come, once it is known which there are: the receive of each and its bytes in the buffer.
-    missing: Option<Vec<(OpId, Range<usize>)>>,
+    /// The sender's partitions that have not come, once it is known how many there are: the receive of each and its number.
+    missing: Option<Vec<(OpId, u64)>>,
     error: Option<Error>,
 }
 
@@ -169,7 +168,7 @@ impl Receiving {
             }
             let receive = |part: u64| {
                 let (from, pattern) = ((part * bytes) as usize, Pattern { tag: tag(first + part), ..plan.pattern });
-                (engine.recv(pattern, plan.buf.part(from, bytes as usize)), from..from + bytes as usize)
+                (engine.recv(pattern, plan.buf.part(from, bytes as usize)), part)
             };
             self.missing = Some((0..count).map(receive).collect());
         }
@@ -196,10 +195,11 @@ impl Receiving {
     pub fn has(&mut self, engine: &mut Engine, partition: i32) -> Result<bool> {
         check_partition(partition, self.plan.partitions)?;
         self.advance(engine);
-        let bytes = self.plan.buf.len() / self.plan.partitions;
-        let (from, to) = (partition as usize * bytes, (partition as usize + 1) * bytes);
-        let Some(missing) = &self.missing else { return Ok(false) };
-        Ok(missing.iter().all(|(_, range)| range.end <= from || range.start >= to))
+        let (Some(missing), Some([theirs, ..])) = (&self.missing, self.plan.note(engine)) else { return Ok(false) };
+        // By what share of all each partition is, since all may be nothing.
+        let (ours, partition) = (self.plan.partitions as u64, partition as u64);
+        let is_apart = |part: u64| (part + 1) * ours <= partition * theirs || part * ours >= (partition + 1) * theirs;
+        Ok(missing.iter().all(|&(_, part)| is_apart(part)))
     }
 }
 

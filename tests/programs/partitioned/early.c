@@ -1,4 +1,5 @@
 // ranks: 2 4
+// args: 0
 // args: 16
 // args: 300000
 // A partition can be seen to arrive while others have not been marked; a receive that was started before the send was made goes
