@@ -62,8 +62,8 @@ pub fn for_reading(from: *const u8, bytes: usize) {
 }
 
 /// Gives lines that were just written to the cache that all processors share, from where another one gets them sooner than from ours:
-/// messages of 64 to 512 bytes come 15 to 20 % sooner. It is for one reader and [few bytes](FEW): of many readers the first is no
-/// faster than the second was before, and we wait for more lines than these when we write to them again.
+/// messages of 64 to 512 bytes come 15 to 20 % sooner. It is for one reader and [few bytes](FEW): with many readers there was nothing to
+/// gain, and with many bytes we lose more when we write there again than the reader gains.
 #[inline(always)]
 pub fn hand_down(place: *const u8, bytes: usize) {
     let into_line = place.addr() % CACHE_LINE;

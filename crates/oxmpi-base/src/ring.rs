@@ -187,7 +187,7 @@ impl Producer {
             self.clear_if_raw(first, false);
             self.clear_if_raw(self.position, true);
         }
-        if (2..=FEW_CELLS).contains(&cells) {
+        if (2..=FEW_CELLS).contains(&cells) && user != SKIP {
             prefetch::hand_down(self.memory.body(first + 1).as_ptr(), (cells - 1) * CACHE_LINE - 8);
         }
         // Release: the bytes of the packet, and the cleared word behind it, are visible before the stamp is.

@@ -372,22 +372,27 @@ impl Node {
         if self.ranks() == 2 {
             return self.write_for_one(wait, round, buf, from, bytes);
         }
-        let to = self.target(wait, round, bytes)?;
-        // SAFETY: ours to write in this round, with room for the bytes; the Buf is that of a pending operation.
-        unsafe { pack(buf, from, to, bytes) };
+        self.put(wait, round, buf, from, bytes)?;
         Ok(())
     }
 
     /// The same for one rank, who is to find them soon.
     #[inline]
     fn write_for_one(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<()> {
-        let to = self.target(wait, round, bytes)?;
-        // SAFETY: as above.
-        unsafe { pack(buf, from, to, bytes) };
+        let place = self.put(wait, round, buf, from, bytes)?;
         if bytes > LINE_BYTES {
-            hand_down(to, bytes);
+            hand_down(place, bytes);
         }
         Ok(())
+    }
+
+    /// Writes our bytes for a round; where.
+    #[inline]
+    fn put(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<*mut u8> {
+        let to = self.target(wait, round, bytes)?;
+        // SAFETY: ours to write in this round, with room for the bytes; the Buf is that of a pending operation.
+        unsafe { pack(buf, from, to, bytes) };
+        Ok(to)
     }
 
     /// Says in our line where in our room the bytes are.
