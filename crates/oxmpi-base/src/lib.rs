@@ -11,6 +11,7 @@ pub mod copy;
 pub mod cpus;
 pub mod desk;
 pub mod errand;
+pub mod huge;
 pub mod lifeline;
 pub mod lock;
 pub mod notice;

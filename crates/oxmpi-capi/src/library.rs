@@ -1,6 +1,6 @@
 //! The one instance of the library in a process: its state, its lock, and what exists before and after the world does.
 
-use crate::settings::SINGLE_COPY;
+use crate::settings::{HUGE_PAGES, SINGLE_COPY};
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -160,6 +160,7 @@ pub fn join(thread_level: i32) -> Result<()> {
         let mut process = KEPT.load(Ordering::Acquire);
         if process.is_null() {
             process = Box::into_raw(Box::new(Process::start(SINGLE_COPY.is_on())?));
+            oxmpi_base::huge::allow(HUGE_PAGES.is_on());
             // SAFETY: just made, and never freed.
             let call = unsafe { &raw const (*process).engine.shm().block().call };
             CALL.store(call.cast_mut(), Ordering::Relaxed);

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 /// Single copies between processes, where the kernel allows them. Looked at once, when the process takes its place in the job.
 pub static SINGLE_COPY: Switch = Switch::new("OXMPI_SINGLE_COPY", true);
 
+/// Huge pages for buffers that come again. Looked at once, as above.
+pub static HUGE_PAGES: Switch = Switch::new("OXMPI_HUGE_PAGES", true);
+
 /// Whether to say which algorithms were chosen.
 pub static EXPLAIN: Switch = Switch::new("OXMPI_EXPLAIN", false);
 

@@ -19,8 +19,8 @@ use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, Status, bail};
-use oxmpi_base::lifeline;
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
+use oxmpi_base::{huge, lifeline};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
@@ -239,6 +239,9 @@ impl Process {
         {
             if bytes > 0 && (address as usize) < FIRST_ADDRESS {
                 return Err(bad_address(address as usize));
+            }
+            if bytes >= huge::LONG {
+                huge::used(address as usize, bytes);
             }
             return Ok(Buf::dense(address.cast_mut(), bytes));
         }

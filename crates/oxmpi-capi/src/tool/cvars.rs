@@ -5,7 +5,7 @@ use super::enums::Enumeration;
 use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
 use crate::hints::memory_kinds;
 use crate::library::{self, Guard};
-use crate::settings::{EXPLAIN, SINGLE_COPY, Switch};
+use crate::settings::{EXPLAIN, HUGE_PAGES, SINGLE_COPY, Switch};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, TCvarHandle};
 use oxmpi_core::engine::STORE_LIMIT;
@@ -36,7 +36,7 @@ enum Until {
     TheStart,
 }
 
-pub static CVARS: [Cvar; 6] = [
+pub static CVARS: [Cvar; 7] = [
     Cvar {
         name: "OXMPI_SINGLE_COPY",
         description: "Whether bytes may be copied between the memories of two processes by the kernel. Can be set until MPI \
@@ -46,6 +46,15 @@ pub static CVARS: [Cvar; 6] = [
         category: Category::Messages,
         scope: MPI_T_SCOPE_ALL_EQ,
         setting: Setting::Switch(&SINGLE_COPY, Until::TheStart),
+    },
+    Cvar {
+        name: "OXMPI_HUGE_PAGES",
+        description: "Whether memory that is communicated over and over may be moved to huge pages. Can be set until MPI or a \
+                      session is first initialized, in any process.",
+        verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
+        category: Category::Memory,
+        scope: MPI_T_SCOPE_LOCAL,
+        setting: Setting::Switch(&HUGE_PAGES, Until::TheStart),
     },
     Cvar {
         name: "oxmpi_eager_limit",

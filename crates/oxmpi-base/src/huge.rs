@@ -1,0 +1,257 @@
+//! Huge pages for memory that is communicated over and over.
+//!
+//! Whoever copies from or to another process's memory has the kernel look up every page of it: 512 for what one huge
+//! page holds. So a buffer that comes again is moved to huge pages (`MADV_COLLAPSE`), once, whole regions of 2 MiB at a
+//! time. Only regions are whose pages are nearly all there and belong to this process alone: the process hardly gets
+//! larger, and a neighbour of the buffer in such a region is as well off as before. Where the kernel cannot say that (Linux before
+//! 6.7), or its administrator wants no huge pages, all stays as it is.
+//!
+//! This is about the memory of the operating system's process, so its table is a global one, unlike MPI's objects.
+
+use crate::segment::HUGE_PAGE;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, TryLockError};
+
+/// Buffers of fewer bytes are not worth a look.
+pub const LONG: usize = 512 << 10;
+
+/// The use of a buffer at which its pages are looked at for the first time.
+const FIRST_LOOK: u16 = 3;
+/// Uses from there to the second look, from which on their number doubles: the buffer may have been freed, and a new one lie
+/// there. Moving a page takes as long as a few copies of it, so those that come and go must not be moved often.
+const SECOND_LOOK: u16 = 16;
+const LAST_PAUSE: u16 = 256;
+
+/// Bytes of a region that may be missing: allocators leave a page between two buffers.
+const MISSING: usize = HUGE_PAGE / 16;
+/// Runs of pages that are there, at the most.
+const RUNS: usize = 8;
+
+/// Buffers that are remembered.
+const PLACES: usize = 1024;
+
+static ALLOWED: AtomicBool = AtomicBool::new(false);
+static TABLE: Mutex<Table> = Mutex::new(Table::EMPTY);
+
+struct Table {
+    places: [Place; PLACES],
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    address: usize,
+    bytes: usize,
+    /// Uses since the last look, and those after which there is another.
+    uses: u16,
+    pause: u16,
+}
+
+/// What the kernel says of a region.
+#[derive(Debug, PartialEq, Eq)]
+enum Pages {
+    /// Nearly all there, and small.
+    Small,
+    Huge,
+    /// Too few are there, or they are somebody else's too.
+    Other,
+}
+
+/// Lets buffers be moved to huge pages, or no more; as far as the administrator wants any.
+pub fn allow(wanted: bool) {
+    let is_never = || {
+        let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+        setting.is_ok_and(|setting| setting.contains("[never]"))
+    };
+    ALLOWED.store(wanted && !is_never(), Relaxed);
+}
+
+/// A buffer of at least [`LONG`] bytes is communicated.
+#[cold]
+pub fn used(address: usize, bytes: usize) {
+    if !ALLOWED.load(Relaxed) || bytes == 0 {
+        return;
+    }
+    // Another thread is at it: there will be other times.
+    let mut table = match TABLE.try_lock() {
+        Ok(table) => table,
+        Err(TryLockError::Poisoned(table)) => table.into_inner(),
+        Err(TryLockError::WouldBlock) => return,
+    };
+    if table.count(address, bytes) {
+        for region in address / HUGE_PAGE..=(address + (bytes - 1)) / HUGE_PAGE {
+            if pages_of(region) == Pages::Small {
+                collapse(region);
+            }
+        }
+    }
+}
+
+impl Table {
+    const EMPTY: Table = Table { places: [Place { address: 0, bytes: 0, uses: 0, pause: 0 }; PLACES] };
+
+    /// Counts a use; whether it is time for a look.
+    fn count(&mut self, address: usize, bytes: usize) -> bool {
+        // Buffers begin at addresses with many zeroes, and their lengths have many, too.
+        let mixed = ((address ^ bytes.rotate_left(32)) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = &mut self.places[(mixed >> 32) as usize % PLACES];
+        if (place.address, place.bytes) != (address, bytes) {
+            *place = Place { address, bytes, uses: 0, pause: FIRST_LOOK };
+        }
+        place.uses += 1;
+        let due = place.uses >= place.pause;
+        if due {
+            place.uses = 0;
+            place.pause = (place.pause * 2).clamp(SECOND_LOOK, LAST_PAUSE);
+        }
+        due
+    }
+}
+
+/// Moves a region to a huge page. That there is none, or that it is not all of one kind, is no error.
+fn collapse(region: usize) {
+    // SAFETY: what the memory holds and who may do what with it stay as they are.
+    unsafe { libc::madvise((region * HUGE_PAGE) as *mut _, HUGE_PAGE, libc::MADV_COLLAPSE) };
+}
+
+/// As the kernel defines it for `PAGEMAP_SCAN`.
+#[repr(C)]
+#[derive(Default)]
+struct Scan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    found: u64,
+    found_len: u64,
+    max_pages: u64,
+    inverted: u64,
+    mask: u64,
+    any_of: u64,
+    returned: u64,
+}
+
+#[repr(C)]
+struct Found {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+const IS_FILE: u64 = 1 << 2;
+const IS_PRESENT: u64 = 1 << 3;
+const IS_ZERO: u64 = 1 << 5;
+const IS_HUGE: u64 = 1 << 6;
+
+const PAGEMAP_SCAN: libc::Ioctl = (3 << 30 | (size_of::<Scan>() as u32) << 16 | (b'f' as u32) << 8 | 16) as libc::Ioctl;
+
+fn pages_of(region: usize) -> Pages {
+    let Ok(map) = File::open("/proc/self/pagemap") else { return Pages::Other };
+    let mut found = [const { Found { start: 0, end: 0, categories: 0 } }; RUNS];
+    let mut scan = Scan {
+        size: size_of::<Scan>() as u64,
+        start: (region * HUGE_PAGE) as u64,
+        end: ((region + 1) * HUGE_PAGE) as u64,
+        found: found.as_mut_ptr() as u64,
+        found_len: RUNS as u64,
+        // Pages that are there, and neither a file's (which includes memory that is shared) nor the common one of zeroes.
+        mask: IS_PRESENT | IS_FILE | IS_ZERO,
+        inverted: IS_FILE | IS_ZERO,
+        returned: IS_HUGE,
+        ..Scan::default()
+    };
+    // SAFETY: the structure is as the kernel wants it, with places for so many answers.
+    let answers = unsafe { libc::ioctl(map.as_raw_fd(), PAGEMAP_SCAN, &raw mut scan) };
+    let found = &found[..answers.clamp(0, RUNS as i32) as usize];
+    let bytes: u64 = found.iter().map(|run| run.end - run.start).sum();
+    if found.iter().any(|run| run.categories & IS_HUGE != 0) {
+        Pages::Huge
+    } else if bytes as usize >= HUGE_PAGE - MISSING {
+        Pages::Small
+    } else {
+        Pages::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fresh memory, aligned to huge pages, whose pages have been touched or not.
+    fn memory(regions: usize, shared: i32) -> usize {
+        let bytes = (regions + 1) * HUGE_PAGE;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the kernel picks the address.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, shared | libc::MAP_ANONYMOUS, -1, 0) };
+        assert_ne!(base, libc::MAP_FAILED);
+        (base as usize).next_multiple_of(HUGE_PAGE)
+    }
+
+    fn fill(address: usize, bytes: usize) {
+        for page in (address..address + bytes).step_by(4096) {
+            // SAFETY: the test's own memory.
+            unsafe { (page as *mut u8).write(page as u8 | 1) };
+        }
+    }
+
+    /// Whether this machine can do it at all.
+    fn is_possible() -> bool {
+        let at = memory(1, libc::MAP_PRIVATE);
+        fill(at, HUGE_PAGE);
+        if pages_of(at / HUGE_PAGE) == Pages::Other {
+            return false;
+        }
+        collapse(at / HUGE_PAGE);
+        pages_of(at / HUGE_PAGE) == Pages::Huge
+    }
+
+    #[test]
+    fn what_comes_again_is_moved_and_stays_as_it_is() {
+        if !is_possible() {
+            return;
+        }
+        allow(true);
+        let at = memory(3, libc::MAP_PRIVATE);
+        let filled = 3 * HUGE_PAGE - MISSING - 4096;
+        fill(at, HUGE_PAGE - 4096);
+        fill(at + HUGE_PAGE, filled - HUGE_PAGE);
+        // The buffer begins and ends within regions; a page is missing in the first, and too many in the last.
+        let (buffer, bytes) = (at + HUGE_PAGE / 2, 2 * HUGE_PAGE);
+        for _ in 0..FIRST_LOOK {
+            assert_eq!(pages_of(at / HUGE_PAGE), Pages::Small);
+            used(buffer, bytes);
+        }
+        assert_eq!([0, 1, 2].map(|region| pages_of(at / HUGE_PAGE + region)), [Pages::Huge, Pages::Huge, Pages::Other]);
+        for page in (at..at + filled).step_by(4096).filter(|&page| page != at + HUGE_PAGE - 4096) {
+            // SAFETY: the test's own memory.
+            assert_eq!(unsafe { (page as *const u8).read() }, page as u8 | 1);
+        }
+    }
+
+    #[test]
+    fn shared_memory_and_none_are_let_alone() {
+        let at = memory(1, libc::MAP_SHARED);
+        fill(at, HUGE_PAGE);
+        assert_eq!(pages_of(at / HUGE_PAGE), Pages::Other);
+        let untouched = memory(1, libc::MAP_PRIVATE);
+        assert_eq!(pages_of(untouched / HUGE_PAGE), Pages::Other);
+        assert_eq!(pages_of(1), Pages::Other);
+    }
+
+    #[test]
+    fn looks_become_rare() {
+        let mut table = Table::EMPTY;
+        let mut looks = Vec::new();
+        for uses in 1..5000u32 {
+            if table.count(0x7000_0000, LONG) {
+                looks.push(uses);
+            }
+            // Others beside it have counts of their own.
+            table.count(0x7000_0000 + 64 * LONG, LONG + uses as usize % 2);
+        }
+        assert_eq!(looks[..5], [3, 19, 51, 115, 243]);
+        assert!(looks.windows(2).all(|pair| pair[1] - pair[0] <= u32::from(LAST_PAUSE)));
+    }
+}
