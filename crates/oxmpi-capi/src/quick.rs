@@ -15,11 +15,11 @@ use oxmpi_abi::constants::{MPI_ERR_BUFFER, MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::Area;
-use oxmpi_base::wait;
+use oxmpi_base::{huge, wait};
 use oxmpi_core::node::{Board, PATIENCE};
 use oxmpi_core::talk::Line;
 use oxmpi_datatype::Buf;
-use oxmpi_transport::node::{Node, Reduction, Wait};
+use oxmpi_transport::node::{Means, Node, Reduction, Wait};
 use std::ffi::{c_int, c_void};
 
 pub fn barrier(cx: &Cx, comm: Comm) -> Result<bool> {
@@ -381,9 +381,10 @@ fn join(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<
     };
     let wait = &mut Waiter { cx, guard: &mut *guard, watch, error: None };
     let probed = node.probe(wait).map_err(|error| wait.error.take().unwrap_or(error))?;
-    let direct = probed && guard.engine.may_copy();
-    let all_direct = comms::talk_watched(cx, guard, watch, |line| async move { line.all(&party, direct).await })?;
-    node.set_direct(all_direct);
+    let means = Means { direct: probed && guard.engine.may_copy(), huge_pages: huge::is_allowed() };
+    let bits = means.to_bits();
+    let common = comms::talk_watched(cx, guard, watch, |line| async move { line.common(&party, bits).await })?;
+    node.set_means(Means::from_bits(common));
     Ok(Some(node))
 }
 

@@ -165,8 +165,13 @@ impl Line {
 
     /// Whether all members say yes: up the tree, and down again.
     pub async fn all(&self, party: &Party, yes: bool) -> Result<bool> {
+        Ok(self.common(party, u64::from(yes)).await? == 1)
+    }
+
+    /// The bits that all of a party have.
+    pub async fn common(&self, party: &Party, bits: u64) -> Result<u64> {
         let (rank, size) = (party.rank, party.len());
-        let mut verdict = [u64::from(yes)];
+        let mut verdict = [bits];
         let mut bit = 1;
         while bit < size && rank & bit == 0 {
             if rank + bit < size {
@@ -178,7 +183,7 @@ impl Line {
             self.send(party, rank - bit, &verdict);
         }
         self.tell(party, &mut verdict).await?;
-        Ok(verdict[0] == 1)
+        Ok(verdict[0])
     }
 
     /// What each member says, by rank, in rounds that double what is known. Every member says the same number of words.

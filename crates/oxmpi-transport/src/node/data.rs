@@ -30,7 +30,7 @@ const STREAM_IN_CROWD: usize = 32 << 20;
 /// When many ranks with a CPU each have so many bytes for each other, memory is what they wait for: a copy into a room and one
 /// past the cache fetch less from there than the kernel's copy.
 const STREAM_FOR_MANY: usize = 48 << 20;
-/// In a crowd that is so from this number of ranks and the fewer bytes on.
+/// In a crowd that is so from this number of ranks and the fewer bytes on, unless their buffers come to lie on huge pages.
 const MANY_IN_CROWD: usize = 4;
 
 /// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
@@ -44,7 +44,7 @@ impl Node {
         if std::mem::take(&mut self.met) {
             self.sender = Some(root);
         }
-        if self.ranks() == 2 && buf.len() >= DIRECT_BROADCAST && self.direct {
+        if self.ranks() == 2 && buf.len() >= DIRECT_BROADCAST && self.means.direct {
             return self.bcast_directly(wait, call, root, buf);
         }
         let piece = (buf.len() / 2).clamp(BROADCAST.0, BROADCAST.1).next_multiple_of(64);
@@ -153,7 +153,7 @@ impl Node {
             MANY.. if !self.crowded => DIRECT_FOR_MANY.contains(&block),
             _ => false,
         };
-        if self.direct && directly {
+        if self.means.direct && directly {
             return self.allgather_directly(wait, call, block, send, recv);
         }
         let own = self.rank() * block;
@@ -183,7 +183,8 @@ impl Node {
         let call = Call::of(Fun::Alltoall, None, block);
         self.spread(block * self.ranks());
         let (many, stream) = if self.crowded { (MANY_IN_CROWD, STREAM) } else { (MANY, STREAM_FOR_MANY) };
-        let streams = self.ranks() >= many && self.is_roomy() && recv.len() >= stream;
+        let looked_up_soon = self.crowded && self.means.huge_pages;
+        let streams = self.ranks() >= many && self.is_roomy() && recv.len() >= stream && !looked_up_soon;
         if self.goes_directly(block) && !streams {
             return self.alltoall_directly(wait, call, block, send, recv);
         }
@@ -225,7 +226,7 @@ impl Node {
 
     /// Whether copies of so many bytes, from one rank to another, are worth a system call each.
     pub(super) fn goes_directly(&self, bytes: usize) -> bool {
-        self.direct && bytes >= DIRECT
+        self.means.direct && bytes >= DIRECT
     }
 
     /// The longest piece of a block when a rank writes one for everybody.

@@ -58,6 +58,25 @@ pub trait Wait {
     unsafe fn write(&mut self, process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()>;
 }
 
+/// What ranks can do for long operations. All of a communicator's must go by the same.
+#[derive(Clone, Copy, Default)]
+pub struct Means {
+    /// Copy from and to each other's memory.
+    pub direct: bool,
+    /// Move buffers that come again to huge pages, which the kernel copies sooner.
+    pub huge_pages: bool,
+}
+
+impl Means {
+    pub fn to_bits(self) -> u64 {
+        u64::from(self.direct) | u64::from(self.huge_pages) << 1
+    }
+
+    pub fn from_bits(bits: u64) -> Means {
+        Means { direct: bits & 1 != 0, huge_pages: bits & 2 != 0 }
+    }
+}
+
 /// This rank's place among the ranks of a communicator, all on one node.
 pub struct Node {
     seat: Seat,
@@ -65,8 +84,7 @@ pub struct Node {
     /// The number of each rank's process.
     members: Box<[u32]>,
     barrier: Barrier,
-    /// Whether ranks can copy from and to each other's memory.
-    direct: bool,
+    means: Means,
     /// Whether the job has more ranks than CPUs.
     crowded: bool,
     /// Memory for what is being combined, once there was any.
@@ -94,13 +112,13 @@ impl Node {
         crowded: bool,
     ) -> Option<Node> {
         let seat = Seat::new(&mapping, members.len(), room, rank)?;
-        let (direct, met, sender, history) = (false, false, None, 0);
-        Some(Node { seat, mapping, members, barrier, direct, crowded, scratch: Vec::new(), met, sender, history })
+        let (means, met, sender, history) = (Means::default(), false, None, 0);
+        Some(Node { seat, mapping, members, barrier, means, crowded, scratch: Vec::new(), met, sender, history })
     }
 
-    /// All ranks have found that they can copy from and to each other's memory, or that some cannot.
-    pub fn set_direct(&mut self, direct: bool) {
-        self.direct = direct;
+    /// All ranks have found what all of them can do.
+    pub fn set_means(&mut self, means: Means) {
+        self.means = means;
     }
 
     /// A hash of the calls that do not go over the board, and must have been the same on all ranks up to the next that does.

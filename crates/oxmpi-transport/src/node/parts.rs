@@ -69,7 +69,7 @@ impl Node {
         let places = vec![self.seat.room(me, place); self.ranks()];
         let streams = self.crowded && reduction.bytes() * self.ranks() >= STREAM_IN_CROWD;
         let copy = if streams { copy::past_cache } else { copy::bytes };
-        let reads = self.direct && !self.crowded;
+        let reads = self.means.direct && !self.crowded;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
         work.desk(me).clear();
         // SAFETY: as the caller says; nobody looks at our place before we publish.

@@ -202,7 +202,7 @@ fn operations_in_any_order() {
         on_cpus(crowded, ranks, room, move |mut node| {
             if direct {
                 assert!(node.probe(&mut Yield).unwrap());
-                node.set_direct(true);
+                node.set_means(Means { direct: true, huge_pages: false });
             }
             (0..1500).for_each(|step| one_operation(&mut node, step, direct));
         });
@@ -254,7 +254,7 @@ fn a_late_rank_is_read() {
     let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let all_reads = Arc::clone(&reads);
     on_cpus(false, RANKS, 1 << 20, move |mut node| {
-        node.set_direct(true);
+        node.set_means(Means { direct: true, huge_pages: false });
         let me = node.rank();
         for step in 0..12 {
             let mut wait = Slow { is_slow: me == step as usize % RANKS, reads: 0 };
