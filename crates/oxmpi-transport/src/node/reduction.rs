@@ -369,13 +369,16 @@ pub(super) unsafe fn fold(
 ) {
     let Reduction { kernel, element, .. } = *reduction;
     let ask = |at: usize, count: usize| {
-        for rank in (first..ranks).chain(0..first) {
+        for rank in (first..ranks).chain(0..first).filter(|_| count > 0) {
             prefetch::for_reading(source(rank).wrapping_add(at), count * element);
         }
     };
     let mut scratch = MaybeUninit::<[u128; PART / 16]>::uninit();
     let most = (PARTS / ranks).clamp(PART / 4, PART) / element;
-    ask(0, count.min(most));
+    // What fits into a line has come with it.
+    if count * element > LINE_BYTES {
+        ask(0, count.min(most));
+    }
     for (done, part) in pieces(count, most) {
         let (at, behind) = (done * element, done + part);
         ask(behind * element, (count - behind).min(most));
