@@ -398,15 +398,23 @@ struct Waiter<'a> {
     error: Option<Error>,
 }
 
-/// Looks while every awake rank has a CPU (about a microsecond).
-const LOOKS: usize = 500;
+/// Looks while every awake rank has a CPU (some ten microseconds).
+const LOOKS: usize = 250;
 /// Hand-overs in a crowd before messages are looked at.
 const HAND_OVERS: usize = 8;
 
 impl Wait for Waiter<'_> {
     #[inline]
     fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
-        !wait::is_crowded(self.guard.engine.shm().job()) && (0..LOOKS).any(|_| ready())
+        // With pauses: to look as often as possible delays what is looked for, and whoever shares the core.
+        let mut look = |_| {
+            let is_ready = ready();
+            if !is_ready {
+                std::hint::spin_loop();
+            }
+            is_ready
+        };
+        !wait::is_crowded(self.guard.engine.shm().job()) && (0..LOOKS).any(&mut look)
     }
 
     #[inline]
