@@ -28,6 +28,7 @@ mod hints;
 mod infos;
 mod keyvals;
 mod library;
+mod ports;
 mod quick;
 mod raise;
 mod settings;
