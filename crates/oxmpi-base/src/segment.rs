@@ -63,6 +63,8 @@ pub struct RankBlock {
     pub leaving: AtomicU32,
     /// The first of the CPUs that `mpirun` bound it to, plus one; 0 when it is not bound. Set before any rank starts.
     pub cpu: AtomicU32,
+    /// How it stands with the processes that spawned the job: one of the `PARENTS_*` values.
+    pub parents: AtomicU32,
     /// Where the rank has been waiting for a while, with words for the call that it is in and the one before.
     pub waiting: Notice<2>,
     _pad1: [u8; 16],
@@ -83,6 +85,13 @@ pub const STATE_RUNNING: u32 = 1;
 pub const STATE_FINALIZED: u32 = 2;
 /// The rank called `MPI_Abort`, or met an error that is fatal; it has said so on its stderr.
 pub const STATE_ABORTED: u32 = 3;
+
+/// The rank was not spawned, or has not begun to connect to those who did it.
+pub const PARENTS_NONE: u32 = 0;
+/// What happens to it concerns its parents.
+pub const PARENTS_CONNECTED: u32 = 1;
+/// It has disconnected from them.
+pub const PARENTS_LEFT: u32 = 2;
 
 /// Where things lie in a segment for a given number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

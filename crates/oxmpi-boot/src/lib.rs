@@ -8,6 +8,7 @@
 pub mod apps;
 pub mod env;
 pub mod foreign;
+pub mod spawned;
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -42,6 +43,8 @@ pub struct Member {
     pub process_sets: Vec<ProcessSet>,
     /// `MPI_UNIVERSE_SIZE`.
     pub universe_size: usize,
+    /// Where the processes that spawned this job wait for it.
+    pub parent: Option<String>,
     pub segment: OwnedFd,
     /// The segment, mapped; made here because the claim needs it, so that nobody has to map it twice.
     pub mapped: Segment,
@@ -96,6 +99,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         appnum: seat.appnum,
         process_sets: apps::process_sets(&seat.apps),
         universe_size: seat.universe_size,
+        parent: seat.parent,
         segment,
         mapped,
         lifeline,
@@ -122,7 +126,7 @@ fn claim(segment: &Segment, rank: usize) -> Claim {
 
 /// A descriptor of `mpirun`'s: inherited, or, where a parent in between closed it, opened from `mpirun` itself. The
 /// lifeline must never be opened for writing, or it would not break with `mpirun`.
-fn reach(fd: i32, inode: u64, mpirun: u32, write: bool) -> Option<OwnedFd> {
+pub(crate) fn reach(fd: i32, inode: u64, mpirun: u32, write: bool) -> Option<OwnedFd> {
     lifeline::inherited(fd, inode).or_else(|| {
         let opened = File::options().read(true).write(write).open(format!("/proc/{mpirun}/fd/{fd}")).ok()?;
         (lifeline::inode(opened.as_fd()).ok()? == inode).then(|| opened.into())
@@ -186,6 +190,8 @@ mod tests {
                 segment_inode: lifeline::inode(self.fd.as_fd()).unwrap(),
                 lifeline: self.near.as_raw_fd(),
                 lifeline_inode: lifeline::inode(self.near.as_fd()).unwrap(),
+                desk: env::Desk::default(),
+                parent: None,
             };
             seat.write().into_iter().collect()
         }
