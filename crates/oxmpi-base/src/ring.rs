@@ -15,6 +15,7 @@
 //!
 //! The ring never interprets a packet, and it never blocks: a producer without room is told so.
 
+use crate::arena::Mapping;
 use crate::prefetch;
 use crate::segment::{CACHE_LINE, Segment};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -75,6 +76,14 @@ impl Memory {
         Memory { header, cells, count: segment.layout().ring_cells }
     }
 
+    /// A ring that is mapped by itself and fills its mapping.
+    fn alone(mapping: &Mapping) -> Memory {
+        let header = mapping.base().cast::<RingHeader>();
+        // SAFETY: the mapping is longer than a line.
+        let cells = unsafe { header.add(1).cast::<Cell>() };
+        Memory { header, cells, count: mapping.area().bytes / CACHE_LINE - 1 }
+    }
+
     #[inline]
     fn header(&self) -> &RingHeader {
         // SAFETY: valid while the segment is mapped, all atomics.
@@ -127,6 +136,11 @@ impl Producer {
     /// The sending end of the ring between two ranks of a segment, which must stay mapped.
     pub fn new(segment: &Segment, from: usize, to: usize) -> Producer {
         Producer::over(Memory::in_segment(segment, from, to))
+    }
+
+    /// The sending end of a ring that has a mapping of its own, which must stay.
+    pub fn alone(mapping: &Mapping) -> Producer {
+        Producer::over(Memory::alone(mapping))
     }
 
     fn over(memory: Memory) -> Producer {
@@ -274,6 +288,11 @@ impl Consumer {
     /// The receiving end of the ring between two ranks of a segment, which must stay mapped.
     pub fn new(segment: &Segment, from: usize, to: usize) -> Consumer {
         Consumer::over(Memory::in_segment(segment, from, to))
+    }
+
+    /// The receiving end of a ring that has a mapping of its own, which must stay.
+    pub fn alone(mapping: &Mapping) -> Consumer {
+        Consumer::over(Memory::alone(mapping))
     }
 
     fn over(memory: Memory) -> Consumer {
