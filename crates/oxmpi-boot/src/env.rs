@@ -24,7 +24,7 @@ pub const LIFELINE: &str = "OXMPI_LIFELINE";
 /// numbers still mean what they meant, and where to open them again if not.
 pub const JOB: &str = "OXMPI_JOB";
 
-/// The desk of `mpirun` and what it hands down to jobs that its ranks spawn, as [`Desk`] writes it.
+/// The mailbox of `mpirun` and what it hands down to jobs that its ranks spawn, as [`Mailbox`] writes it.
 pub const SPAWN: &str = "OXMPI_SPAWN";
 /// The port at which the processes that spawned this job wait for it; only in jobs that were spawned.
 pub const PARENT: &str = "OXMPI_PARENT";
@@ -49,30 +49,30 @@ pub struct Seat {
     pub segment_inode: u64,
     pub lifeline: i32,
     pub lifeline_inode: u64,
-    pub desk: Desk,
+    pub mailbox: Mailbox,
     pub parent: Option<String>,
 }
 
 /// Where an `mpirun` hears of the jobs that its ranks spawn (see [`crate::spawned`]), and the options that hold for them
 /// too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Desk {
+pub struct Mailbox {
     pub fd: i32,
     pub inode: u64,
     pub options: Vec<String>,
 }
 
-impl Desk {
+impl Mailbox {
     fn write(&self) -> String {
         let head = format!("{}:{}", self.fd, self.inode);
         [head].iter().chain(&self.options).cloned().collect::<Vec<_>>().join(" ")
     }
 
-    pub fn read(text: &str) -> Option<Desk> {
+    pub fn read(text: &str) -> Option<Mailbox> {
         let mut words = text.split(' ');
         let (fd, inode) = words.next()?.split_once(':')?;
         let fd = fd.parse().ok().filter(|&fd| fd >= 0)?;
-        Some(Desk { fd, inode: inode.parse().ok()?, options: words.map(String::from).collect() })
+        Some(Mailbox { fd, inode: inode.parse().ok()?, options: words.map(String::from).collect() })
     }
 }
 
@@ -90,7 +90,7 @@ impl Seat {
             (SEGMENT, self.segment.to_string()),
             (LIFELINE, self.lifeline.to_string()),
             (JOB, format!("{}:{}:{}", self.mpirun, self.segment_inode, self.lifeline_inode)),
-            (SPAWN, self.desk.write()),
+            (SPAWN, self.mailbox.write()),
         ];
         vars.extend(self.parent.clone().map(|port| (PARENT, port)));
         vars
@@ -121,7 +121,7 @@ impl Seat {
         let local_size = number(LOCAL_SIZE, size + 1)?;
         let words = var(APPS).unwrap_or_default();
         let programs = apps::read(&words, size as usize).ok_or_else(|| broken(APPS, &words))?;
-        let desk = var(SPAWN).unwrap_or_default();
+        let mailbox = var(SPAWN).unwrap_or_default();
         Ok(Some(Seat {
             rank: number(RANK, size)? as usize,
             size: size as usize,
@@ -136,7 +136,7 @@ impl Seat {
             segment_inode,
             lifeline: number(LIFELINE, INT)? as i32,
             lifeline_inode,
-            desk: Desk::read(&desk).ok_or_else(|| broken(SPAWN, &desk))?,
+            mailbox: Mailbox::read(&mailbox).ok_or_else(|| broken(SPAWN, &mailbox))?,
             parent: var(PARENT),
         }))
     }
@@ -162,7 +162,7 @@ mod tests {
             segment_inode: 1 << 40,
             lifeline: 61,
             lifeline_inode: 99,
-            desk: Desk { fd: 7, inode: 1 << 41, options: vec!["-l".into(), "--cpu-list".into(), "0-3".into()] },
+            mailbox: Mailbox { fd: 7, inode: 1 << 41, options: vec!["-l".into(), "--cpu-list".into(), "0-3".into()] },
             parent: Some("a port".into()),
         }
     }
@@ -178,7 +178,7 @@ mod tests {
         assert!(ALL.iter().all(|name| vars.contains_key(name)));
         assert_eq!(read(&vars).unwrap(), Some(seat()));
         assert_eq!(read(&HashMap::new()).unwrap(), None);
-        let alone = Seat { parent: None, desk: Desk::default(), ..seat() };
+        let alone = Seat { parent: None, mailbox: Mailbox::default(), ..seat() };
         assert_eq!(read(&alone.write().into_iter().collect()).unwrap(), Some(alone));
     }
 

@@ -28,7 +28,7 @@ const ERR_OTHER: i32 = 16;
 pub enum Start {
     /// A world of one: no launcher, or a program that a rank started beside itself.
     Alone,
-    Member(Member),
+    Member(Box<Member>),
 }
 
 /// A rank's place in a job. Its slot in the segment is claimed: `pid` there is this process's.
@@ -91,7 +91,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
     if lifeline.as_ref().is_some_and(|fd| lifeline::broken(fd.as_fd())) {
         return Err(fail(gone(&seat, "it has ended")));
     }
-    Ok(Start::Member(Member {
+    Ok(Start::Member(Box::new(Member {
         rank: seat.rank,
         size: seat.size,
         local_rank: seat.local_rank,
@@ -103,7 +103,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         segment,
         mapped,
         lifeline,
-    }))
+    })))
 }
 
 enum Claim {
@@ -190,7 +190,7 @@ mod tests {
                 segment_inode: lifeline::inode(self.fd.as_fd()).unwrap(),
                 lifeline: self.near.as_raw_fd(),
                 lifeline_inode: lifeline::inode(self.near.as_fd()).unwrap(),
-                desk: env::Desk::default(),
+                mailbox: env::Mailbox::default(),
                 parent: None,
             };
             seat.write().into_iter().collect()

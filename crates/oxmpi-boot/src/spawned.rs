@@ -2,21 +2,21 @@
 //! `mpirun` around them, if there is one.
 //!
 //! ```text
-//!   outer mpirun  <--- desk: one line a message --------  mpirun --spawned LINE PORT KIND options a : options b …
+//!   outer mpirun  <--- mailbox: one line a message --------  mpirun --spawned LINE PORT KIND options a : options b …
 //!        |                                                      |                          ^
 //!      ranks, one of which is the root of MPI_Comm_spawn <------+--- line: one packet -----+
 //! ```
 //!
 //! The *line* is a socket pair that the root makes. On it the new `mpirun` says at most one thing, [why](Report) the job did
 //! not come to be, and the root at most one, that it has [`TAKEN`] the job: their processes are connected. From then on a
-//! failure is the business of the `mpirun` around them, if there is one, which hears of it at its *desk*, a pipe. A line that
+//! failure is the business of the `mpirun` around them, if there is one, which hears of it from its *mailbox*, a pipe. A line that
 //! the root closes without a word is a job that nobody wants any more.
 
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
-use crate::env::{self, Desk};
+use crate::env::{self, Mailbox};
 use crate::reach;
 
 /// The option that makes an `mpirun` one that was started to spawn a job. Its values are the line's descriptor, the parents'
@@ -26,7 +26,7 @@ pub const OPTION: &str = "--spawned";
 /// The packet by which the root says that the job is connected to it.
 pub const TAKEN: &[u8] = b"taken";
 
-/// The most bytes of a packet or a message at the desk: a pipe takes so many in one piece.
+/// The most bytes of a packet or a message in the mailbox: a pipe takes so many in one piece.
 pub const LONGEST: usize = 4096;
 
 /// What kind of process spawns.
@@ -135,7 +135,7 @@ pub struct Outer {
     pub lifeline: OwnedFd,
     /// Options that hold for this job, too.
     pub options: Vec<String>,
-    desk: File,
+    mailbox: File,
 }
 
 impl Outer {
@@ -147,14 +147,14 @@ impl Outer {
         let mpirun = numbers.next()?.parse().ok()?;
         let lifeline_inode = numbers.nth(1)?.parse().ok()?;
         let lifeline = reach(var(env::LIFELINE)?.parse().ok()?, lifeline_inode, mpirun, false)?;
-        let Desk { fd, inode, options } = Desk::read(&var(env::SPAWN)?)?;
-        let desk = reach(fd, inode, mpirun, true)?.into();
-        Some(Outer { mpirun, lifeline, options, desk })
+        let Mailbox { fd, inode, options } = Mailbox::read(&var(env::SPAWN)?)?;
+        let mailbox = reach(fd, inode, mpirun, true)?.into();
+        Some(Outer { mpirun, lifeline, options, mailbox })
     }
 
-    /// Says something at its desk. When nobody hears it, the lifeline has broken.
+    /// Puts something into its mailbox. When nobody hears it, the lifeline has broken.
     pub fn tell(&mut self, message: &Message) {
-        let _ = self.desk.write_all(&message.write());
+        let _ = self.mailbox.write_all(&message.write());
     }
 }
 

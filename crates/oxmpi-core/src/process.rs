@@ -73,6 +73,10 @@ pub struct Process {
     pub(crate) left_boards: Vec<Node>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
+    /// Where the processes that spawned this job wait for it, until this one has joined them.
+    pub parent_port: Option<String>,
+    /// The intercommunicator with them; it may have been freed since.
+    pub parent: handle::Comm,
     /// Those that `mpirun` defined.
     process_sets: Vec<ProcessSet>,
     _lifeline: Option<OwnedFd>,
@@ -81,16 +85,19 @@ pub struct Process {
 impl Process {
     /// Takes this process's place in its job. `single_copy`: peers' memory may be copied to and from, if the kernel agrees.
     pub fn start(single_copy: bool) -> Result<Process> {
-        let (segment, rank, size, appnum, universe, process_sets, lifeline) = match oxmpi_boot::start_from_env()? {
-            Boot::Alone => {
-                let (_, segment) = oxmpi_base::segment::Segment::create(1, oxmpi_base::cpus::available())
-                    .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
-                (segment, 0, 1, None, 1, Vec::new(), None)
-            }
-            Boot::Member(Member { rank, size, appnum, universe_size, process_sets, mapped, lifeline, .. }) => {
-                (mapped, rank, size, Some(appnum), universe_size as i32, process_sets, lifeline)
-            }
-        };
+        let (segment, rank, size, appnum, universe, process_sets, parent_port, lifeline) =
+            match oxmpi_boot::start_from_env()? {
+                Boot::Alone => {
+                    let (_, segment) = oxmpi_base::segment::Segment::create(1, oxmpi_base::cpus::available())
+                        .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
+                    (segment, 0, 1, None, 1, Vec::new(), None, None)
+                }
+                Boot::Member(member) => {
+                    let Member { rank, size, appnum, universe_size, process_sets, parent, mapped, lifeline, .. } =
+                        *member;
+                    (mapped, rank, size, Some(appnum), universe_size as i32, process_sets, parent, lifeline)
+                }
+            };
         if let Some(lifeline) = &lifeline {
             lifeline::hold(lifeline.as_fd())
                 .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot watch mpirun: {error}")))?;
@@ -125,6 +132,8 @@ impl Process {
             left_boards: Vec::new(),
             appnum,
             universe_size: universe,
+            parent_port,
+            parent: MPI_COMM_NULL,
             process_sets,
             _lifeline: lifeline,
         })

@@ -189,7 +189,7 @@ impl<'a> Job<'a> {
             }
             fds.clear();
             fds.push(sys::pollfd(self.signals.as_raw_fd(), libc::POLLIN));
-            fds.push(sys::pollfd(self.started.desk.as_raw_fd(), libc::POLLIN));
+            fds.push(sys::pollfd(self.started.mailbox.as_raw_fd(), libc::POLLIN));
             self.spawned.iter().for_each(|spawned| spawned.poll_for(&mut fds));
             self.started.outputs.poll_for(&mut fds);
             self.started.input.poll_for(&mut fds, now);
@@ -222,7 +222,7 @@ impl<'a> Job<'a> {
         let ending = match self.verdict {
             Some(Verdict::Failed(_)) if self.settings.keep_going => self.nobody_lives(),
             // Spawned jobs that the failure does not concern may still go on.
-            Some(Verdict::Failed(_) | Verdict::ChildFailed(..)) => self.started.desk.jobs().is_empty(),
+            Some(Verdict::Failed(_) | Verdict::ChildFailed(..)) => self.started.mailbox.jobs().is_empty(),
             Some(_) => true,
             None => self.nobody_lives(),
         };
@@ -246,17 +246,17 @@ impl<'a> Job<'a> {
                 pid => sys::kill(pid, signal),
             };
         }
-        self.started.desk.signal(signal);
+        self.started.mailbox.signal(signal);
     }
 
     fn nobody_lives(&self) -> bool {
-        self.live == 0 && self.started.desk.jobs().is_empty()
+        self.live == 0 && self.started.mailbox.jobs().is_empty()
     }
 
     // ---- spawned jobs, and the parents of this one ----
 
     fn hear_children(&mut self, now: Instant) {
-        for message in self.started.desk.hear() {
+        for message in self.started.mailbox.hear() {
             if let Message::Failed { status, text, .. } = message
                 && self.verdict.is_none()
                 && !self.forced
@@ -319,10 +319,10 @@ impl<'a> Job<'a> {
         while let Reaped::Ended(pid, status) = sys::reap() {
             dead.push((pid, status));
         }
-        // Who it was has been said at the desk before.
+        // Who it was has been said in the mailbox before.
         self.hear_children(now);
         dead.retain(|&(pid, status)| {
-            let job = self.started.desk.ended(pid);
+            let job = self.started.mailbox.ended(pid);
             if job && self.bad_child == 0 {
                 self.bad_child = report::status(status);
             }
@@ -439,7 +439,7 @@ impl<'a> Job<'a> {
             if !self.nobody_lives() && self.plan.is_empty() {
                 let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
                 let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.segment.rank(rank)))).collect();
-                self.verdict = Some(Verdict::TimedOut(report::whereabouts(&places, self.started.desk.jobs().len())));
+                self.verdict = Some(Verdict::TimedOut(report::whereabouts(&places, self.started.mailbox.jobs().len())));
                 self.stop(AFTER_FAILURE, now);
             }
         }
@@ -518,7 +518,7 @@ impl<'a> Job<'a> {
 
     fn signal_everybody(&mut self, signal: i32) {
         self.signal_ranks(signal);
-        self.started.desk.signal(signal);
+        self.started.mailbox.signal(signal);
     }
 
     fn signal_ranks(&mut self, signal: i32) {
@@ -541,7 +541,7 @@ impl<'a> Job<'a> {
 
     /// Children that are neither ranks nor spawned jobs.
     fn strays(&self) -> Vec<Pid> {
-        let known = |pid: &Pid| self.not_ours.contains(pid) || self.started.desk.jobs().contains(pid);
+        let known = |pid: &Pid| self.not_ours.contains(pid) || self.started.mailbox.jobs().contains(pid);
         strays::children().into_iter().filter(|pid| !known(pid)).collect()
     }
 
@@ -551,7 +551,7 @@ impl<'a> Job<'a> {
         if !sys::have_children() {
             return true;
         }
-        let jobs = self.started.desk.jobs().len();
+        let jobs = self.started.mailbox.jobs().len();
         if jobs + self.not_ours.len() > 0 && self.strays().is_empty() {
             if jobs > 0 && !self.ends_spawned_jobs() {
                 self.plan.clear();

@@ -7,11 +7,11 @@
 //!
 //! It must leave nothing behind: no process, no file, no segment, however it ends itself.
 
-mod desk;
 mod environ;
 mod hosts;
 mod input;
 mod job;
+mod mailbox;
 mod options;
 mod output;
 mod place;

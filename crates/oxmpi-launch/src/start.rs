@@ -13,10 +13,10 @@ use oxmpi_base::segment::Segment;
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::Seat;
 
-use crate::desk::Desk;
 use crate::environ;
 use crate::hosts;
 use crate::input::{Input, Source};
+use crate::mailbox::Mailbox;
 use crate::options::{Block, Request, Settings};
 use crate::output::{Channel, Outputs};
 use crate::place::{self, Budget, Placement};
@@ -51,7 +51,7 @@ pub struct Started {
     pub outputs: Outputs,
     pub input: Input,
     pub segment: Segment,
-    pub desk: Desk,
+    pub mailbox: Mailbox,
     pub host: String,
     /// What lives as long as the job: the far end of the lifeline, the cores held, the descriptors that ranks may open
     /// again through `/proc`.
@@ -97,7 +97,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
     let near = sys::move_up(near, FIRST_DESCRIPTOR).map_err(cannot("move the lifeline's descriptor"))?;
     let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("look at a descriptor"));
-    let desk = Desk::open().map_err(cannot("make a pipe"))?;
+    let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
     let mut seat = Seat {
         rank: 0,
         size,
@@ -112,7 +112,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         segment_inode: inode(&segment_fd)?,
         lifeline: near.as_raw_fd(),
         lifeline_inode: inode(&near)?,
-        desk: desk.describe(settings).map_err(cannot("look at a descriptor"))?,
+        mailbox: mailbox.describe(settings).map_err(cannot("look at a descriptor"))?,
         parent: parent.map(String::from),
     };
 
@@ -146,7 +146,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     }
     report(&mut outputs, settings, &ranks, &placement);
     let kept = Kept { _segment: segment_fd, _lifeline: (near, far), _placement: placement };
-    Ok(Started { ranks, trouble, outputs, input, segment, desk, host, _kept: kept })
+    Ok(Started { ranks, trouble, outputs, input, segment, mailbox, host, _kept: kept })
 }
 
 /// How many ranks of each program.

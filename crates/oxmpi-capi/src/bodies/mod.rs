@@ -36,6 +36,7 @@ pub mod persistent;
 pub mod probe;
 pub mod pt2pt;
 pub mod sessions;
+pub mod spawn;
 pub mod status;
 pub mod tool;
 pub mod tool_cvar;

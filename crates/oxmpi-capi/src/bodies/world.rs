@@ -3,7 +3,7 @@
 use super::{attributes, store};
 use crate::call::Cx;
 use crate::library::{self, Guard, World};
-use crate::raise;
+use crate::{raise, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
@@ -32,7 +32,7 @@ pub unsafe fn init_thread(
     unsafe { store(provided, required, "provided") }
 }
 
-fn start(_cx: &Cx, level: c_int) -> Result<()> {
+fn start(cx: &Cx, level: c_int) -> Result<()> {
     match library::world() {
         World::NotYet => {}
         World::Active => bail!(MPI_ERR_OTHER, "MPI is initialised already"),
@@ -45,7 +45,7 @@ fn start(_cx: &Cx, level: c_int) -> Result<()> {
         guard.own.errhandler = library::initial_errhandler();
     }
     library::begin_world(level);
-    Ok(())
+    spawn::join_parents(cx)
 }
 
 pub unsafe fn finalize(cx: &Cx) -> Result<()> {
@@ -117,11 +117,4 @@ pub unsafe fn comm_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
     let guard = cx.process()?;
     // SAFETY: null or may be written.
     unsafe { store(size, guard.comm(comm)?.local_group().len() as c_int, "size") }
-}
-
-/// No process is started by others yet, so none has a parent.
-pub unsafe fn comm_get_parent(cx: &Cx, parent: *mut Comm) -> Result<()> {
-    cx.process()?;
-    // SAFETY: null or may be written.
-    unsafe { store(parent, MPI_COMM_NULL, "parent") }
 }

@@ -29,7 +29,7 @@ fn as_rank() {
             std::process::exit(99);
         }
     };
-    play(&role, place);
+    play(&role, *place);
 }
 
 fn play(role: &str, place: Member) {

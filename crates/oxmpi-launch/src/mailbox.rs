@@ -1,5 +1,5 @@
 //! Jobs that ranks spawn (`MPI_Comm_spawn`): each has an `mpirun` of its own, which an ancestor has to wait for. Its parent
-//! ends at once, so that it becomes our child, as every orphan does; at our desk it says that it is no stray, and when its job
+//! ends at once, so that it becomes our child, as every orphan does; in our mailbox it says that it is no stray, and when its job
 //! has failed while it was connected to the ranks here.
 
 use std::io;
@@ -12,7 +12,7 @@ use oxmpi_boot::spawned::Message;
 use crate::options::Settings;
 use crate::sys::{self, Pid};
 
-pub struct Desk {
+pub struct Mailbox {
     read: OwnedFd,
     /// For others to open through `/proc`; and while it is open here, the pipe does not end.
     write: OwnedFd,
@@ -20,17 +20,17 @@ pub struct Desk {
     jobs: Vec<Pid>,
 }
 
-impl Desk {
-    pub fn open() -> io::Result<Desk> {
+impl Mailbox {
+    pub fn open() -> io::Result<Mailbox> {
         let (read, write) = sys::pipe()?;
         sys::set_nonblocking(&read)?;
-        Ok(Desk { read, write, unread: Vec::new(), jobs: Vec::new() })
+        Ok(Mailbox { read, write, unread: Vec::new(), jobs: Vec::new() })
     }
 
     /// What the environment of the ranks says of it.
-    pub fn describe(&self, settings: &Settings) -> io::Result<env::Desk> {
+    pub fn describe(&self, settings: &Settings) -> io::Result<env::Mailbox> {
         let inode = lifeline::inode(self.write.as_fd())?;
-        Ok(env::Desk { fd: self.write.as_raw_fd(), inode, options: settings.handed_down() })
+        Ok(env::Mailbox { fd: self.write.as_raw_fd(), inode, options: settings.handed_down() })
     }
 
     pub fn as_raw_fd(&self) -> RawFd {
