@@ -154,6 +154,10 @@ pub fn join_parents(cx: &Cx) -> Result<()> {
     let Some(port) = guard.parent_port.take() else { return Ok(()) };
     // From here on, what becomes of this process concerns its parents; `mpirun` looks here when it ends.
     guard.engine.shm().block().parents.store(PARENTS_CONNECTED, Release);
+    // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
+    let own = comms::process_number(&guard);
+    let party = guard.comm_mut(MPI_COMM_WORLD)?.party(own);
+    comms::talk(cx, &mut guard, |line| async move { line.all(&party, true).await })?;
     // Should they not wait any more, `mpirun` ends this process.
     let parent = ports::connect(cx, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
