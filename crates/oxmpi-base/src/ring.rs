@@ -16,6 +16,7 @@
 //! The ring never interprets a packet, and it never blocks: a producer without room is told so.
 
 use crate::arena::Mapping;
+use crate::guests::GUEST_CELLS;
 use crate::prefetch;
 use crate::segment::{CACHE_LINE, Segment};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -76,12 +77,15 @@ impl Memory {
         Memory { header, cells, count: segment.layout().ring_cells }
     }
 
-    /// A ring that is mapped by itself and fills its mapping.
-    fn alone(mapping: &Mapping) -> Memory {
-        let header = mapping.base().cast::<RingHeader>();
-        // SAFETY: the mapping is longer than a line.
+    /// A guest's ring, by its number among those that a mapping has one behind the other.
+    fn of_guest(mapping: &Mapping, number: usize) -> Memory {
+        let stride = (GUEST_CELLS + 1) * CACHE_LINE;
+        assert!((number + 1) * stride <= mapping.area().bytes);
+        // SAFETY: in the mapping, as was just checked.
+        let header = unsafe { mapping.base().add(number * stride).cast::<RingHeader>() };
+        // SAFETY: a ring has its cells behind the header line.
         let cells = unsafe { header.add(1).cast::<Cell>() };
-        Memory { header, cells, count: mapping.area().bytes / CACHE_LINE - 1 }
+        Memory { header, cells, count: GUEST_CELLS }
     }
 
     #[inline]
@@ -138,9 +142,9 @@ impl Producer {
         Producer::over(Memory::in_segment(segment, from, to))
     }
 
-    /// The sending end of a ring that has a mapping of its own, which must stay.
-    pub fn alone(mapping: &Mapping) -> Producer {
-        Producer::over(Memory::alone(mapping))
+    /// The sending end of a guest's ring, by its number in a mapping of such rings, which must stay.
+    pub fn of_guest(rings: &Mapping, number: usize) -> Producer {
+        Producer::over(Memory::of_guest(rings, number))
     }
 
     fn over(memory: Memory) -> Producer {
@@ -290,9 +294,9 @@ impl Consumer {
         Consumer::over(Memory::in_segment(segment, from, to))
     }
 
-    /// The receiving end of a ring that has a mapping of its own, which must stay.
-    pub fn alone(mapping: &Mapping) -> Consumer {
-        Consumer::over(Memory::alone(mapping))
+    /// The receiving end of a guest's ring, which has a mapping of its own, which must stay.
+    pub fn of_guest(ring: &Mapping) -> Consumer {
+        Consumer::over(Memory::of_guest(ring, 0))
     }
 
     fn over(memory: Memory) -> Consumer {

@@ -21,6 +21,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+/// Descriptors that are kept have numbers from here on, out of the way of programs that count on low ones.
+const FIRST_DESCRIPTOR: i32 = 50;
+
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
 const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x06");
 
@@ -184,6 +187,11 @@ impl Layout {
         Area { offset: self.arena(self.ranks).0 + (guest * self.ranks + rank) * GUEST_STRIDE, bytes: GUEST_STRIDE }
     }
 
+    /// All rings of a guest, in the order of ranks.
+    pub fn guest_rings(&self, guest: usize) -> Area {
+        Area { bytes: self.ranks * GUEST_STRIDE, ..self.guest_ring(guest, 0) }
+    }
+
     fn file_length(&self) -> usize {
         self.arena(self.ranks).0 + GUESTS * self.ranks * GUEST_STRIDE
     }
@@ -238,9 +246,9 @@ impl Segment {
     }
 
     fn map(fd: BorrowedFd<'_>, layout: Layout) -> io::Result<Segment> {
-        // A number as high as the original's, out of the way of programs that count on low ones.
+        let least = fd.as_raw_fd().max(FIRST_DESCRIPTOR);
         // SAFETY: the descriptor is open.
-        let file = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, fd.as_raw_fd()) };
+        let file = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
         if file < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -11,10 +11,11 @@ pub mod foreign;
 pub mod spawned;
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::address::JobId;
 use oxmpi_base::lifeline;
 use oxmpi_base::segment::Segment;
 
@@ -31,6 +32,14 @@ pub enum Start {
     Member(Box<Member>),
 }
 
+/// The segment of a process that was started alone: it holds it itself, where other jobs find it.
+pub fn alone() -> std::io::Result<(Segment, JobId)> {
+    let (_, mapped) = Segment::create(1, oxmpi_base::cpus::available())?;
+    let fd = mapped.file().as_raw_fd() as u32;
+    let job = JobId { inode: lifeline::inode(mapped.file())?, holder: std::process::id(), fd };
+    Ok((mapped, job))
+}
+
 /// A rank's place in a job. Its slot in the segment is claimed: `pid` there is this process's.
 pub struct Member {
     pub rank: usize,
@@ -45,6 +54,8 @@ pub struct Member {
     pub universe_size: usize,
     /// Where the processes that spawned this job wait for it.
     pub parent: Option<String>,
+    /// Where processes of other jobs find the segment.
+    pub job: JobId,
     pub segment: OwnedFd,
     /// The segment, mapped; made here because the claim needs it, so that nobody has to map it twice.
     pub mapped: Segment,
@@ -100,6 +111,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         process_sets: apps::process_sets(&seat.apps),
         universe_size: seat.universe_size,
         parent: seat.parent,
+        job: JobId { inode: seat.segment_inode, holder: seat.mpirun, fd: seat.segment as u32 },
         segment,
         mapped,
         lifeline,
@@ -145,7 +157,6 @@ fn fail(text: impl Into<String>) -> Error {
 mod tests {
     use super::*;
     use std::collections::HashMap;
-    use std::os::fd::AsRawFd;
     use std::sync::atomic::Ordering::Relaxed;
 
     fn text(result: Result<Start>) -> String {
@@ -244,6 +255,13 @@ mod tests {
         }
         vars.insert(env::SEGMENT, "0".into());
         assert!(text(start(|name| vars.get(name).cloned())).contains("cannot be reached"));
+    }
+
+    #[test]
+    fn a_process_alone_is_found_by_others() {
+        let (segment, job) = alone().unwrap();
+        segment.rank(0).pid.store(12, Relaxed);
+        assert_eq!(job.open().unwrap().rank(0).pid.load(Relaxed), 12);
     }
 
     #[test]

@@ -162,6 +162,18 @@ impl Cx {
     pub fn wait_unless<R, E>(
         &self,
         guard: &mut Guard,
+        ready: impl FnMut(&mut Process) -> Option<R>,
+        never: impl FnMut(&mut Guard) -> Option<E>,
+    ) -> Result<R, E> {
+        self.wait_looking(guard, SLEEP, ready, never)
+    }
+
+    /// The same with sleeps that are no longer than this.
+    #[inline]
+    pub fn wait_looking<R, E>(
+        &self,
+        guard: &mut Guard,
+        longest: Duration,
         mut ready: impl FnMut(&mut Process) -> Option<R>,
         mut never: impl FnMut(&mut Guard) -> Option<E>,
     ) -> Result<R, E> {
@@ -183,7 +195,7 @@ impl Cx {
                 step = patience.pause(guard.engine.shm().job());
             }
             if step == Step::Sleep {
-                if let Some(end) = self.sleep(guard, &mut ready, &mut never) {
+                if let Some(end) = self.sleep(guard, longest, &mut ready, &mut never) {
                     return end;
                 }
                 patience = Patience::new(guard.engine.shm().job());
@@ -202,6 +214,7 @@ impl Cx {
     fn sleep<R, E>(
         &self,
         guard: &mut Guard,
+        longest: Duration,
         ready: &mut impl FnMut(&mut Process) -> Option<R>,
         never: &mut impl FnMut(&mut Guard) -> Option<E>,
     ) -> Option<Result<R, E>> {
@@ -218,14 +231,20 @@ impl Cx {
         let start = Instant::now();
         guard.unlocked(|process| {
             let shm = process.engine.shm();
-            wait::sleep(shm.job(), shm.block(), SLEEP, alone);
+            wait::sleep(shm.job(), shm.block(), longest, alone);
         });
         let slept = start.elapsed();
         events::SLEEP.count(slept);
         if events::are_watched() {
             guard.unlocked(|_| Stay::interrupted(|| events::slept(self.fun, slept)));
         }
-        if slept < SLEEP { None } else { never(guard).map(Err) }
+        if slept < longest {
+            return None;
+        }
+        if guard.engine.shm().has_strangers() {
+            guard.engine.shm_mut().look_for_dead();
+        }
+        never(guard).map(Err)
     }
 }
 

@@ -176,6 +176,11 @@ impl Script {
         self.stage.context
     }
 
+    /// Everybody that it may send to.
+    pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        self.stage.group.iter().chain(self.stage.local.iter())
+    }
+
     pub fn stage(&mut self) -> &mut Stage {
         &mut self.stage
     }

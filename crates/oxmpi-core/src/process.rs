@@ -12,6 +12,7 @@ use crate::file::File;
 use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
+use crate::names::Names;
 use crate::operation::{UserCall, UserFunction};
 use crate::partitioned::Receiving;
 use crate::request::{Active, Body, PoolId, Request, Start};
@@ -43,6 +44,10 @@ pub struct Process {
     pub groups: SlotTable<Arc<Group>>,
     pub no_members: Arc<Group>,
     pub contexts: Contexts,
+    /// Joins of two groups under way, in which processes may be known that nothing names yet.
+    pub joining: usize,
+    /// Names that this process has published.
+    pub names: Names,
     /// Communicators that come to be while the program does other things.
     pub(crate) making: Vec<Making>,
     /// Collective operations that go on while the program does other things.
@@ -85,17 +90,18 @@ pub struct Process {
 impl Process {
     /// Takes this process's place in its job. `single_copy`: peers' memory may be copied to and from, if the kernel agrees.
     pub fn start(single_copy: bool) -> Result<Process> {
-        let (segment, rank, size, appnum, universe, process_sets, parent_port, lifeline) =
+        let ((segment, job), rank, size, appnum, universe, process_sets, parent_port, lifeline) =
             match oxmpi_boot::start_from_env()? {
                 Boot::Alone => {
-                    let (_, segment) = oxmpi_base::segment::Segment::create(1, oxmpi_base::cpus::available())
+                    let made = oxmpi_boot::alone()
                         .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
-                    (segment, 0, 1, None, 1, Vec::new(), None, None)
+                    (made, 0, 1, None, 1, Vec::new(), None, None)
                 }
                 Boot::Member(member) => {
-                    let Member { rank, size, appnum, universe_size, process_sets, parent, mapped, lifeline, .. } =
-                        *member;
-                    (mapped, rank, size, Some(appnum), universe_size as i32, process_sets, parent, lifeline)
+                    let Member {
+                        rank, size, appnum, universe_size, process_sets, parent, job, mapped, lifeline, ..
+                    } = *member;
+                    ((mapped, job), rank, size, Some(appnum), universe_size as i32, process_sets, parent, lifeline)
                 }
             };
         if let Some(lifeline) = &lifeline {
@@ -105,7 +111,7 @@ impl Process {
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         Ok(Process {
-            engine: Engine::new(Shm::attach(segment, rank), single_copy),
+            engine: Engine::new(Shm::attach(segment, job, rank), single_copy),
             has_world: false,
             world: Comm::world(rank, size),
             own: Comm::own(rank),
@@ -113,6 +119,8 @@ impl Process {
             groups: SlotTable::new(Kind::Group),
             no_members: Arc::new(Group::empty()),
             contexts: Contexts::new(rank, size),
+            joining: 0,
+            names: Names::default(),
             making: Vec::new(),
             runs: Vec::new(),
             receiving: Vec::new(),

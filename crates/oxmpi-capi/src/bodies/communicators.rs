@@ -273,12 +273,21 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         let done = started.iter().all(|&started| process.is_request_done(Request(started)).unwrap_or(true));
         (done && !process.engine.is_busy() && !process.engine.uses_context(context)).then_some(())
     });
+    let everybody = guard.comm(handle)?.everybody();
+    if guard.has_strangers(&everybody) {
+        // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
+        let own = comms::process_number(&guard);
+        let party = guard.comm_mut(handle)?.party(own);
+        let _ = comms::talk(cx, &mut guard, |line| async move { line.all(&party, true).await });
+    }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
     unsafe {
         comms::remove(cx, handle)?;
-        store(comm, MPI_COMM_NULL, "comm")
+        store(comm, MPI_COMM_NULL, "comm")?;
     }
+    cx.process()?.leave_strangers();
+    Ok(())
 }
 
 /// The communicator that is to go, checked.

@@ -33,6 +33,7 @@ pub mod ops;
 pub mod pack;
 pub mod partitioned;
 pub mod persistent;
+pub mod ports;
 pub mod probe;
 pub mod pt2pt;
 pub mod sessions;

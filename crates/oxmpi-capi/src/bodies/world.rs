@@ -72,6 +72,9 @@ pub(super) fn flush_and_leave(cx: &Cx) {
     if let Some(mut guard) = Guard::enter() {
         guard.engine.shm().prepare_to_leave();
         cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+        guard.names.clear();
+        guard.engine.shm().close_ports();
+        guard.engine.leave_all_jobs();
     }
     library::leave();
 }

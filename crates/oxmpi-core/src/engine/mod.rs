@@ -7,6 +7,7 @@
 //! copy.rs   a taken offer is copied by both sides (TAKEN), or streamed through the ring (STREAM, DATA)
 //! pieces.rs which bytes of the other side belong to which of ours, where there are gaps
 //! own.rs    messages to oneself
+//! strangers.rs  processes of other jobs come and go
 //! ops.rs    operations under way, and how they ended
 //! ```
 //!
@@ -19,6 +20,7 @@ mod own;
 mod pieces;
 mod recv;
 mod send;
+mod strangers;
 
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
@@ -29,6 +31,7 @@ use std::collections::VecDeque;
 pub use ops::{OpId, Outcome};
 pub use recv::{Message, Small};
 pub use send::{Mode, Route};
+pub use strangers::BY_PROCESS;
 
 /// A message, or the first part of one; `aux` is its length. With [`SYNC`] the body starts with ticket and operation.
 const EAGER: u8 = 1;
@@ -142,6 +145,9 @@ impl Engine {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = false;
+        if self.shm.has_guest_news() {
+            self.see_guests();
+        }
         let senders = self.shm.senders();
         // Everybody is first in turn, so that nobody waits for ever behind another's flood.
         self.first_sender = if self.first_sender + 1 < senders { self.first_sender + 1 } else { 0 };

@@ -206,6 +206,10 @@ impl Ops {
         self.take_outcome(id);
     }
 
+    pub fn all(&self) -> impl Iterator<Item = &Op> + '_ {
+        self.entries.iter().map(|entry| &entry.op)
+    }
+
     /// The contexts of sends that are not done, one for each.
     pub fn send_contexts(&self) -> impl Iterator<Item = u32> + '_ {
         self.entries.iter().filter_map(|entry| match &entry.op {

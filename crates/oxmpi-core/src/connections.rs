@@ -1,0 +1,120 @@
+//! Connections with processes of other jobs: ports by name, and when a job can be forgotten.
+//!
+//! A job is known as long as something of this process names one of its processes: a communicator, a group, a window, a file, a
+//! request, a message. `MPI_Comm_disconnect` looks whether anything still does.
+
+use crate::comm::Ranks;
+use crate::process::Process;
+use crate::request::{Body, Start};
+use oxmpi_base::address::{Address, JobId};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// A port: whose it is and which of its owner's. As a text it is what `MPI_Open_port` gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Port {
+    pub owner: Address,
+    pub number: u32,
+}
+
+const SCHEME: &str = "oxmpi";
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Address { job: JobId { inode, holder, fd }, slot } = self.owner;
+        write!(f, "{SCHEME}:{holder}:{fd}:{inode:x}:{slot}:{:x}", self.number)
+    }
+}
+
+/// What is not the name of a port of OxMPI's.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotAPort;
+
+impl FromStr for Port {
+    type Err = NotAPort;
+
+    fn from_str(text: &str) -> Result<Port, NotAPort> {
+        let parts: Vec<&str> = text.trim().split(':').collect();
+        let [SCHEME, holder, fd, inode, slot, number] = parts[..] else { return Err(NotAPort) };
+        let decimal = |part: &str| part.parse::<u32>().map_err(|_| NotAPort);
+        let inode = u64::from_str_radix(inode, 16).map_err(|_| NotAPort)?;
+        let number = u32::from_str_radix(number, 16).map_err(|_| NotAPort)?;
+        let job = JobId { inode, holder: decimal(holder)?, fd: decimal(fd)? };
+        Ok(Port { owner: Address { job, slot: decimal(slot)? }, number })
+    }
+}
+
+impl Process {
+    /// Whether some of the processes are of other jobs.
+    pub fn has_strangers(&self, group: &Ranks) -> bool {
+        match group {
+            // Of the own job.
+            Ranks::All(_) => false,
+            Ranks::List(list) => list.iter().any(|&process| self.engine.shm().is_stranger(process as usize)),
+        }
+    }
+
+    /// Leaves the jobs that nothing here names any more.
+    pub fn leave_strangers(&mut self) {
+        if !self.engine.shm().has_strangers() || self.joining > 0 || self.awaits_unknown() {
+            return;
+        }
+        let mut named = BTreeSet::new();
+        let mut name = |group: &Ranks| named.extend(group.iter().map(|process| process as usize));
+        self.comms.iter().for_each(|(_, comm)| {
+            name(&comm.group);
+            name(comm.local_group());
+        });
+        self.groups.iter().for_each(|(_, group)| name(group.ranks()));
+        self.windows.iter().for_each(|(_, win)| name(win.group.ranks()));
+        self.files.iter().for_each(|(_, file)| name(file.group.ranks()));
+        self.making.iter().for_each(|making| making.groups().for_each(&mut name));
+        let waiting = self.calls.iter().map(|(run, _)| run);
+        self.runs.iter().chain(waiting).for_each(|run| {
+            name(&run.stage().group);
+            name(&run.stage().local);
+        });
+        for (_, request) in self.requests.iter() {
+            match &request.body {
+                Body::Persistent(start, _) => match &**start {
+                    Start::Send { route, .. } | Start::Buffered { route, .. } => drop(named.insert(route.peer)),
+                    Start::Collective(script) => named.extend(script.members().map(|process| process as usize)),
+                    Start::Outgoing(plan) => named.extend(plan.peer()),
+                    Start::Recv { .. } | Start::Incoming(_) | Start::Nothing(_) => {}
+                },
+                Body::Once(_) | Body::Sent | Body::Generalized(_) => {}
+            }
+        }
+        named.extend(self.messages.iter().map(|(_, (_, message, _))| message.from()));
+        self.engine.leave_jobs(&named);
+    }
+
+    /// Whether a receive is posted on a communicator that has been freed, so that nobody knows whom it is from.
+    fn awaits_unknown(&self) -> bool {
+        let lives = |context: u32| {
+            self.comms.iter().any(|(_, comm)| comm.context == context)
+                || self.files.iter().any(|(_, file)| file.comm.context == context)
+        };
+        let mut contexts = self.engine.posted_contexts().map(|context| context & !1);
+        contexts.any(|context| crate::contexts::is_between_jobs(context) && !lives(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_and_back() {
+        let job = JobId { inode: u64::MAX, holder: 4_194_304, fd: 1023 };
+        let port = Port { owner: Address { job, slot: 65535 }, number: i32::MAX as u32 };
+        assert_eq!(port.to_string().parse(), Ok(port));
+        assert!(port.to_string().len() < 60);
+        for text in
+            ["", "oxmpi", "oxmpi:1:2:3:4", "oxmpi:1:2:3:4:5:6", "tcp:1:2:3:4:5", "oxmpi:-1:2:3:4:5", "oxmpi:1:2:x:4:5"]
+        {
+            assert_eq!(text.parse::<Port>(), Err(NotAPort), "{text}");
+        }
+    }
+}
