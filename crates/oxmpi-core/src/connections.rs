@@ -7,9 +7,11 @@ use crate::comm::Ranks;
 use crate::process::Process;
 use crate::request::{Body, Start};
 use oxmpi_base::address::{Address, JobId};
+use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEFT};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::Ordering;
 
 /// A port: whose it is and which of its owner's. As a text it is what `MPI_Open_port` gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +54,27 @@ impl Process {
             // Of the own job.
             Ranks::All(_) => false,
             Ranks::List(list) => list.iter().any(|&process| self.engine.shm().is_stranger(process as usize)),
+        }
+    }
+
+    /// This process begins to connect to the job that spawned it, which has that port: from here on, what becomes of it concerns
+    /// that job. `mpirun` looks at this when it ends.
+    pub fn join_parents(&mut self, port: &str) {
+        self.parent_job = port.parse().ok().map(|Port { owner, .. }| owner.job);
+        self.engine.shm().block().parents.store(PARENTS_CONNECTED, Ordering::Release);
+    }
+
+    /// Notes when this process shares nothing any more with the job that spawned it. A group is not shared.
+    pub fn leave_parents(&mut self) {
+        let Some(job) = self.parent_job else { return };
+        let shm = self.engine.shm();
+        let ours = |group: &Ranks| group.iter().any(|process| shm.address_of(process as usize).job == job);
+        let shared = self.comms.iter().any(|(_, comm)| ours(&comm.group) || ours(comm.local_group()))
+            || self.windows.iter().any(|(_, win)| ours(win.group.ranks()))
+            || self.files.iter().any(|(_, file)| ours(file.group.ranks()));
+        if !shared {
+            shm.block().parents.store(PARENTS_LEFT, Ordering::Release);
+            self.parent_job = None;
         }
     }
 

@@ -20,6 +20,7 @@ use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_base::address::JobId;
 use oxmpi_base::lifeline;
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
 use oxmpi_boot::apps::ProcessSet;
@@ -80,6 +81,8 @@ pub struct Process {
     pub universe_size: i32,
     /// Where the processes that spawned this job wait for it, until this one has joined them.
     pub parent_port: Option<String>,
+    /// Their job, as long as this process is connected to it.
+    pub(crate) parent_job: Option<JobId>,
     /// The intercommunicator with them; it may have been freed since.
     pub parent: handle::Comm,
     /// Those that `mpirun` defined.
@@ -141,6 +144,7 @@ impl Process {
             appnum,
             universe_size: universe,
             parent_port,
+            parent_job: None,
             parent: MPI_COMM_NULL,
             process_sets,
             _lifeline: lifeline,

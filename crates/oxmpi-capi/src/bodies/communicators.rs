@@ -271,7 +271,8 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         guard.requests.iter().filter(|(_, request)| request.comm == handle).map(|(started, _)| started).collect();
     cx.wait(&mut guard, |process| {
         let done = started.iter().all(|&started| process.is_request_done(Request(started)).unwrap_or(true));
-        (done && !process.engine.is_busy() && !process.engine.uses_context(context)).then_some(())
+        // What waits to be received here is what others say below, who have come before.
+        (done && !process.engine.is_busy() && !process.engine.is_active_in(context)).then_some(())
     });
     let everybody = guard.comm(handle)?.everybody();
     if guard.has_strangers(&everybody) {
@@ -286,7 +287,9 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         comms::remove(cx, handle)?;
         store(comm, MPI_COMM_NULL, "comm")?;
     }
-    cx.process()?.leave_strangers();
+    let mut guard = cx.process()?;
+    guard.leave_parents();
+    guard.leave_strangers();
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{communicators, ports, sessions, world};
+use crate::bodies::{communicators, ports, sessions, spawn, world};
 use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut Comm) -> c_int {
 pub unsafe extern "C" fn MPI_Comm_get_parent(parent: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        or_null(call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
+        or_null(call(Fun::CommGetParent, On::World, |cx| spawn::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
     }
 }
 
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn MPI_Comm_get_parent(parent: *mut Comm) -> c_int {
 pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        or_null(call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
+        or_null(call(Fun::CommGetParent, On::World, |cx| spawn::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
     }
 }
 
@@ -187,7 +187,16 @@ pub unsafe extern "C" fn MPI_Comm_spawn(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawn, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawn, On::Comm(comm), |cx| {
+                spawn::comm_spawn(cx, command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -203,7 +212,16 @@ pub unsafe extern "C" fn PMPI_Comm_spawn(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawn, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawn, On::Comm(comm), |cx| {
+                spawn::comm_spawn(cx, command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -220,7 +238,27 @@ pub unsafe extern "C" fn MPI_Comm_spawn_multiple(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawnMultiple, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawnMultiple, On::Comm(comm), |cx| {
+                spawn::comm_spawn_multiple(
+                    cx,
+                    count,
+                    array_of_commands,
+                    array_of_argv,
+                    array_of_maxprocs,
+                    array_of_info,
+                    root,
+                    comm,
+                    intercomm,
+                    array_of_errcodes,
+                )
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -237,7 +275,27 @@ pub unsafe extern "C" fn PMPI_Comm_spawn_multiple(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawnMultiple, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawnMultiple, On::Comm(comm), |cx| {
+                spawn::comm_spawn_multiple(
+                    cx,
+                    count,
+                    array_of_commands,
+                    array_of_argv,
+                    array_of_maxprocs,
+                    array_of_info,
+                    root,
+                    comm,
+                    intercomm,
+                    array_of_errcodes,
+                )
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety

@@ -16,13 +16,11 @@ use orphan::Child;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result};
-use oxmpi_base::segment::PARENTS_CONNECTED;
 use oxmpi_boot::spawned::Kind;
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
 use oxmpi_core::info::Info;
 use oxmpi_core::talk::{Line, Party};
-use std::sync::atomic::Ordering::Release;
 
 /// One command, as the program wants it started.
 pub struct Program {
@@ -152,8 +150,7 @@ fn nobody(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Comm> {
 pub fn join_parents(cx: &Cx) -> Result<()> {
     let mut guard = cx.world()?;
     let Some(port) = guard.parent_port.take() else { return Ok(()) };
-    // From here on, what becomes of this process concerns its parents; `mpirun` looks here when it ends.
-    guard.engine.shm().block().parents.store(PARENTS_CONNECTED, Release);
+    guard.join_parents(&port);
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
     let own = comms::process_number(&guard);
     let party = guard.comm_mut(MPI_COMM_WORLD)?.party(own);
