@@ -32,6 +32,7 @@ mod ports;
 mod quick;
 mod raise;
 mod settings;
+mod sockets;
 mod spawn;
 mod tool;
 mod types;

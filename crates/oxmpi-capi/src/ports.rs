@@ -6,11 +6,13 @@
 
 use crate::call::Cx;
 use crate::comms;
-use crate::library::Guard;
+use crate::library::{self, Guard};
+use crate::sockets::Socket;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
+use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::connections::Port;
 use oxmpi_core::contexts::{Joined, PORTS};
 use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
@@ -118,6 +120,48 @@ pub fn bridge(guard: &Guard, other: usize, asks: Address, number: u32) -> Party 
 /// A number for [`bridge`].
 pub fn next_number() -> u32 {
     ASKED.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What two processes that join over a socket say first: this, and how they are found.
+const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
+
+/// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach the other. The socket
+/// is as quiet afterwards as it was before.
+pub fn join(cx: &Cx, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
+    let own = guard.engine.shm().address();
+    let number = next_number();
+    let [inode, held, slot] = own.words();
+    let [hello, inode, held, slot, theirs] =
+        socket.exchange(cx, guard, [HELLO, inode, held, slot, u64::from(number)])?;
+    if hello != HELLO {
+        bail!(MPI_ERR_OTHER, "what came over the socket is not from an MPI_Comm_join of OxMPI's");
+    }
+    let other = Address::from_words(&[inode, held, slot]);
+    if other == own {
+        bail!(MPI_ERR_OTHER, "the process at the other end of the socket is this process itself");
+    }
+    guard.joining += 1;
+    let found = guard.engine.number_of(other);
+    let reached = socket.exchange(cx, guard, [u64::from(found.is_ok())]);
+    let joined = match (found, reached) {
+        (Ok(peer), Ok([1])) => {
+            // Both take the one whose address is lower for who asks.
+            let number = if own < other { number } else { theirs as u32 };
+            let bridge = bridge(guard, peer, own.min(other), number);
+            let near = Party { members: vec![own.slot].into(), rank: 0, context: PORTS + 1, tag: 0 };
+            comms::join(cx, guard, near, vec![own.slot].into(), Ok(Some(bridge))).map(Some)
+        }
+        (_, reached) => reached.map(|_| None),
+    };
+    guard.joining -= 1;
+    let Some(Joined { context, far }) = joined? else {
+        guard.leave_strangers();
+        return Ok(MPI_COMM_NULL);
+    };
+    // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
+    let errhandler = if guard.has_world { guard.own.errhandler } else { library::initial_errhandler() };
+    library::errhandlers().share(errhandler);
+    guard.add_comm(Made::new(context, 0, far.into(), Some(vec![own.slot].into()), errhandler))
 }
 
 /// At the root of who accepts: waits until somebody connects.

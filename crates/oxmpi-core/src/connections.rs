@@ -51,8 +51,7 @@ impl Process {
     /// Whether some of the processes are of other jobs.
     pub fn has_strangers(&self, group: &Ranks) -> bool {
         match group {
-            // Of the own job.
-            Ranks::All(_) => false,
+            Ranks::All(count) => *count > self.engine.shm().ranks(),
             Ranks::List(list) => list.iter().any(|&process| self.engine.shm().is_stranger(process as usize)),
         }
     }

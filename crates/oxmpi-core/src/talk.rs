@@ -92,6 +92,7 @@ enum Question {
     Receive(Pattern, usize),
     Draw { between_jobs: bool },
     Reserve(u32),
+    SpansJobs(Ranks),
     AddressesOf(Ranks),
     NumbersOf(Vec<Address>),
 }
@@ -100,6 +101,7 @@ enum Answer {
     Words(Result<Vec<u64>>),
     Drawn(Option<Proposal>),
     Reserved(bool),
+    SpansJobs(bool),
     Addresses(Vec<Address>),
     Numbers(Result<Vec<u32>>),
 }
@@ -179,10 +181,9 @@ impl Line {
 
     /// Whether the processes are of more than one job; they all agree about that.
     pub async fn spans_jobs(&self, members: &Ranks) -> bool {
-        match members {
-            // Of the own job.
-            Ranks::All(_) => false,
-            members => spans_jobs(&self.addresses_of(members).await),
+        match self.ask(Question::SpansJobs(members.clone())).await {
+            Answer::SpansJobs(spans) => spans,
+            _ => unreachable!("the answer fits the question"),
         }
     }
 
@@ -337,6 +338,7 @@ impl Process {
                 }
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
                 Question::Reserve(context) => Answer::Reserved(self.reserve_context(context)),
+                Question::SpansJobs(members) => Answer::SpansJobs(self.has_strangers(&members)),
                 Question::AddressesOf(members) => {
                     let shm = self.engine.shm();
                     Answer::Addresses(members.iter().map(|process| shm.address_of(process as usize)).collect())
@@ -482,6 +484,7 @@ pub(crate) mod simulated {
                         Answer::Drawn((self.draw)(process, self.drawn[process]))
                     }
                     Question::Reserve(context) => Answer::Reserved((self.is_free)(process, context)),
+                    Question::SpansJobs(_) => Answer::SpansJobs(false),
                     Question::AddressesOf(members) => {
                         let address = |slot| Address { job: JobId { inode: 1, holder: 1, fd: 1 }, slot };
                         Answer::Addresses(members.iter().map(address).collect())

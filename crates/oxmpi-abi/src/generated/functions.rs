@@ -1823,7 +1823,7 @@ pub(crate) const FACTS: &[(&str, u8, bool, bool)] = &[
     ("MPI_Comm_connect", 12, true, true),
     ("MPI_Comm_disconnect", 12, true, true),
     ("MPI_Comm_get_parent", 12, true, true),
-    ("MPI_Comm_join", 12, false, true),
+    ("MPI_Comm_join", 12, true, true),
     ("MPI_Comm_spawn", 12, true, true),
     ("MPI_Comm_spawn_multiple", 12, true, true),
     ("MPI_Finalize", 12, true, true),

@@ -3,6 +3,7 @@
 use super::{check_place, store, text};
 use crate::call::Cx;
 use crate::library::Guard;
+use crate::sockets::Socket;
 use crate::{comms, infos, ports};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
@@ -64,6 +65,15 @@ pub unsafe fn comm_connect(
     };
     // SAFETY: checked.
     unsafe { store(newcomm, handle, "newcomm") }
+}
+
+pub unsafe fn comm_join(cx: &Cx, fd: c_int, intercomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    check_place(intercomm, "intercomm")?;
+    let socket = Socket::new(fd)?;
+    let handle = ports::join(cx, &mut guard, &socket)?;
+    // SAFETY: checked.
+    unsafe { store(intercomm, handle, "intercomm") }
 }
 
 /// What all processes check before they take part.

@@ -164,14 +164,20 @@ pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut Comm) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_join`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_join(fd: c_int, intercomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommJoin, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(call(Fun::CommJoin, On::World, |cx| ports::comm_join(cx, fd, intercomm)), intercomm, MPI_COMM_NULL)
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_join`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_join(fd: c_int, intercomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommJoin, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(call(Fun::CommJoin, On::World, |cx| ports::comm_join(cx, fd, intercomm)), intercomm, MPI_COMM_NULL)
+    }
 }
 
 /// # Safety
