@@ -79,7 +79,8 @@ static void arguments(char **argv) {
             "array_of_commands");
     REFUSED(spawn(NULL, MPI_ARGV_NULL, 1, NULL, NULL), MPI_ERR_ARG, "command");
     REFUSED(spawn(argv[0], MPI_ARGV_NULL, -1, NULL, NULL), MPI_ERR_ARG, "-1");
-    REFUSED(spawn(argv[0], MPI_ARGV_NULL, 1 << 30, NULL, NULL), MPI_ERR_SPAWN, "1073741824");
+    REFUSED(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1 << 30, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN,
+            "1073741824");
     REFUSED(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, (MPI_Info)12345, 0, MPI_COMM_WORLD, &children, codes), MPI_ERR_INFO, "info");
     REFUSED(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, size, MPI_COMM_WORLD, &children, codes), MPI_ERR_ROOT, "root");
     REFUSED(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, -1, MPI_COMM_WORLD, &children, codes), MPI_ERR_ROOT, "root");
