@@ -56,6 +56,17 @@ impl Process {
         }
     }
 
+    /// Whether a process of another job that this one is connected to has not come to its end yet.
+    pub fn awaits_strangers(&self) -> bool {
+        let shm = self.engine.shm();
+        let stays = |process: u32| shm.is_stranger(process as usize) && !shm.has_left(process as usize);
+        let awaited = |group: &Ranks| matches!(group, Ranks::List(_)) && group.iter().any(stays);
+        shm.has_strangers()
+            && (self.comms.iter().any(|(_, comm)| awaited(&comm.group) || awaited(comm.local_group()))
+                || self.windows.iter().any(|(_, win)| awaited(win.group.ranks()))
+                || self.files.iter().any(|(_, file)| awaited(file.group.ranks())))
+    }
+
     /// This process begins to connect to the job that spawned it, which has that port: from here on, what becomes of it concerns
     /// that job. `mpirun` looks at this when it ends.
     pub fn join_parents(&mut self, port: &str) {

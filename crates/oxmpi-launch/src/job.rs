@@ -261,9 +261,9 @@ impl<'a> Job<'a> {
                 && self.verdict.is_none()
                 && !self.forced
             {
-                self.tell_parents(status, &text);
                 let others = if self.settings.keep_going { 0 } else { self.live };
                 self.verdict = Some(Verdict::ChildFailed(text, status, others));
+                self.tell_parents();
                 if !self.settings.keep_going {
                     self.stop(AFTER_FAILURE, now);
                 }
@@ -275,7 +275,8 @@ impl<'a> Job<'a> {
         let Some(spawned) = &mut self.spawned else { return };
         let (news, root) = (spawned.look(now), spawned.root());
         if self.verdict.is_some() {
-            return;
+            // It may have failed before it was taken.
+            return self.tell_parents();
         }
         if news == News::Unwanted {
             self.verdict = Some(Verdict::Unwanted);
@@ -286,9 +287,9 @@ impl<'a> Job<'a> {
             let text = format!(
                 "process {root}, which had spawned the job and was connected to it, has ended; {ranks} stopped"
             );
-            // Who has an `mpirun` has mostly failed, and that has been said; if not, this is news.
-            self.tell_parents(1, &text);
             self.verdict = Some(Verdict::Orphaned(text));
+            // Who has an `mpirun` has mostly failed, and that has been said; if not, this is news.
+            self.tell_parents();
             self.stop(AFTER_FAILURE, now);
         }
     }
@@ -302,15 +303,23 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// This job has failed: who spawned it must know.
-    fn tell_parents(&mut self, status: i32, text: &str) {
+    /// This job has failed: who spawned it and is connected to it must know, once.
+    fn tell_parents(&mut self) {
+        let (text, status) = match &self.verdict {
+            Some(Verdict::Failed(failure)) => (failure.text(), failure.ending.status()),
+            Some(Verdict::ChildFailed(text, status, _)) => (text.clone(), *status),
+            Some(Verdict::Orphaned(text)) => (text.clone(), 1),
+            _ => return,
+        };
         let connected = self.is_connected();
         if let Some(spawned) = &mut self.spawned
             && spawned.is_taken()
             && connected
+            && !self.takes_root_along
         {
-            self.told_parents = spawned.tell(status, text);
+            self.told_parents = spawned.tell(status, &text);
             self.takes_root_along = true;
+            spawned.signal_root(libc::SIGTERM);
         }
     }
 
@@ -411,8 +420,8 @@ impl<'a> Job<'a> {
             at,
             others,
         };
-        self.tell_parents(ending.status(), &failure.text());
         self.verdict = Some(Verdict::Failed(failure));
+        self.tell_parents();
         if !self.settings.keep_going {
             let quiet = matches!(ending, Ending::Exit(_)) && at.is_outside();
             self.stop(if quiet { AFTER_QUIET_FAILURE } else { AFTER_FAILURE }, now);

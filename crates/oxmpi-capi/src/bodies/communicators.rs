@@ -271,8 +271,8 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         guard.requests.iter().filter(|(_, request)| request.comm == handle).map(|(started, _)| started).collect();
     cx.wait(&mut guard, |process| {
         let done = started.iter().all(|&started| process.is_request_done(Request(started)).unwrap_or(true));
-        // What waits to be received here is what others say below, who have come before.
-        (done && !process.engine.is_busy() && !process.engine.is_active_in(context)).then_some(())
+        let at_work = process.engine.is_at_work_on(context) || process.performs_on(context);
+        (done && !process.engine.is_busy() && !at_work).then_some(())
     });
     let everybody = guard.comm(handle)?.everybody();
     if guard.has_strangers(&everybody) {

@@ -3,10 +3,11 @@
 use super::{attributes, store};
 use crate::call::Cx;
 use crate::library::{self, Guard, World};
-use crate::{raise, spawn};
+use crate::{ports, raise, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
+use std::convert::Infallible;
 use std::ffi::{c_char, c_int};
 
 pub unsafe fn init(cx: &Cx, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
@@ -72,6 +73,16 @@ pub(super) fn flush_and_leave(cx: &Cx) {
     if let Some(mut guard) = Guard::enter() {
         guard.engine.shm().prepare_to_leave();
         cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+        // Who is connected to others ends with them, even when all has arrived.
+        let Ok(()) = cx.wait_looking(
+            &mut guard,
+            ports::LOOK,
+            |process| (!process.awaits_strangers()).then_some(()),
+            |guard| {
+                guard.engine.shm_mut().look_for_dead();
+                None::<Infallible>
+            },
+        );
         guard.names.clear();
         guard.engine.shm().close_ports();
         guard.engine.leave_all_jobs();

@@ -304,16 +304,16 @@ impl Engine {
         self.ops.detach(op);
     }
 
+    /// Whether an operation under way is of this context or its twin.
+    pub fn is_at_work_on(&self, context: u32) -> bool {
+        let ours = |other: u32| other & !1 == context;
+        self.ops.send_contexts().any(ours) || self.posted.iter().any(|(_, pattern, _)| ours(pattern.context))
+    }
+
     /// Whether an operation under way or a waiting message is of this context or its twin.
     pub fn uses_context(&self, context: u32) -> bool {
         let ours = |other: u32| other & !1 == context;
-        self.is_active_in(context) || self.unexpected.iter().any(|(_, envelope, _)| ours(envelope.context))
-    }
-
-    /// Whether an operation under way is of this context or its twin.
-    pub fn is_active_in(&self, context: u32) -> bool {
-        let ours = |other: u32| other & !1 == context;
-        self.ops.send_contexts().any(ours) || self.posted.iter().any(|(_, pattern, _)| ours(pattern.context))
+        self.is_at_work_on(context) || self.unexpected.iter().any(|(_, envelope, _)| ours(envelope.context))
     }
 
     // ---- what tools ask ----
