@@ -323,10 +323,10 @@ impl Shm {
 
     // ---- the dead ----
 
-    /// Looks for strangers whose processes have ended without saying so: whether any is newly found.
-    pub fn look_for_dead(&mut self) -> bool {
+    /// Looks for strangers whose processes have ended without saying so: those that are newly found.
+    pub fn look_for_dead(&mut self) -> Vec<usize> {
         let ranks = self.ranks();
-        let mut found = false;
+        let mut found = Vec::new();
         for index in 0..self.strangers.known.len() {
             let Some(Known { is_dead: false, .. }) = self.strangers.known[index] else { continue };
             let block = self.block_of_stranger(ranks + index);
@@ -335,7 +335,8 @@ impl Shm {
                 && !lifeline::process_lives(block.pid.load(Relaxed))
                 && let Some(known) = &mut self.strangers.known[index]
             {
-                (known.is_dead, found) = (true, true);
+                known.is_dead = true;
+                found.push(ranks + index);
             }
         }
         found
@@ -367,10 +368,10 @@ fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Mapping)> {
     let Some(guest) = found else {
         return Err(io::Error::other(format!("{GUESTS} processes of other jobs are connected with it already")));
     };
-    let rings = Mapping::new(segment, segment.layout().guest_rings(guest)).inspect_err(|_| {
-        segment.guest(guest).leave(pid);
-        segment.guest(guest).give_up_share();
-    })?;
+    // It may need a CPU as the ranks do.
+    segment.header().awake.fetch_add(1, Relaxed);
+    let rings = Mapping::new(segment, segment.layout().guest_rings(guest))
+        .inspect_err(|_| say_goodbye(segment, guest, pid, wait::Barrier::Symmetric))?;
     Ok((guest, rings))
 }
 
@@ -386,6 +387,7 @@ fn say_goodbye(segment: &Segment, guest: usize, pid: u32, barrier: wait::Barrier
     if !segment.guest(guest).leave(pid) {
         return;
     }
+    segment.header().awake.fetch_sub(1, Relaxed);
     for rank in 0..segment.ranks() {
         if segment.guest_bits(rank)[guest / 64].load(Acquire) & 1 << (guest % 64) != 0 {
             segment.guest_bell(rank).fetch_add(1, Release);
