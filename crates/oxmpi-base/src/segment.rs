@@ -47,7 +47,7 @@ pub struct JobHeader {
     /// Connections of this job's ranks with other jobs, one for each rank and job.
     pub connections: AtomicU32,
     _pad: [u8; 36],
-    /// Ranks that are attached and not asleep: while they are no more than the CPUs, spinning is free.
+    /// Ranks that are attached and not asleep, and guests: while they are no more than the CPUs, spinning is free.
     pub awake: AtomicI32,
 }
 

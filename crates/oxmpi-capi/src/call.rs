@@ -243,7 +243,7 @@ impl Cx {
             return None;
         }
         if guard.engine.shm().has_strangers() {
-            guard.engine.shm_mut().look_for_dead();
+            guard.look_for_dead();
         }
         never(guard).map(Err)
     }

@@ -197,7 +197,7 @@ fn await_request(cx: &Cx, guard: &mut Guard, name: &str, still_there: StillThere
             }
         };
         let from = outcome.status.source as usize;
-        guard.engine.shm_mut().look_for_dead();
+        guard.look_for_dead();
         if guard.engine.shm().is_dead(from) {
             continue;
         }
@@ -244,7 +244,7 @@ fn ask(
     still_there: StillThere<'_>,
 ) -> Result<u32> {
     let is_open = |guard: &mut Guard| {
-        guard.engine.shm_mut().look_for_dead();
+        guard.look_for_dead();
         let shm = guard.engine.shm();
         shm.is_port_open(peer, port) && !shm.has_left(peer)
     };

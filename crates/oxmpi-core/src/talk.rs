@@ -213,6 +213,28 @@ impl Line {
         Ok(verdict[0] == 1)
     }
 
+    /// Waits until all members have come here, but for those that have died: up the tree and down again, whoever is missing.
+    pub async fn part(&self, party: &Party) {
+        let (rank, size) = (party.rank, party.len());
+        let mut bit = 1;
+        while bit < size && rank & bit == 0 {
+            if rank + bit < size {
+                let _ = self.receive(party, rank + bit, 1).await;
+            }
+            bit *= 2;
+        }
+        if rank != 0 {
+            self.send(party, rank - bit, &[0]);
+            let _ = self.receive(party, rank - bit, 1).await;
+        }
+        while bit > 1 {
+            bit /= 2;
+            if rank + bit < size {
+                self.send(party, rank + bit, &[0]);
+            }
+        }
+    }
+
     /// The least of what the members say, for the first of them to hear.
     pub async fn least(&self, party: &Party, own: u64) -> Result<u64> {
         let (rank, size) = (party.rank, party.len());
@@ -389,10 +411,10 @@ pub(crate) mod simulated {
     use std::collections::{HashMap, VecDeque};
 
     /// Sender, receiver, context and tag.
-    type Address = (i32, usize, u32, i32);
+    type Place = (i32, usize, u32, i32);
 
     pub(crate) struct World {
-        mail: HashMap<Address, VecDeque<Box<[u8]>>>,
+        mail: HashMap<Place, VecDeque<Box<[u8]>>>,
         pub messages: usize,
         pub words: usize,
         pub given_back: usize,
@@ -544,6 +566,14 @@ mod tests {
                     everybody(size, |line, party| async move { line.all(&party, party.rank != no).await.unwrap() });
                 assert!(heard.into_iter().all(|yes| yes == (no == size)));
             }
+        }
+    }
+
+    #[test]
+    fn nobody_goes_before_all_have_come() {
+        for size in SIZES {
+            let (gone, messages) = everybody(size, |line, party| async move { line.part(&party).await });
+            assert_eq!((gone.len(), messages), (size, 2 * (size - 1)));
         }
     }
 

@@ -323,22 +323,24 @@ impl Shm {
 
     // ---- the dead ----
 
-    /// Looks for strangers whose processes have ended without saying so: whether any is newly found.
-    pub fn look_for_dead(&mut self) -> bool {
+    /// Looks for strangers whose processes have ended without saying so, and says who is dead.
+    pub fn look_for_dead(&mut self) -> Vec<usize> {
         let ranks = self.ranks();
-        let mut found = false;
+        let mut dead = Vec::new();
         for index in 0..self.strangers.known.len() {
-            let Some(Known { is_dead: false, .. }) = self.strangers.known[index] else { continue };
+            let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
             let block = self.block_of_stranger(ranks + index);
-            let running = block.state.load(Acquire) == STATE_RUNNING;
-            if running
-                && !lifeline::process_lives(block.pid.load(Relaxed))
-                && let Some(known) = &mut self.strangers.known[index]
-            {
-                (known.is_dead, found) = (true, true);
+            let runs = block.state.load(Acquire) == STATE_RUNNING;
+            if is_dead || runs && !lifeline::process_lives(block.pid.load(Relaxed)) {
+                dead.push(ranks + index);
             }
         }
-        found
+        for number in &dead {
+            if let Some(known) = &mut self.strangers.known[number - ranks] {
+                known.is_dead = true;
+            }
+        }
+        dead
     }
 
     /// Whether a process is one that [`Shm::look_for_dead`] has found.
@@ -367,10 +369,10 @@ fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Mapping)> {
     let Some(guest) = found else {
         return Err(io::Error::other(format!("{GUESTS} processes of other jobs are connected with it already")));
     };
-    let rings = Mapping::new(segment, segment.layout().guest_rings(guest)).inspect_err(|_| {
-        segment.guest(guest).leave(pid);
-        segment.guest(guest).give_up_share();
-    })?;
+    // It may need a CPU as the ranks do.
+    segment.header().awake.fetch_add(1, Relaxed);
+    let rings = Mapping::new(segment, segment.layout().guest_rings(guest))
+        .inspect_err(|_| say_goodbye(segment, guest, pid, wait::Barrier::Symmetric))?;
     Ok((guest, rings))
 }
 
@@ -386,6 +388,7 @@ fn say_goodbye(segment: &Segment, guest: usize, pid: u32, barrier: wait::Barrier
     if !segment.guest(guest).leave(pid) {
         return;
     }
+    segment.header().awake.fetch_sub(1, Relaxed);
     for rank in 0..segment.ranks() {
         if segment.guest_bits(rank)[guest / 64].load(Acquire) & 1 << (guest % 64) != 0 {
             segment.guest_bell(rank).fetch_add(1, Release);
@@ -397,4 +400,93 @@ fn say_goodbye(segment: &Segment, guest: usize, pid: u32, barrier: wait::Barrier
 
 fn no_such_slot() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "its job has no such process")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shm::Head;
+    use std::os::fd::AsRawFd;
+
+    /// A job of one rank, held by this process.
+    fn job() -> Shm {
+        let (_, segment) = Segment::create(1, 1).unwrap();
+        let inode = lifeline::inode(segment.file()).unwrap();
+        let id = JobId { inode, holder: std::process::id(), fd: segment.file().as_raw_fd() as u32 };
+        Shm::attach(segment, id, 0)
+    }
+
+    const HEAD: Head = Head { kind: 1, flags: 0, context: 8, tag: 3, source: 5, aux: 0 };
+
+    fn receive(shm: &mut Shm, peer: usize) -> Option<u64> {
+        let packet = shm.peek(peer)?;
+        assert_eq!(packet.head(), HEAD);
+        let word = packet.word(2);
+        shm.pop(peer, packet);
+        Some(word)
+    }
+
+    #[test]
+    fn two_jobs_meet_and_part_and_meet_again() {
+        let (mut a, mut b) = (job(), job());
+        for turn in 0..20 {
+            let to_b = a.number_of(b.address()).unwrap();
+            assert_eq!(to_b, 1, "the number is used again");
+            assert_eq!(a.address_of(to_b), b.address());
+            assert!(a.is_stranger(to_b) && !a.is_stranger(0));
+            assert!(!b.has_guest_news());
+            assert!(a.send_control(to_b, &HEAD, &[0, 0, turn, 0]));
+            assert!(b.has_guest_news());
+            b.see_guests();
+            assert!(!b.has_guest_news());
+            let to_a = b.number_of(a.address()).unwrap();
+            assert_eq!(b.senders(), 1);
+            assert_eq!(b.sender(0), to_a);
+            assert_eq!(receive(&mut b, to_a), Some(turn));
+            assert_eq!(b.job().connections.load(Relaxed), 1);
+            // The last packet of one that has left is received.
+            assert!(a.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]));
+            a.leave_jobs(|_| false);
+            assert_eq!(a.job().connections.load(Relaxed), 0);
+            b.see_guests();
+            assert!(b.has_guest_news(), "it is to look again");
+            assert_eq!(receive(&mut b, to_a), Some(100 + turn));
+            b.see_guests();
+            assert!(!b.has_guest_news());
+            assert_eq!(b.senders(), 0);
+            assert_eq!(b.segment().guest(0).phase(), Phase::Free);
+            assert!(b.drop_deserted(|_| false).is_empty(), "it is a guest there");
+            b.leave_jobs(|_| false);
+            assert!(b.drop_deserted(|number| number == to_a).is_empty(), "it is held");
+            assert_eq!(b.drop_deserted(|_| false), [to_a]);
+            a.see_guests();
+            assert_eq!(a.drop_deserted(|_| false), [to_b]);
+            assert!(!a.has_strangers() && !b.has_strangers());
+        }
+    }
+
+    #[test]
+    fn who_cannot_be_reached_is_not_known() {
+        let (mut a, b) = (job(), job());
+        let nobody = Address { slot: 7, ..b.address() };
+        assert!(a.number_of(nobody).is_err());
+        let gone = b.address();
+        drop(b);
+        assert!(a.number_of(gone).is_err());
+        assert!(!a.has_strangers());
+    }
+
+    #[test]
+    fn a_guest_of_a_dead_process_makes_room() {
+        let a = job();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let guest = a.segment().guest(3);
+        assert!(guest.claim(child.id(), a.address()));
+        dismiss_if_dead(a.segment(), 3);
+        assert_eq!(guest.phase(), Phase::Free);
+        assert!(guest.claim(std::process::id(), a.address()));
+        dismiss_if_dead(a.segment(), 3);
+        assert_eq!(guest.phase(), Phase::Present);
+    }
 }

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 // Starts `mpirun -n ranks PROGRAM ...`; the arguments end with NULL. Ranks are children of their mpirun, so that is found there.
-static pid_t start_job(int ranks, const char *program, const char *first, const char *second) {
+CHECK_UNUSED static pid_t start_job(int ranks, const char *program, const char *first, const char *second) {
     char parent[64], mpirun[4096], count[16];
     snprintf(parent, sizeof parent, "/proc/%d/exe", (int)getppid());
     ssize_t length = readlink(parent, mpirun, sizeof mpirun - 1);

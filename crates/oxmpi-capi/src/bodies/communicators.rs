@@ -279,7 +279,7 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
         let own = comms::process_number(&guard);
         let party = guard.comm_mut(handle)?.party(own);
-        let _ = comms::talk(cx, &mut guard, |line| async move { line.all(&party, true).await });
+        comms::talk(cx, &mut guard, |line| async move { line.part(&party).await });
     }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.

@@ -1,8 +1,9 @@
 //! Processes of other jobs come and go: they get their lanes, and lose them when nothing names them any more.
 
-use super::ops::Op;
+use super::ops::{Op, Outcome};
 use super::{Assembly, Engine, Lane};
-use crate::matching::MessageId;
+use crate::matching::{MessageId, Pattern};
+use oxmpi_abi::{Error, Status};
 use oxmpi_base::address::Address;
 use std::collections::BTreeSet;
 use std::io;
@@ -85,6 +86,36 @@ impl Engine {
             .map(|(id, _, _)| id)
             .collect();
         gone.into_iter().for_each(|id| self.forget(id));
+    }
+
+    /// A stranger has died: what is under way with it ends with an error.
+    pub fn end_with_dead(&mut self, dead: usize, error: &Error) {
+        self.lanes[dead].queue.clear();
+        self.waiting_lanes.retain(|&lane| lane as usize != dead);
+        let assembling = match std::mem::take(&mut self.lanes[dead].assembly) {
+            Assembly::Receive(op, _) => Some(op),
+            _ => None,
+        };
+        let with_dead = |op: &Op| match op {
+            Op::Send(send) => send.peer() == dead,
+            Op::Recv(recv) => recv.copies_from() == Some(dead),
+            _ => false,
+        };
+        for op in self.ops.find(with_dead).into_iter().chain(assembling) {
+            self.copies.retain(|&copying| copying != op);
+            self.streams.retain(|&stream| stream != op);
+            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
+        }
+    }
+
+    /// Receives that no message has met end with an error, where the pattern is one that only a dead process could serve.
+    pub fn end_posted(&mut self, is_hopeless: impl Fn(&Pattern) -> bool, error: &Error) {
+        let hopeless: Vec<_> =
+            self.posted.iter().filter(|(_, pattern, _)| is_hopeless(pattern)).map(|(id, _, &op)| (id, op)).collect();
+        for (id, op) in hopeless {
+            self.posted.cancel(id);
+            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
+        }
     }
 
     /// Receives that no message has met, by their contexts.
