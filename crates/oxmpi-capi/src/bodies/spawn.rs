@@ -111,14 +111,14 @@ unsafe fn perform(
                 spawn::shortage(&counts).map_or(MPI_SUCCESS, |error| library::errors().code_for(&error, cx.fun.name()));
             // SAFETY: as the caller says.
             unsafe {
-                store_codes(codes, &spawn::codes(&counts, missing));
+                store_codes(codes, spawn::codes(&counts, missing));
                 store(intercomm, made, "intercomm")
             }
         }
         Err(Refusal { error, most }) => {
             let code = library::errors().code_for(&error, cx.fun.name());
             // SAFETY: as the caller says.
-            unsafe { store_codes(codes, &vec![code; most]) };
+            unsafe { store_codes(codes, std::iter::repeat_n(code, most)) };
             Err(error)
         }
     }
@@ -126,10 +126,10 @@ unsafe fn perform(
 
 /// # Safety
 /// `to` is null or has room for the codes.
-unsafe fn store_codes(to: *mut c_int, codes: &[c_int]) {
+unsafe fn store_codes(to: *mut c_int, codes: impl Iterator<Item = c_int>) {
     if to as usize != MPI_ERRCODES_IGNORE {
         // SAFETY: as the caller says.
-        unsafe { to.copy_from_nonoverlapping(codes.as_ptr(), codes.len()) };
+        codes.enumerate().for_each(|(i, code)| unsafe { to.add(i).write(code) });
     }
 }
 
