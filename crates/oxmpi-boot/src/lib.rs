@@ -28,7 +28,7 @@ const ERR_OTHER: i32 = 16;
 pub enum Start {
     /// A world of one: no launcher, or a program that a rank started beside itself.
     Alone,
-    Member(Member),
+    Member(Box<Member>),
 }
 
 /// The segment of a process that was started alone: it holds it itself, where other jobs find it.
@@ -99,7 +99,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
     if lifeline.as_ref().is_some_and(|fd| lifeline::broken(fd.as_fd())) {
         return Err(fail(gone(&seat, "it has ended")));
     }
-    Ok(Start::Member(Member {
+    Ok(Start::Member(Box::new(Member {
         rank: seat.rank,
         size: seat.size,
         local_rank: seat.local_rank,
@@ -111,7 +111,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         segment,
         mapped,
         lifeline,
-    }))
+    })))
 }
 
 enum Claim {

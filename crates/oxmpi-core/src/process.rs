@@ -93,7 +93,8 @@ impl Process {
                     .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
                 (made, 0, 1, None, 1, Vec::new(), None)
             }
-            Boot::Member(Member { rank, size, appnum, universe_size, process_sets, job, mapped, lifeline, .. }) => {
+            Boot::Member(member) => {
+                let Member { rank, size, appnum, universe_size, process_sets, job, mapped, lifeline, .. } = *member;
                 ((mapped, job), rank, size, Some(appnum), universe_size as i32, process_sets, lifeline)
             }
         };

@@ -19,7 +19,7 @@ const ROLE: &str = "OXMPI_TEST_ROLE";
 fn as_rank() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let place = match start_from_env() {
-        Ok(Start::Member(member)) => member,
+        Ok(Start::Member(member)) => *member,
         Ok(Start::Alone) => {
             println!("alone");
             return;
