@@ -15,6 +15,7 @@ use oxmpi_base::ring::{Consumer, Producer};
 use oxmpi_base::segment::{RankBlock, STATE_RUNNING, Segment};
 use oxmpi_base::wait;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -157,11 +158,10 @@ impl Shm {
     /// Makes this process a guest of the address's job, if it is none.
     fn connect(&mut self, address: Address) -> io::Result<()> {
         let own = self.address();
-        if !self.strangers.jobs.contains_key(&address.job) {
-            let segment = address.job.open()?;
-            self.strangers.jobs.insert(address.job, Job { segment, visit: None });
-        }
-        let Some(job) = self.strangers.jobs.get_mut(&address.job) else { unreachable!("just inserted") };
+        let job = match self.strangers.jobs.entry(address.job) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Job { segment: address.job.open()?, visit: None }),
+        };
         let result = if address.slot as usize >= job.segment.ranks() {
             Err(no_such_slot())
         } else if job.visit.is_some() {

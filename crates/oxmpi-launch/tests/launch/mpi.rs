@@ -19,7 +19,7 @@ pub const ROLE: &str = "OXMPI_TEST_ROLE";
 fn as_rank() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let place = match start_from_env() {
-        Ok(Start::Member(member)) => member,
+        Ok(Start::Member(member)) => *member,
         Ok(Start::Alone) => {
             println!("alone");
             return;
@@ -29,7 +29,7 @@ fn as_rank() {
             std::process::exit(99);
         }
     };
-    play(&role, *place);
+    play(&role, place);
 }
 
 fn play(role: &str, place: Member) {
