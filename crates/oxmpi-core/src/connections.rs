@@ -59,36 +59,52 @@ impl Process {
         }
     }
 
-    /// Whether a process of another job that this one is connected to has not come to its end yet.
-    pub fn awaits_strangers(&self) -> bool {
+    /// Whether a process of the family, parents or children, is connected to this one and has not come to its end yet. `mpirun`
+    /// ends children whose parents have gone, so they wait for each other. Jobs that met at a port end on their own.
+    pub fn awaits_family(&self) -> bool {
         let shm = self.engine.shm();
-        let stays = |process: u32| shm.is_stranger(process as usize) && !shm.has_left(process as usize);
-        let awaited = |group: &Ranks| matches!(group, Ranks::List(_)) && group.iter().any(stays);
-        shm.has_strangers()
-            && (self.comms.iter().any(|(_, comm)| awaited(&comm.group) || awaited(comm.local_group()))
-                || self.windows.iter().any(|(_, win)| awaited(win.group.ranks()))
-                || self.files.iter().any(|(_, file)| awaited(file.group.ranks())))
+        let stays = |process: usize| !shm.has_left(process) && self.family.contains(&shm.address_of(process).job);
+        !self.family.is_empty() && self.shared_with().into_iter().any(stays)
     }
 
     /// This process begins to connect to the job that spawned it, which has that port: from here on, what becomes of it concerns
     /// that job. `mpirun` looks at this when it ends.
     pub fn join_parents(&mut self, port: &str) {
         self.parent_job = port.parse().ok().map(|Port { owner, .. }| owner.job);
+        self.family.extend(self.parent_job);
         self.engine.shm().block().parents.store(PARENTS_CONNECTED, Ordering::Release);
     }
 
-    /// Notes when this process shares nothing any more with the job that spawned it. A group is not shared.
-    pub fn leave_parents(&mut self) {
-        let Some(job) = self.parent_job else { return };
+    /// Takes the processes of a group, all of one job, for children of this one.
+    pub fn add_children(&mut self, group: &Ranks) {
         let shm = self.engine.shm();
-        let ours = |group: &Ranks| group.iter().any(|process| shm.address_of(process as usize).job == job);
-        let shared = self.comms.iter().any(|(_, comm)| ours(&comm.group) || ours(comm.local_group()))
-            || self.windows.iter().any(|(_, win)| ours(win.group.ranks()))
-            || self.files.iter().any(|(_, file)| ours(file.group.ranks()));
-        if !shared {
+        self.family.extend(group.iter().next().map(|process| shm.address_of(process as usize).job));
+    }
+
+    /// Notes with which parents and children this process shares nothing any more. A group is not shared.
+    pub fn leave_family(&mut self) {
+        if self.family.is_empty() {
+            return;
+        }
+        let shm = self.engine.shm();
+        let shared: BTreeSet<JobId> =
+            self.shared_with().into_iter().map(|process| shm.address_of(process).job).collect();
+        self.family.retain(|job| shared.contains(job));
+        if self.parent_job.is_some_and(|job| !shared.contains(&job)) {
             shm.block().parents.store(PARENTS_LEFT, Ordering::Release);
             self.parent_job = None;
         }
+    }
+
+    /// The strangers that are in a communicator, a window or a file of this process.
+    fn shared_with(&self) -> BTreeSet<usize> {
+        let mut shared = BTreeSet::new();
+        let mut add = |group: &Ranks| shared.extend(group.iter().map(|process| process as usize));
+        self.comms.iter().for_each(|(_, comm)| add(&comm.group));
+        self.windows.iter().for_each(|(_, win)| add(win.group.ranks()));
+        self.files.iter().for_each(|(_, file)| add(file.group.ranks()));
+        shared.retain(|&process| self.engine.shm().is_stranger(process));
+        shared
     }
 
     /// Leaves the jobs that nothing here names any more.

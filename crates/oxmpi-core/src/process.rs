@@ -28,7 +28,7 @@ use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
 use oxmpi_transport::Shm;
 use oxmpi_transport::node::Node;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
@@ -83,6 +83,8 @@ pub struct Process {
     pub parent_port: Option<String>,
     /// Their job, as long as this process is connected to it.
     pub(crate) parent_job: Option<JobId>,
+    /// That job and those that this process has spawned, as long as it is connected to them.
+    pub(crate) family: BTreeSet<JobId>,
     /// The intercommunicator with them; it may have been freed since.
     pub parent: handle::Comm,
     /// Those that `mpirun` defined.
@@ -145,6 +147,7 @@ impl Process {
             universe_size: universe,
             parent_port,
             parent_job: None,
+            family: BTreeSet::new(),
             parent: MPI_COMM_NULL,
             process_sets,
             _lifeline: lifeline,

@@ -288,7 +288,7 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         store(comm, MPI_COMM_NULL, "comm")?;
     }
     let mut guard = cx.process()?;
-    guard.leave_parents();
+    guard.leave_family();
     guard.leave_strangers();
     Ok(())
 }

@@ -73,11 +73,11 @@ pub(super) fn flush_and_leave(cx: &Cx) {
     if let Some(mut guard) = Guard::enter() {
         guard.engine.shm().prepare_to_leave();
         cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
-        // Who is connected to others ends with them, even when all has arrived.
+        // Parents and children that are connected end together, even when all has arrived.
         let Ok(()) = cx.wait_looking(
             &mut guard,
             ports::LOOK,
-            |process| (!process.awaits_strangers()).then_some(()),
+            |process| (!process.awaits_family()).then_some(()),
             |guard| {
                 guard.engine.shm_mut().look_for_dead();
                 None::<Infallible>

@@ -78,7 +78,11 @@ pub fn spawn(
         }
         let mut attempt = attempt.and_then(Result::ok);
         match accept(cx, guard, comm, root, attempt.as_mut()) {
-            Ok(intercomm) => return Ok(Family { intercomm, counts }),
+            Ok(intercomm) => {
+                let children = guard.comm(intercomm)?.group.clone();
+                guard.add_children(&children);
+                return Ok(Family { intercomm, counts });
+            }
             // The root decides whether fewer will do, and says so, or why not.
             Err(error) => {
                 if let (Some(attempt), Some(Ok(known))) = (&attempt, &mut orders)
