@@ -12,7 +12,7 @@ use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::guests::{GUESTS, Phase};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
-use oxmpi_base::segment::{RankBlock, STATE_RUNNING, Segment};
+use oxmpi_base::segment::{RankBlock, STATE_ABORTED, Segment};
 use oxmpi_base::wait;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -33,7 +33,7 @@ pub(crate) struct Strangers {
 #[derive(Clone, Copy)]
 struct Known {
     address: Address,
-    /// Its process has ended without a word.
+    /// Its process has ended.
     is_dead: bool,
 }
 
@@ -323,15 +323,15 @@ impl Shm {
 
     // ---- the dead ----
 
-    /// Looks for strangers whose processes have ended without saying so, and says who is dead.
+    /// Looks for strangers whose processes have ended or aborted, and says who is dead.
     pub fn look_for_dead(&mut self) -> Vec<usize> {
         let ranks = self.ranks();
         let mut dead = Vec::new();
         for index in 0..self.strangers.known.len() {
             let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
             let block = self.block_of_stranger(ranks + index);
-            let runs = block.state.load(Acquire) == STATE_RUNNING;
-            if is_dead || runs && !lifeline::process_lives(block.pid.load(Relaxed)) {
+            let aborted = block.state.load(Acquire) == STATE_ABORTED;
+            if is_dead || aborted || !lifeline::process_lives(block.pid.load(Relaxed)) {
                 dead.push(ranks + index);
             }
         }
