@@ -172,6 +172,16 @@ fn await_request(cx: &Cx, guard: &mut Guard, name: &str, still_there: StillThere
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
     guard.leave_strangers();
+    // Who asks is known before anything names it.
+    guard.joining += 1;
+    let asked = await_any(cx, guard, name, port, still_there);
+    guard.joining -= 1;
+    asked
+}
+
+/// Takes the next request at an open port, unless it is from a process that has died since.
+fn await_any(cx: &Cx, guard: &mut Guard, name: &str, port: Port, still_there: StillThere<'_>) -> Result<Party> {
+    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().rank(), port.number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
         let mut word = 0u64;

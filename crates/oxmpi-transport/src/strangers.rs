@@ -172,7 +172,6 @@ impl Shm {
         match result {
             Ok(visit) => {
                 job.visit = Some(visit);
-                self.job().connections.fetch_add(1, Relaxed);
                 Ok(())
             }
             Err(error) => {
@@ -296,7 +295,6 @@ impl Shm {
             let gone = numbers.iter().filter(|(address, _)| address.job == *id);
             gone.for_each(|&(_, number)| self.send_no_more_to(number));
         }
-        self.job().connections.fetch_sub(left.len() as u32, Relaxed);
     }
 
     /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
@@ -443,11 +441,9 @@ mod tests {
             assert_eq!(b.senders(), 1);
             assert_eq!(b.sender(0), to_a);
             assert_eq!(receive(&mut b, to_a), Some(turn));
-            assert_eq!(b.job().connections.load(Relaxed), 1);
             // The last packet of one that has left is received.
             assert!(a.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]));
             a.leave_jobs(|_| false);
-            assert_eq!(a.job().connections.load(Relaxed), 0);
             b.see_guests();
             assert!(b.has_guest_news(), "it is to look again");
             assert_eq!(receive(&mut b, to_a), Some(100 + turn));
