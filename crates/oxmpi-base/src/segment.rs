@@ -44,9 +44,7 @@ pub struct JobHeader {
     ring_cells: AtomicU32,
     /// CPUs that the job may use, as `mpirun` counted them (affinity mask and cgroup quota).
     pub cpus: AtomicU32,
-    /// Connections of this job's ranks with other jobs, one for each rank and job.
-    pub connections: AtomicU32,
-    _pad: [u8; 36],
+    _pad: [u8; 40],
     /// Ranks that are attached and not asleep, and guests: while they are no more than the CPUs, spinning is free.
     pub awake: AtomicI32,
 }

@@ -142,7 +142,7 @@ impl Process {
         self.engine.leave_jobs(&named);
     }
 
-    /// Looks for processes of other jobs that have ended without a word. What waits for them ends with an error.
+    /// Looks for processes of other jobs that have ended. What waits for them ends with an error.
     pub fn look_for_dead(&mut self) {
         for dead in self.engine.shm_mut().look_for_dead() {
             self.engine.end_with_dead(dead, &died(None));
@@ -180,7 +180,7 @@ fn died(of: Option<(usize, &Comm)>) -> Error {
         Some((rank, comm)) => format!("rank {rank} of {}, a process of another job,", comm.describe()),
         None => "the process of another job that the message is for or from".into(),
     };
-    Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended without MPI_Finalize or MPI_Comm_disconnect"))
+    Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so what is waited for will never come"))
 }
 
 #[cfg(test)]

@@ -391,7 +391,7 @@ impl Process {
 
 #[cold]
 fn dead() -> Error {
-    Error::new(MPI_ERR_OTHER, "a process of another job that takes part has ended without MPI_Finalize")
+    Error::new(MPI_ERR_OTHER, "a process of another job that is to take part has ended")
 }
 
 #[cold]

@@ -12,7 +12,7 @@ use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::guests::{GUESTS, Phase};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
-use oxmpi_base::segment::{RankBlock, STATE_RUNNING, Segment};
+use oxmpi_base::segment::{RankBlock, STATE_ABORTED, Segment};
 use oxmpi_base::wait;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -33,7 +33,7 @@ pub(crate) struct Strangers {
 #[derive(Clone, Copy)]
 struct Known {
     address: Address,
-    /// Its process has ended without a word.
+    /// Its process has ended.
     is_dead: bool,
 }
 
@@ -172,7 +172,6 @@ impl Shm {
         match result {
             Ok(visit) => {
                 job.visit = Some(visit);
-                self.job().connections.fetch_add(1, Relaxed);
                 Ok(())
             }
             Err(error) => {
@@ -296,7 +295,6 @@ impl Shm {
             let gone = numbers.iter().filter(|(address, _)| address.job == *id);
             gone.for_each(|&(_, number)| self.send_no_more_to(number));
         }
-        self.job().connections.fetch_sub(left.len() as u32, Relaxed);
     }
 
     /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
@@ -323,15 +321,15 @@ impl Shm {
 
     // ---- the dead ----
 
-    /// Looks for strangers whose processes have ended without saying so, and says who is dead.
+    /// Looks for strangers whose processes have ended or aborted, and says who is dead.
     pub fn look_for_dead(&mut self) -> Vec<usize> {
         let ranks = self.ranks();
         let mut dead = Vec::new();
         for index in 0..self.strangers.known.len() {
             let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
             let block = self.block_of_stranger(ranks + index);
-            let runs = block.state.load(Acquire) == STATE_RUNNING;
-            if is_dead || runs && !lifeline::process_lives(block.pid.load(Relaxed)) {
+            let aborted = block.state.load(Acquire) == STATE_ABORTED;
+            if is_dead || aborted || !lifeline::process_lives(block.pid.load(Relaxed)) {
                 dead.push(ranks + index);
             }
         }
@@ -443,11 +441,9 @@ mod tests {
             assert_eq!(b.senders(), 1);
             assert_eq!(b.sender(0), to_a);
             assert_eq!(receive(&mut b, to_a), Some(turn));
-            assert_eq!(b.job().connections.load(Relaxed), 1);
             // The last packet of one that has left is received.
             assert!(a.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]));
             a.leave_jobs(|_| false);
-            assert_eq!(a.job().connections.load(Relaxed), 0);
             b.see_guests();
             assert!(b.has_guest_news(), "it is to look again");
             assert_eq!(receive(&mut b, to_a), Some(100 + turn));

@@ -12,6 +12,8 @@ int main(int argc, char **argv) {
         MPI_Comm_connect(argv[2], MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
         MPI_Intercomm_merge(inter, 1, &merged);
         if (argv[1][0] == 'd') raise(SIGKILL);
+        if (argv[1][0] == 'a') MPI_Abort(MPI_COMM_WORLD, 3);
+        if (argv[1][0] == 'e') return finish();
         MPI_Barrier(merged);
         MPI_Comm_disconnect(&merged);
         MPI_Comm_disconnect(&inter);
@@ -19,14 +21,15 @@ int main(int argc, char **argv) {
     }
     return_errors();
     if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
-    for (int turn = 0; turn < 2; turn++) {
-        pid_t client = rank == 0 ? start_alone(argv[0], turn ? "lives" : "dies", port) : 0;
+    static const char *ends[] = {"dies", "aborts", "ends", "lives"};
+    for (int turn = 0; turn < 4; turn++) {
+        pid_t client = rank == 0 ? start_alone(argv[0], ends[turn], port) : 0;
         int status;
         MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
         MPI_Intercomm_merge(inter, 0, &merged);
         MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
         MPI_Comm_set_errhandler(merged, MPI_ERRORS_RETURN);
-        if (turn) {
+        if (turn == 3) {
             OK(MPI_Barrier(merged));
         } else {
             // It is dead when it has been reaped.
@@ -40,7 +43,7 @@ int main(int argc, char **argv) {
         }
         MPI_Comm_disconnect(&merged);
         MPI_Comm_disconnect(&inter);
-        if (rank == 0 && turn) end_job(client, 0);
+        if (rank == 0 && turn == 3) end_job(client, 0);
     }
     if (rank == 0) MPI_Close_port(port);
     return finish();
