@@ -7,7 +7,6 @@
 use crate::segment::{HUGE_PAGE, PAGE, Segment, map_shared};
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
 /// A place in the segment's file: whole pages. Ranks tell each other its two numbers.
@@ -56,10 +55,7 @@ impl Arena {
 
     /// Takes an area back that nobody uses any more; its memory goes back to the kernel.
     pub fn give_back(&mut self, segment: &Segment, area: Area) {
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        let (offset, bytes) = (area.offset as libc::off_t, area.bytes as libc::off_t);
-        // SAFETY: plain numbers; the range is this arena's and nobody uses it.
-        if unsafe { libc::fallocate(segment.file().as_raw_fd(), mode, offset, bytes) } != 0 {
+        if !segment.clear(area) {
             // It may not read as zeroes now, so it is never given out again.
             return;
         }

@@ -23,10 +23,15 @@ impl Eq for CpuSet {}
 impl CpuSet {
     /// The CPUs that the calling thread may run on.
     pub fn affinity() -> io::Result<CpuSet> {
+        CpuSet::affinity_of(0)
+    }
+
+    /// The CPUs that a process's first thread may run on.
+    pub fn affinity_of(pid: u32) -> io::Result<CpuSet> {
         let mut words = vec![0u64; 16];
         loop {
             // SAFETY: the kernel writes at most the given number of bytes.
-            let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, words.len() * 8, words.as_mut_ptr()) };
+            let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, pid, words.len() * 8, words.as_mut_ptr()) };
             if got >= 0 {
                 words.truncate((got as usize).div_ceil(8));
                 return Ok(CpuSet(words));

@@ -4,6 +4,7 @@
 //! This is where OxMPI is clever and unsafe; it is kept small and knows nothing of MPI's objects. It must never
 //! interpret a message: cells carry bytes for the transport above.
 
+pub mod address;
 pub mod arena;
 pub mod board;
 pub mod cma;
@@ -11,6 +12,7 @@ pub mod copy;
 pub mod cpus;
 pub mod desk;
 pub mod errand;
+pub mod guests;
 pub mod huge;
 pub mod lifeline;
 pub mod lock;

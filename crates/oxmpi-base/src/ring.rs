@@ -15,6 +15,8 @@
 //!
 //! The ring never interprets a packet, and it never blocks: a producer without room is told so.
 
+use crate::arena::Mapping;
+use crate::guests::GUEST_CELLS;
 use crate::prefetch;
 use crate::segment::{CACHE_LINE, Segment};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -75,6 +77,17 @@ impl Memory {
         Memory { header, cells, count: segment.layout().ring_cells }
     }
 
+    /// A guest's ring, by its number among those that a mapping has one behind the other.
+    fn of_guest(mapping: &Mapping, number: usize) -> Memory {
+        let stride = (GUEST_CELLS + 1) * CACHE_LINE;
+        assert!((number + 1) * stride <= mapping.area().bytes);
+        // SAFETY: in the mapping, as was just checked.
+        let header = unsafe { mapping.base().add(number * stride).cast::<RingHeader>() };
+        // SAFETY: a ring has its cells behind the header line.
+        let cells = unsafe { header.add(1).cast::<Cell>() };
+        Memory { header, cells, count: GUEST_CELLS }
+    }
+
     #[inline]
     fn header(&self) -> &RingHeader {
         // SAFETY: valid while the segment is mapped, all atomics.
@@ -127,6 +140,11 @@ impl Producer {
     /// The sending end of the ring between two ranks of a segment, which must stay mapped.
     pub fn new(segment: &Segment, from: usize, to: usize) -> Producer {
         Producer::over(Memory::in_segment(segment, from, to))
+    }
+
+    /// The sending end of a guest's ring, by its number in a mapping of such rings, which must stay.
+    pub fn of_guest(rings: &Mapping, number: usize) -> Producer {
+        Producer::over(Memory::of_guest(rings, number))
     }
 
     fn over(memory: Memory) -> Producer {
@@ -274,6 +292,11 @@ impl Consumer {
     /// The receiving end of the ring between two ranks of a segment, which must stay mapped.
     pub fn new(segment: &Segment, from: usize, to: usize) -> Consumer {
         Consumer::over(Memory::in_segment(segment, from, to))
+    }
+
+    /// The receiving end of a guest's ring, which has a mapping of its own, which must stay.
+    pub fn of_guest(ring: &Mapping) -> Consumer {
+        Consumer::over(Memory::of_guest(ring, 0))
     }
 
     fn over(memory: Memory) -> Consumer {

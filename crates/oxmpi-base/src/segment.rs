@@ -2,14 +2,18 @@
 //! no name is left behind whatever dies. It is sparse: a page costs memory only once somebody writes to it.
 //!
 //! ```text
-//! | job header | rank blocks | doorbells | tickets, a table a rank | rings, one for every ordered pair of ranks | arenas |
+//! | job header | rank blocks | doorbells | guests | ports | tickets, a table a rank | rings, one for every ordered pair of ranks |
+//! | arenas | rings of guests |
 //! ```
 //!
-//! Everything but the arenas, which are large and mostly holes, is mapped as a whole (see `arena.rs`).
+//! The first line is mapped as a whole; arenas (see `arena.rs`) and the rings of guests (`guests.rs`), which are large and mostly
+//! holes, piece by piece.
 //!
 //! Every field that two processes touch is atomic; the zero pattern that a fresh memfd holds is each field's initial
 //! value.
 
+use crate::arena::Area;
+use crate::guests::{GUEST_CELLS, GUESTS, Guest};
 use crate::notice::Notice;
 use std::fs::File;
 use std::io;
@@ -17,12 +21,18 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+/// Descriptors that are kept have numbers from here on, out of the way of programs that count on low ones.
+const FIRST_DESCRIPTOR: i32 = 50;
+
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x05");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x06");
 
 pub const CACHE_LINE: usize = 64;
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+/// Ports that the ranks of a job can have open at a time.
+pub const PORTS: usize = 4096;
 
 /// Tickets a rank has for operations that await their peer (see `ticket.rs`).
 pub const TICKETS: usize = 1 << 16;
@@ -35,7 +45,7 @@ pub struct JobHeader {
     /// CPUs that the job may use, as `mpirun` counted them (affinity mask and cgroup quota).
     pub cpus: AtomicU32,
     _pad: [u8; 40],
-    /// Ranks that are attached and not asleep: while they are no more than the CPUs, spinning is free.
+    /// Ranks that are attached and not asleep, and guests: while they are no more than the CPUs, spinning is free.
     pub awake: AtomicI32,
 }
 
@@ -63,6 +73,8 @@ pub struct RankBlock {
     pub leaving: AtomicU32,
     /// The first of the CPUs that `mpirun` bound it to, plus one; 0 when it is not bound. Set before any rank starts.
     pub cpu: AtomicU32,
+    /// How it stands with the processes that spawned the job: one of the `PARENTS_*` values.
+    pub parents: AtomicU32,
     /// Where the rank has been waiting for a while, with words for the call that it is in and the one before.
     pub waiting: Notice<2>,
     _pad1: [u8; 16],
@@ -84,6 +96,13 @@ pub const STATE_FINALIZED: u32 = 2;
 /// The rank called `MPI_Abort`, or met an error that is fatal; it has said so on its stderr.
 pub const STATE_ABORTED: u32 = 3;
 
+/// The rank was not spawned, or has not begun to connect to those who did it.
+pub const PARENTS_NONE: u32 = 0;
+/// What happens to it concerns its parents.
+pub const PARENTS_CONNECTED: u32 = 1;
+/// It has disconnected from them.
+pub const PARENTS_LEFT: u32 = 2;
+
 /// Where things lie in a segment for a given number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -92,6 +111,9 @@ pub struct Layout {
     blocks: usize,
     doorbells: usize,
     doorbell_stride: usize,
+    guests: usize,
+    guest_bits: usize,
+    ports: usize,
     tickets: usize,
     rings: usize,
     ring_stride: usize,
@@ -99,6 +121,10 @@ pub struct Layout {
     mapped: usize,
     arena_stride: usize,
 }
+
+/// Bytes of a ring that a guest has to a rank: whole pages.
+const GUEST_STRIDE: usize = (GUEST_CELLS + 1) * CACHE_LINE;
+const _: () = assert!(GUEST_STRIDE.is_multiple_of(PAGE));
 
 /// What all arenas together may span, and one alone: addresses of a sparse file, not memory.
 const ARENAS: usize = 1 << 44;
@@ -120,8 +146,12 @@ impl Layout {
         let up = |n: usize, to: usize| n.div_ceil(to) * to;
         let blocks = PAGE;
         let doorbells = blocks + up(ranks * size_of::<RankBlock>(), PAGE);
-        let doorbell_stride = up(ranks.div_ceil(64) * 8, CACHE_LINE);
-        let tickets = doorbells + up(ranks * doorbell_stride, PAGE);
+        // One word more: the bell that guests ring.
+        let doorbell_stride = up((1 + ranks.div_ceil(64)) * 8, CACHE_LINE);
+        let guests = doorbells + up(ranks * doorbell_stride, PAGE);
+        let guest_bits = guests + GUESTS * size_of::<Guest>();
+        let ports = guest_bits + up(ranks * GUESTS / 8, PAGE);
+        let tickets = ports + PORTS * 8;
         let rings = tickets + ranks * TICKETS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
         let mapped = up(rings + ranks * ranks * ring_stride, HUGE_PAGE);
@@ -132,6 +162,9 @@ impl Layout {
             blocks,
             doorbells,
             doorbell_stride,
+            guests,
+            guest_bits,
+            ports,
             tickets,
             rings,
             ring_stride,
@@ -146,8 +179,19 @@ impl Layout {
         (start, start + self.arena_stride)
     }
 
+    /// The ring from a guest to a rank.
+    pub fn guest_ring(&self, guest: usize, rank: usize) -> Area {
+        assert!(guest < GUESTS && rank < self.ranks);
+        Area { offset: self.arena(self.ranks).0 + (guest * self.ranks + rank) * GUEST_STRIDE, bytes: GUEST_STRIDE }
+    }
+
+    /// All rings of a guest, in the order of ranks.
+    pub fn guest_rings(&self, guest: usize) -> Area {
+        Area { bytes: self.ranks * GUEST_STRIDE, ..self.guest_ring(guest, 0) }
+    }
+
     fn file_length(&self) -> usize {
-        self.arena(self.ranks).0
+        self.arena(self.ranks).0 + GUESTS * self.ranks * GUEST_STRIDE
     }
 }
 
@@ -200,9 +244,9 @@ impl Segment {
     }
 
     fn map(fd: BorrowedFd<'_>, layout: Layout) -> io::Result<Segment> {
-        // A number as high as the original's, out of the way of programs that count on low ones.
+        let least = fd.as_raw_fd().max(FIRST_DESCRIPTOR);
         // SAFETY: the descriptor is open.
-        let file = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, fd.as_raw_fd()) };
+        let file = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -211,8 +255,18 @@ impl Segment {
         Ok(Segment { base: map_shared(fd, 0, layout.mapped)?, layout, file })
     }
 
-    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+    /// The descriptor that this mapping keeps.
+    pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+
+    /// Makes a part of the file that nobody uses any more read as zeroes again, and gives its memory back; `false` when the
+    /// kernel cannot.
+    pub fn clear(&self, area: Area) -> bool {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        let (offset, bytes) = (area.offset as libc::off_t, area.bytes as libc::off_t);
+        // SAFETY: plain numbers; nobody uses the range.
+        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset, bytes) == 0 }
     }
 
     /// Bytes of memory that the segment takes up, those of all ranks together; 0 when the kernel does not say.
@@ -240,20 +294,54 @@ impl Segment {
 
     #[inline]
     pub fn rank(&self, rank: usize) -> &RankBlock {
-        assert!(rank < self.layout.ranks);
+        self.get(rank).expect("a rank of the job")
+    }
+
+    /// The block of a rank; `None` for a number that is none.
+    #[inline]
+    pub fn get(&self, rank: usize) -> Option<&RankBlock> {
+        if rank >= self.layout.ranks {
+            return None;
+        }
         // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
-        unsafe { self.at::<RankBlock>(self.layout.blocks + rank * size_of::<RankBlock>()).as_ref() }
+        Some(unsafe { self.at::<RankBlock>(self.layout.blocks + rank * size_of::<RankBlock>()).as_ref() })
     }
 
     /// The bitmap in which a sender marks, once, that it has a ring to `rank` in use.
     pub fn doorbell(&self, rank: usize) -> &[AtomicU64] {
         assert!(rank < self.layout.ranks);
-        let words = self.layout.ranks.div_ceil(64);
-        // SAFETY: in bounds by the layout, 8-byte aligned, all atomics.
-        unsafe {
-            let first = self.at::<AtomicU64>(self.layout.doorbells + rank * self.layout.doorbell_stride);
-            std::slice::from_raw_parts(first.as_ptr(), words)
-        }
+        // Behind the guests' bell.
+        self.words(self.layout.doorbells + rank * self.layout.doorbell_stride + 8, self.layout.ranks.div_ceil(64))
+    }
+
+    /// Counts what guests have to tell `rank`: that they came and that they left. It lies beside the rank's doorbell.
+    #[inline]
+    pub fn guest_bell(&self, rank: usize) -> &AtomicU64 {
+        assert!(rank < self.layout.ranks);
+        &self.words(self.layout.doorbells + rank * self.layout.doorbell_stride, 1)[0]
+    }
+
+    /// The bitmap of guests that have a ring to `rank` in use.
+    pub fn guest_bits(&self, rank: usize) -> &[AtomicU64] {
+        assert!(rank < self.layout.ranks);
+        self.words(self.layout.guest_bits + rank * (GUESTS / 8), GUESTS / 64)
+    }
+
+    pub fn guest(&self, guest: usize) -> &Guest {
+        assert!(guest < GUESTS);
+        // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
+        unsafe { self.at::<Guest>(self.layout.guests + guest * size_of::<Guest>()).as_ref() }
+    }
+
+    /// A word for every port that is or was open: how often it was opened (high 32 bits), and its owner plus one, or 0.
+    pub fn ports(&self) -> &[AtomicU64] {
+        self.words(self.layout.ports, PORTS)
+    }
+
+    #[inline]
+    fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
+        // SAFETY: every caller's range lies inside the mapping by the layout, 8-byte aligned, all atomics.
+        unsafe { std::slice::from_raw_parts(self.at::<AtomicU64>(offset).as_ptr(), count) }
     }
 
     /// The first of `rank`'s [`TICKETS`] tickets.
@@ -320,11 +408,17 @@ mod tests {
         for ranks in [1, 2, 63, 64, 65, 300] {
             let l = Layout::for_ranks(ranks);
             assert!(l.blocks + ranks * size_of::<RankBlock>() <= l.doorbells);
-            assert!(l.doorbells + ranks * l.doorbell_stride <= l.tickets);
-            assert!(ranks.div_ceil(64) * 8 <= l.doorbell_stride);
+            assert!(l.doorbells + ranks * l.doorbell_stride <= l.guests);
+            assert!((1 + ranks.div_ceil(64)) * 8 <= l.doorbell_stride);
+            assert!(l.guests + GUESTS * size_of::<Guest>() <= l.guest_bits);
+            assert!(l.guest_bits + ranks * GUESTS / 8 <= l.ports);
+            assert!(l.ports + PORTS * 8 <= l.tickets);
+            assert!(l.ring_cells <= GUEST_CELLS);
             assert_eq!(l.tickets + ranks * TICKETS * CACHE_LINE, l.rings);
             assert!(l.rings + ranks * ranks * l.ring_stride <= l.arena(0).0);
-            assert_eq!(l.arena(ranks - 1).1, l.file_length());
+            assert_eq!(l.arena(ranks - 1).1, l.guest_ring(0, 0).offset);
+            let last = l.guest_ring(GUESTS - 1, ranks - 1);
+            assert_eq!(last.offset + last.bytes, l.file_length());
         }
     }
 

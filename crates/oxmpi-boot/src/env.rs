@@ -24,9 +24,14 @@ pub const LIFELINE: &str = "OXMPI_LIFELINE";
 /// numbers still mean what they meant, and where to open them again if not.
 pub const JOB: &str = "OXMPI_JOB";
 
+/// The mailbox of `mpirun` and what it hands down to jobs that its ranks spawn, as [`Mailbox`] writes it.
+pub const SPAWN: &str = "OXMPI_SPAWN";
+/// The port at which the processes that spawned this job wait for it; only in jobs that were spawned.
+pub const PARENT: &str = "OXMPI_PARENT";
+
 /// Everything above: what a launcher takes out of the environment that it inherited, so that jobs nest.
-pub const ALL: [&str; 11] =
-    [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, APP_SIZE, APPS, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB];
+pub const ALL: [&str; 13] =
+    [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, APP_SIZE, APPS, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB, SPAWN, PARENT];
 
 /// A rank's place as the variables tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +49,36 @@ pub struct Seat {
     pub segment_inode: u64,
     pub lifeline: i32,
     pub lifeline_inode: u64,
+    pub mailbox: Mailbox,
+    pub parent: Option<String>,
+}
+
+/// Where an `mpirun` hears of the jobs that its ranks spawn (see [`crate::spawned`]), and the options that hold for them
+/// too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mailbox {
+    pub fd: i32,
+    pub inode: u64,
+    pub options: Vec<String>,
+}
+
+impl Mailbox {
+    fn write(&self) -> String {
+        let head = format!("{}:{}", self.fd, self.inode);
+        [head].iter().chain(&self.options).cloned().collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn read(text: &str) -> Option<Mailbox> {
+        let mut words = text.split(' ');
+        let (fd, inode) = words.next()?.split_once(':')?;
+        let fd = fd.parse().ok().filter(|&fd| fd >= 0)?;
+        Some(Mailbox { fd, inode: inode.parse().ok()?, options: words.map(String::from).collect() })
+    }
 }
 
 impl Seat {
-    pub fn write(&self) -> [(&'static str, String); 11] {
-        [
+    pub fn write(&self) -> Vec<(&'static str, String)> {
+        let mut vars = vec![
             (RANK, self.rank.to_string()),
             (SIZE, self.size.to_string()),
             (LOCAL_RANK, self.local_rank.to_string()),
@@ -60,7 +90,10 @@ impl Seat {
             (SEGMENT, self.segment.to_string()),
             (LIFELINE, self.lifeline.to_string()),
             (JOB, format!("{}:{}:{}", self.mpirun, self.segment_inode, self.lifeline_inode)),
-        ]
+            (SPAWN, self.mailbox.write()),
+        ];
+        vars.extend(self.parent.clone().map(|port| (PARENT, port)));
+        vars
     }
 
     /// `None` when no `mpirun` of OxMPI is an ancestor of this process.
@@ -88,6 +121,7 @@ impl Seat {
         let local_size = number(LOCAL_SIZE, size + 1)?;
         let words = var(APPS).unwrap_or_default();
         let programs = apps::read(&words, size as usize).ok_or_else(|| broken(APPS, &words))?;
+        let mailbox = var(SPAWN).unwrap_or_default();
         Ok(Some(Seat {
             rank: number(RANK, size)? as usize,
             size: size as usize,
@@ -102,6 +136,8 @@ impl Seat {
             segment_inode,
             lifeline: number(LIFELINE, INT)? as i32,
             lifeline_inode,
+            mailbox: Mailbox::read(&mailbox).ok_or_else(|| broken(SPAWN, &mailbox))?,
+            parent: var(PARENT),
         }))
     }
 }
@@ -126,6 +162,8 @@ mod tests {
             segment_inode: 1 << 40,
             lifeline: 61,
             lifeline_inode: 99,
+            mailbox: Mailbox { fd: 7, inode: 1 << 41, options: vec!["-l".into(), "--cpu-list".into(), "0-3".into()] },
+            parent: Some("a port".into()),
         }
     }
 
@@ -140,11 +178,14 @@ mod tests {
         assert!(ALL.iter().all(|name| vars.contains_key(name)));
         assert_eq!(read(&vars).unwrap(), Some(seat()));
         assert_eq!(read(&HashMap::new()).unwrap(), None);
+        let alone = Seat { parent: None, mailbox: Mailbox::default(), ..seat() };
+        assert_eq!(read(&alone.write().into_iter().collect()).unwrap(), Some(alone));
     }
 
     #[test]
     fn every_broken_variable_is_named() {
-        for name in ALL {
+        // Any text may be a port's name.
+        for name in ALL.into_iter().filter(|&name| name != PARENT) {
             for value in ["", "x", "-1", "99999999999999999999"] {
                 let mut vars: HashMap<_, _> = seat().write().into_iter().collect();
                 vars.insert(name, value.into());

@@ -8,12 +8,14 @@
 pub mod apps;
 pub mod env;
 pub mod foreign;
+pub mod spawned;
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::address::JobId;
 use oxmpi_base::lifeline;
 use oxmpi_base::segment::Segment;
 
@@ -27,7 +29,15 @@ const ERR_OTHER: i32 = 16;
 pub enum Start {
     /// A world of one: no launcher, or a program that a rank started beside itself.
     Alone,
-    Member(Member),
+    Member(Box<Member>),
+}
+
+/// The segment of a process that was started alone: it holds it itself, where other jobs find it.
+pub fn alone() -> std::io::Result<(Segment, JobId)> {
+    let (_, mapped) = Segment::create(1, oxmpi_base::cpus::available())?;
+    let fd = mapped.file().as_raw_fd() as u32;
+    let job = JobId { inode: lifeline::inode(mapped.file())?, holder: std::process::id(), fd };
+    Ok((mapped, job))
 }
 
 /// A rank's place in a job. Its slot in the segment is claimed: `pid` there is this process's.
@@ -42,6 +52,10 @@ pub struct Member {
     pub process_sets: Vec<ProcessSet>,
     /// `MPI_UNIVERSE_SIZE`.
     pub universe_size: usize,
+    /// Where the processes that spawned this job wait for it.
+    pub parent: Option<String>,
+    /// Where processes of other jobs find the segment.
+    pub job: JobId,
     pub segment: OwnedFd,
     /// The segment, mapped; made here because the claim needs it, so that nobody has to map it twice.
     pub mapped: Segment,
@@ -88,7 +102,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
     if lifeline.as_ref().is_some_and(|fd| lifeline::broken(fd.as_fd())) {
         return Err(fail(gone(&seat, "it has ended")));
     }
-    Ok(Start::Member(Member {
+    Ok(Start::Member(Box::new(Member {
         rank: seat.rank,
         size: seat.size,
         local_rank: seat.local_rank,
@@ -96,10 +110,12 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         appnum: seat.appnum,
         process_sets: apps::process_sets(&seat.apps),
         universe_size: seat.universe_size,
+        parent: seat.parent,
+        job: JobId { inode: seat.segment_inode, holder: seat.mpirun, fd: seat.segment as u32 },
         segment,
         mapped,
         lifeline,
-    }))
+    })))
 }
 
 enum Claim {
@@ -122,7 +138,7 @@ fn claim(segment: &Segment, rank: usize) -> Claim {
 
 /// A descriptor of `mpirun`'s: inherited, or, where a parent in between closed it, opened from `mpirun` itself. The
 /// lifeline must never be opened for writing, or it would not break with `mpirun`.
-fn reach(fd: i32, inode: u64, mpirun: u32, write: bool) -> Option<OwnedFd> {
+pub(crate) fn reach(fd: i32, inode: u64, mpirun: u32, write: bool) -> Option<OwnedFd> {
     lifeline::inherited(fd, inode).or_else(|| {
         let opened = File::options().read(true).write(write).open(format!("/proc/{mpirun}/fd/{fd}")).ok()?;
         (lifeline::inode(opened.as_fd()).ok()? == inode).then(|| opened.into())
@@ -141,7 +157,6 @@ fn fail(text: impl Into<String>) -> Error {
 mod tests {
     use super::*;
     use std::collections::HashMap;
-    use std::os::fd::AsRawFd;
     use std::sync::atomic::Ordering::Relaxed;
 
     fn text(result: Result<Start>) -> String {
@@ -186,6 +201,8 @@ mod tests {
                 segment_inode: lifeline::inode(self.fd.as_fd()).unwrap(),
                 lifeline: self.near.as_raw_fd(),
                 lifeline_inode: lifeline::inode(self.near.as_fd()).unwrap(),
+                mailbox: env::Mailbox::default(),
+                parent: None,
             };
             seat.write().into_iter().collect()
         }
@@ -238,6 +255,13 @@ mod tests {
         }
         vars.insert(env::SEGMENT, "0".into());
         assert!(text(start(|name| vars.get(name).cloned())).contains("cannot be reached"));
+    }
+
+    #[test]
+    fn a_process_alone_is_found_by_others() {
+        let (segment, job) = alone().unwrap();
+        segment.rank(0).pid.store(12, Relaxed);
+        assert_eq!(job.open().unwrap().rank(0).pid.load(Relaxed), 12);
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
 }
 
 /// What a function that is not built yet answers.
+#[allow(dead_code, reason = "all functions are built; the generator calls this in one without a body")]
 #[cold]
 pub fn unsupported(fun: Fun, on: On) -> c_int {
     library::note_call(fun as u32 | IN_CALL);
@@ -162,6 +163,18 @@ impl Cx {
     pub fn wait_unless<R, E>(
         &self,
         guard: &mut Guard,
+        ready: impl FnMut(&mut Process) -> Option<R>,
+        never: impl FnMut(&mut Guard) -> Option<E>,
+    ) -> Result<R, E> {
+        self.wait_looking(guard, SLEEP, ready, never)
+    }
+
+    /// The same with sleeps that are no longer than this.
+    #[inline]
+    pub fn wait_looking<R, E>(
+        &self,
+        guard: &mut Guard,
+        longest: Duration,
         mut ready: impl FnMut(&mut Process) -> Option<R>,
         mut never: impl FnMut(&mut Guard) -> Option<E>,
     ) -> Result<R, E> {
@@ -183,7 +196,7 @@ impl Cx {
                 step = patience.pause(guard.engine.shm().job());
             }
             if step == Step::Sleep {
-                if let Some(end) = self.sleep(guard, &mut ready, &mut never) {
+                if let Some(end) = self.sleep(guard, longest, &mut ready, &mut never) {
                     return end;
                 }
                 patience = Patience::new(guard.engine.shm().job());
@@ -202,6 +215,7 @@ impl Cx {
     fn sleep<R, E>(
         &self,
         guard: &mut Guard,
+        longest: Duration,
         ready: &mut impl FnMut(&mut Process) -> Option<R>,
         never: &mut impl FnMut(&mut Guard) -> Option<E>,
     ) -> Option<Result<R, E>> {
@@ -218,14 +232,20 @@ impl Cx {
         let start = Instant::now();
         guard.unlocked(|process| {
             let shm = process.engine.shm();
-            wait::sleep(shm.job(), shm.block(), SLEEP, alone);
+            wait::sleep(shm.job(), shm.block(), longest, alone);
         });
         let slept = start.elapsed();
         events::SLEEP.count(slept);
         if events::are_watched() {
             guard.unlocked(|_| Stay::interrupted(|| events::slept(self.fun, slept)));
         }
-        if slept < SLEEP { None } else { never(guard).map(Err) }
+        if slept < longest {
+            return None;
+        }
+        if guard.engine.shm().has_strangers() {
+            guard.look_for_dead();
+        }
+        never(guard).map(Err)
     }
 }
 

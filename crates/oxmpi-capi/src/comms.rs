@@ -95,19 +95,47 @@ pub fn create(cx: &Cx, guard: &mut Guard, parent: Comm, group: Option<Ranks>) ->
 
 /// As [`create`], between the members alone, whose messages have a context and a tag of the caller's choice.
 pub fn create_among(cx: &Cx, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
-    let key = key_of(&group, b"");
+    let key = key_of(guard, &group, b"");
     let party = Party::new(group.clone(), process_number(guard), context, tag);
     let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
     add(guard, parent, context, group, None)
 }
 
-/// A number that is another when the members of a group or the words are others.
-pub fn key_of(group: &Ranks, words: &[u8]) -> u64 {
-    let mut key = 0xcbf2_9ce4_8422_2325u64;
-    let mut mix = |value: u64| key = (key ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
-    group.iter().for_each(|process| mix(u64::from(process) + 1));
-    words.iter().for_each(|&byte| mix(u64::from(byte) + 1));
-    key
+/// A number that is another when the members of a group or the words are others, and the same for every process.
+pub fn key_of(guard: &Guard, group: &Ranks, words: &[u8]) -> u64 {
+    let shm = guard.engine.shm();
+    let processes = group.iter().flat_map(|process| shm.address_of(process as usize).words());
+    mix(processes.chain(words.iter().map(|&byte| u64::from(byte))))
+}
+
+/// A number made of others.
+pub fn mix(values: impl Iterator<Item = u64>) -> u64 {
+    let step = |key: u64, value: u64| (key ^ value.wrapping_add(1)).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+    values.fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// Makes an intercommunicator of a communicator's group and another one that it [joins](contexts::join). `bridge` is the leader's
+/// alone: the way to the other leader, or why there is none, which the others hear of.
+pub fn join(
+    cx: &Cx,
+    guard: &mut Guard,
+    near: Party,
+    group: Ranks,
+    bridge: Result<Option<Party>>,
+) -> Result<contexts::Joined> {
+    match bridge {
+        Ok(bridge) => {
+            guard.joining += 1;
+            let joined = talk(cx, guard, |line| contexts::join(line, near, group, bridge));
+            guard.joining -= 1;
+            joined
+        }
+        Err(error) => {
+            let class = error.class();
+            talk(cx, guard, |line| contexts::refuse(line, near, class))?;
+            Err(error)
+        }
+    }
 }
 
 /// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or without anybody in the other group.

@@ -151,7 +151,7 @@ pub fn open(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Resul
         gather(cx, guard, circle, [0])?;
     }
     // From here on they have messages of their own.
-    let (party, key) = (party(guard, circle)?, key_of(&members, b""));
+    let (party, key) = (party(guard, circle)?, key_of(guard, &members, b""));
     let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
     let errhandler = *library::file_errhandler();
     library::errhandlers().share(errhandler);

@@ -359,19 +359,21 @@ fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board, watch: &Wat
 fn join(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<Box<Node>>> {
     let own = comms::process_number(guard);
     let party = guard.comm_mut(comm)?.party(own);
-    let mut words = [0u64; 3];
+    let mut words = [0u64; 4];
     let mut allocated = None;
     if party.rank == 0
         && let Some((area, room)) = guard.allocate_board(party.len())
     {
-        words = [area.offset as u64, area.bytes as u64, room as u64];
+        let crowded = guard.is_crowded(party.len());
+        words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(crowded)];
         allocated = Some(area);
     }
     let among = party.clone();
     let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
     let words = comms::talk_watched(cx, guard, watch, tell)?;
-    let [offset, bytes, room] = words.map(|word| word as usize);
-    let node = if bytes > 0 { guard.join_board(comm, Area { offset, bytes }, room)? } else { None };
+    let [offset, bytes, room, crowded] = words.map(|word| word as usize);
+    let area = Area { offset, bytes };
+    let node = if bytes > 0 { guard.join_board(comm, area, room, crowded != 0)? } else { None };
     let here = node.is_some();
     let among = party.clone();
     let all_here = comms::talk_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;

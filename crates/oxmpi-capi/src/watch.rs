@@ -58,6 +58,9 @@ impl Watch {
         }
         say(guard, comm.context, &calls);
         self.said.set(true);
+        if let Some(error) = guard.dead_member(comm) {
+            return Some(error);
+        }
         let other = comm.is_inter().then_some(&comm.group);
         find_different(guard, comm.context, &calls, comm.rank, comm.local_group(), other)
     }

@@ -11,6 +11,7 @@ use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_core::attributes::{Attributes, Owner};
+use oxmpi_core::comm::Ranks;
 use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
 use oxmpi_core::window::Win;
@@ -145,7 +146,7 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
 
     let plan = Plan::new(flavor, &all, separate)?;
     let mapping = map_together(cx, guard, comm, rank, plan.bytes)?;
-    let mapped = mapping.and_then(|mapping| Ok((mapping, map_others(guard, &all, rank, separate)?)));
+    let mapped = mapping.and_then(|mapping| Ok((mapping, map_others(guard, &members, &all, rank, separate)?)));
     let (offset, mapped) = match mapped {
         Ok(mapped) => (plan.aligned(rank, &mapped.0), Ok(mapped)),
         Err(error) => (0, Err(error)),
@@ -180,12 +181,18 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
 }
 
 /// Maps what other ranks have of `MPI_Alloc_mem`'s memory.
-fn map_others(guard: &Guard, all: &[Told], rank: usize, separate: bool) -> Result<Vec<Option<(Mapping, usize)>>> {
+fn map_others(
+    guard: &Guard,
+    members: &Ranks,
+    all: &[Told],
+    rank: usize,
+    separate: bool,
+) -> Result<Vec<Option<(Mapping, usize)>>> {
     let map = |(number, one): (usize, &Told)| {
         if separate || number == rank || one.area.bytes == 0 {
             return Ok(None);
         }
-        match guard.engine.shm().map(one.area) {
+        match guard.engine.shm().map(members.get(number), one.area) {
             Ok(mapping) => Ok(Some((mapping, one.inside))),
             Err(error) => bail!(MPI_ERR_NO_MEM, "the memory of rank {number} cannot be mapped: {error}"),
         }
@@ -272,6 +279,7 @@ pub fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: 
     }
     let own = process_number(guard);
     let party = guard.comm_mut(comm)?.party(own);
+    let owner = party.members.get(0);
     let words = talk(cx, guard, |line| async move {
         line.tell(&party, &mut words).await?;
         Ok::<_, Error>(words)
@@ -280,7 +288,7 @@ pub fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: 
         bail!(MPI_ERR_NO_MEM, "no shared memory for the {bytes} bytes of all processes together");
     }
     let area = Area { offset: words[0] as usize, bytes: words[1] as usize };
-    let map = guard.engine.shm().map(area);
+    let map = guard.engine.shm().map(owner, area);
     Ok(map.map_err(|error| {
         Error::new(MPI_ERR_NO_MEM, format!("{bytes} bytes of shared memory cannot be mapped: {error}"))
     }))

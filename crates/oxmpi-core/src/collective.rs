@@ -176,6 +176,11 @@ impl Script {
         self.stage.context
     }
 
+    /// Everybody that it may send to.
+    pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        self.stage.group.iter().chain(self.stage.local.iter())
+    }
+
     pub fn stage(&mut self) -> &mut Stage {
         &mut self.stage
     }
@@ -429,7 +434,7 @@ impl Process {
     }
 
     /// Whether a collective operation that is under way uses the context or its twin.
-    pub(crate) fn performs_on(&self, context: u32) -> bool {
+    pub fn performs_on(&self, context: u32) -> bool {
         self.runs.iter().chain(self.calls.iter().map(|(run, _)| run)).any(|run| run.stage().comm_context() == context)
     }
 }

@@ -19,6 +19,8 @@ pub struct Comm {
     pub group: Ranks,
     /// The group that this process is in, where that is not `group`: in an intercommunicator.
     pub local: Option<Ranks>,
+    /// Of the two groups of an intercommunicator the local one comes first, where all processes need one order.
+    pub is_first: bool,
     pub errhandler: Errhandler,
     /// Bytes, as C gives them.
     pub name: Vec<u8>,
@@ -158,6 +160,7 @@ impl Comm {
             rank,
             group,
             local,
+            is_first: true,
             errhandler,
             name: Vec::new(),
             buffer: None,
@@ -191,13 +194,11 @@ impl Comm {
     }
 
     /// All processes of the communicator, in an order that all of them agree on: of an intercommunicator's groups the one
-    /// whose first process has the lower number comes first.
+    /// whose first process has the lower address comes first.
     pub fn everybody(&self) -> Ranks {
         match &self.local {
             None => self.group.clone(),
-            Some(local) if local.get(0) < self.group.get(0) => {
-                Ranks::from_list(local.iter().chain(self.group.iter()).collect())
-            }
+            Some(local) if self.is_first => Ranks::from_list(local.iter().chain(self.group.iter()).collect()),
             Some(local) => Ranks::from_list(self.group.iter().chain(local.iter()).collect()),
         }
     }

@@ -105,6 +105,7 @@ impl Process {
 
     /// Takes a file in.
     pub fn add_file(&mut self, file: File) -> Result<handle::File> {
+        self.contexts.release(file.comm.context);
         match self.files.try_insert(Box::new(file)) {
             Ok(number) => Ok(handle::File(number)),
             Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for files"),

@@ -6,6 +6,7 @@
 //! collective.rs  plans of oxmpi-coll carried out      partitioned.rs  messages that are marked ready part by part
 //!    |
 //! contexts.rs  how processes agree on a new communicator, in the words of talk.rs
+//! connections.rs  other jobs: ports, and when nothing names them any more      names.rs  names that are published
 //!    |
 //! engine/      sends, receives, progress
 //!    |
@@ -18,10 +19,12 @@
 pub mod buffer;
 pub mod collective;
 pub mod comm;
+pub mod connections;
 pub mod contexts;
 pub mod engine;
 pub mod file;
 pub mod group;
+pub mod names;
 pub mod node;
 pub mod operation;
 pub mod partitioned;

@@ -21,9 +21,17 @@ pub(crate) struct Making {
     promise: Promise,
 }
 
+impl Making {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Ranks> {
+        std::iter::once(&self.group).chain(&self.local)
+    }
+}
+
 impl Process {
     /// Gives a communicator its place and its handle.
-    pub fn add_comm(&mut self, comm: Comm) -> Result<handle::Comm> {
+    pub fn add_comm(&mut self, mut comm: Comm) -> Result<handle::Comm> {
+        self.contexts.release(comm.context);
+        comm.is_first = self.comes_first(&comm.group, comm.local.as_ref());
         let Ok(raw) = self.comms.try_insert(comm) else {
             bail!(MPI_ERR_NO_SPACE, "no handles are left for communicators");
         };
@@ -32,6 +40,12 @@ impl Process {
             comm.handle = handle;
         }
         Ok(handle)
+    }
+
+    /// Whether the local group of an intercommunicator comes before the other one, in an order that all processes agree on.
+    fn comes_first(&self, group: &Ranks, local: Option<&Ranks>) -> bool {
+        let address = |group: &Ranks| (!group.is_empty()).then(|| self.engine.shm().address_of(group.get(0)));
+        local.is_none_or(|local| address(local) < address(group))
     }
 
     /// As [`Process::add_comm`], for a communicator whose context the party has yet to agree on. Until then it has no
@@ -82,11 +96,16 @@ impl Process {
         let before = all.len();
         all.retain_mut(|making| {
             let Some(context) = self.drive(&mut making.talk) else { return true };
+            if let Ok(context) = context {
+                self.contexts.release(context);
+            }
+            let is_first = self.comes_first(&making.group, making.local.as_ref());
             let error = match (context, self.comms.get_mut(making.comm.0)) {
                 (Ok(context), Some(comm)) => {
                     comm.context = context;
                     comm.group = making.group.clone();
                     comm.local = making.local.take();
+                    comm.is_first = is_first;
                     None
                 }
                 (Ok(_), None) => None,

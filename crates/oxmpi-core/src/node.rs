@@ -57,23 +57,35 @@ impl Process {
         Some((area, room))
     }
 
+    /// Whether a board's ranks, or those of its owner's job, are more than the CPUs.
+    pub fn is_crowded(&self, ranks: usize) -> bool {
+        let shm = self.engine.shm();
+        !shm.job().has_cpu_for_everybody() || ranks > shm.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize
+    }
+
     /// How many boards this process takes part in.
     pub fn boards(&self) -> usize {
         self.boards
     }
 
     /// Takes this process's place at a board; `None` if it has enough of them, or cannot.
-    pub fn join_board(&mut self, comm: handle::Comm, area: Area, room: usize) -> Result<Option<Box<Node>>> {
+    /// `crowded`: what the owner says of it.
+    pub fn join_board(
+        &mut self,
+        comm: handle::Comm,
+        area: Area,
+        room: usize,
+        crowded: bool,
+    ) -> Result<Option<Box<Node>>> {
         if self.boards >= MOST_BOARDS {
             return Ok(None);
         }
         let shm = self.engine.shm();
         let comm = self.comm(comm)?;
-        let (members, rank) = (comm.group.iter().collect(), comm.rank as usize);
-        // The same for all ranks of the node: neither number changes.
-        let crowded = shm.ranks() > shm.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize;
+        let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.get(0));
         let barrier = shm.barrier();
-        let node = shm.map(area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, barrier, crowded));
+        let node =
+            shm.map(owner, area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, barrier, crowded));
         self.boards += usize::from(node.is_some());
         Ok(node.map(Box::new))
     }

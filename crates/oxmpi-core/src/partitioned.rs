@@ -50,6 +50,10 @@ impl Outgoing {
         self.route.as_ref().map(|route| route.context)
     }
 
+    pub fn peer(&self) -> Option<usize> {
+        self.route.as_ref().map(|route| route.peer)
+    }
+
     pub fn start(self: &Arc<Self>) -> Sending {
         let ready = vec![false; self.partitions].into_boxed_slice();
         Sending { plan: Arc::clone(self), ready, left: self.partitions, under_way: Vec::new(), error: None }

@@ -12,6 +12,7 @@ use crate::file::File;
 use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
+use crate::names::Names;
 use crate::operation::{UserCall, UserFunction};
 use crate::partitioned::Receiving;
 use crate::request::{Active, Body, PoolId, Request, Start};
@@ -19,6 +20,7 @@ use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_base::address::JobId;
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
 use oxmpi_base::{huge, lifeline};
 use oxmpi_boot::apps::ProcessSet;
@@ -26,7 +28,7 @@ use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
 use oxmpi_transport::Shm;
 use oxmpi_transport::node::Node;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
@@ -43,6 +45,10 @@ pub struct Process {
     pub groups: SlotTable<Arc<Group>>,
     pub no_members: Arc<Group>,
     pub contexts: Contexts,
+    /// Joins of two groups under way, in which processes may be known that nothing names yet.
+    pub joining: usize,
+    /// Names that this process has published.
+    pub names: Names,
     /// Communicators that come to be while the program does other things.
     pub(crate) making: Vec<Making>,
     /// Collective operations that go on while the program does other things.
@@ -73,6 +79,14 @@ pub struct Process {
     pub(crate) left_boards: Vec<Node>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
+    /// Where the processes that spawned this job wait for it, until this one has joined them.
+    pub parent_port: Option<String>,
+    /// Their job, as long as this process is connected to it.
+    pub(crate) parent_job: Option<JobId>,
+    /// That job and those that this process has spawned, as long as it is connected to them.
+    pub(crate) family: BTreeSet<JobId>,
+    /// The intercommunicator with them; it may have been freed since.
+    pub parent: handle::Comm,
     /// Those that `mpirun` defined.
     process_sets: Vec<ProcessSet>,
     _lifeline: Option<OwnedFd>,
@@ -81,16 +95,20 @@ pub struct Process {
 impl Process {
     /// Takes this process's place in its job. `single_copy`: peers' memory may be copied to and from, if the kernel agrees.
     pub fn start(single_copy: bool) -> Result<Process> {
-        let (segment, rank, size, appnum, universe, process_sets, lifeline) = match oxmpi_boot::start_from_env()? {
-            Boot::Alone => {
-                let (_, segment) = oxmpi_base::segment::Segment::create(1, oxmpi_base::cpus::available())
-                    .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
-                (segment, 0, 1, None, 1, Vec::new(), None)
-            }
-            Boot::Member(Member { rank, size, appnum, universe_size, process_sets, mapped, lifeline, .. }) => {
-                (mapped, rank, size, Some(appnum), universe_size as i32, process_sets, lifeline)
-            }
-        };
+        let ((segment, job), rank, size, appnum, universe, process_sets, parent_port, lifeline) =
+            match oxmpi_boot::start_from_env()? {
+                Boot::Alone => {
+                    let made = oxmpi_boot::alone()
+                        .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
+                    (made, 0, 1, None, 1, Vec::new(), None, None)
+                }
+                Boot::Member(member) => {
+                    let Member {
+                        rank, size, appnum, universe_size, process_sets, parent, job, mapped, lifeline, ..
+                    } = *member;
+                    ((mapped, job), rank, size, Some(appnum), universe_size as i32, process_sets, parent, lifeline)
+                }
+            };
         if let Some(lifeline) = &lifeline {
             lifeline::hold(lifeline.as_fd())
                 .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot watch mpirun: {error}")))?;
@@ -98,7 +116,7 @@ impl Process {
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         Ok(Process {
-            engine: Engine::new(Shm::attach(segment, rank), single_copy),
+            engine: Engine::new(Shm::attach(segment, job, rank), single_copy),
             has_world: false,
             world: Comm::world(rank, size),
             own: Comm::own(rank),
@@ -106,6 +124,8 @@ impl Process {
             groups: SlotTable::new(Kind::Group),
             no_members: Arc::new(Group::empty()),
             contexts: Contexts::new(rank, size),
+            joining: 0,
+            names: Names::default(),
             making: Vec::new(),
             runs: Vec::new(),
             receiving: Vec::new(),
@@ -125,6 +145,10 @@ impl Process {
             left_boards: Vec::new(),
             appnum,
             universe_size: universe,
+            parent_port,
+            parent_job: None,
+            family: BTreeSet::new(),
+            parent: MPI_COMM_NULL,
             process_sets,
             _lifeline: lifeline,
         })

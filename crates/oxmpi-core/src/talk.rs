@@ -6,14 +6,17 @@
 //! alone: nothing ever wakes it, it looks again whenever messages have moved.
 //!
 //! The function cannot touch the engine: it puts what it wants on a desk that it shares with its driver, and the driver
-//! does it. Messages name their sender by process number, which no two members of anything share.
+//! does it. A message is known by its sender's process, which no two members of anything share. Process numbers mean something
+//! in their own process only: what one process tells another of processes are addresses.
 
 use crate::comm::Ranks;
 use crate::contexts::Proposal;
-use crate::engine::{OpId, Route};
+use crate::engine::{BY_PROCESS, OpId, Route};
 use crate::matching::Pattern;
 use crate::process::Process;
-use oxmpi_abi::{Error, Result};
+use oxmpi_abi::constants::MPI_ERR_OTHER;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::address::Address;
 use oxmpi_datatype::Buf;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -35,6 +38,11 @@ impl Party {
     pub fn new(members: Ranks, process: usize, context: u32, tag: i32) -> Party {
         let rank = members.position(process).unwrap_or_else(|| unreachable!("a process talks among its own"));
         Party { members, rank, context, tag }
+    }
+
+    /// A party of two, in which this process is the first; the other may see it the other way around.
+    pub fn between(own: usize, other: usize, context: u32, tag: i32) -> Party {
+        Party { members: vec![own as u32, other as u32].into(), rank: 0, context, tag }
     }
 
     pub fn len(&self) -> usize {
@@ -77,18 +85,25 @@ struct Desk {
 enum Order {
     Send(Route, Box<[u8]>),
     GiveBack(Proposal),
+    Release(u32),
 }
 
 enum Question {
     Receive(Pattern, usize),
-    Draw,
-    IsFree(u32),
+    Draw { between_jobs: bool },
+    Reserve(u32),
+    SpansJobs(Ranks),
+    AddressesOf(Ranks),
+    NumbersOf(Vec<Address>),
 }
 
 enum Answer {
     Words(Result<Vec<u64>>),
     Drawn(Option<Proposal>),
-    Free(bool),
+    Reserved(bool),
+    SpansJobs(bool),
+    Addresses(Vec<Address>),
+    Numbers(Result<Vec<u32>>),
 }
 
 impl Line {
@@ -107,8 +122,7 @@ impl Line {
 
     /// Sends words to a member.
     pub fn send(&self, party: &Party, to: usize, words: &[u64]) {
-        let source = party.members.get(party.rank) as i32;
-        let route = Route { peer: party.members.get(to), context: party.context, source, tag: party.tag };
+        let route = Route { peer: party.members.get(to), context: party.context, source: BY_PROCESS, tag: party.tag };
         let bytes = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.desk().orders.push(Order::Send(route, bytes));
     }
@@ -124,8 +138,8 @@ impl Line {
     }
 
     /// A context of this process's own to propose to others; `None` when all are in use.
-    pub async fn draw(&self) -> Option<Proposal> {
-        match self.ask(Question::Draw).await {
+    pub async fn draw(&self, between_jobs: bool) -> Option<Proposal> {
+        match self.ask(Question::Draw { between_jobs }).await {
             Answer::Drawn(proposal) => proposal,
             _ => unreachable!("the answer fits the question"),
         }
@@ -136,10 +150,39 @@ impl Line {
         self.desk().orders.push(Order::GiveBack(proposal));
     }
 
-    /// Whether this process has nothing left of an earlier use of the context.
-    pub async fn is_free(&self, context: u32) -> bool {
-        match self.ask(Question::IsFree(context)).await {
-            Answer::Free(free) => free,
+    /// Whether this process has nothing left of an earlier use of the context, nor holds it for another agreement. If so, it
+    /// holds it for this one until it is [released](Line::release) or used.
+    pub async fn reserve(&self, context: u32) -> bool {
+        match self.ask(Question::Reserve(context)).await {
+            Answer::Reserved(free) => free,
+            _ => unreachable!("the answer fits the question"),
+        }
+    }
+
+    pub fn release(&self, context: u32) {
+        self.desk().orders.push(Order::Release(context));
+    }
+
+    /// What processes of any job know some processes by.
+    pub async fn addresses_of(&self, members: &Ranks) -> Vec<Address> {
+        match self.ask(Question::AddressesOf(members.clone())).await {
+            Answer::Addresses(addresses) => addresses,
+            _ => unreachable!("the answer fits the question"),
+        }
+    }
+
+    /// The numbers of processes here; an error when one cannot be reached.
+    pub async fn numbers_of(&self, addresses: Vec<Address>) -> Result<Vec<u32>> {
+        match self.ask(Question::NumbersOf(addresses)).await {
+            Answer::Numbers(numbers) => numbers,
+            _ => unreachable!("the answer fits the question"),
+        }
+    }
+
+    /// Whether the processes are of more than one job; they all agree about that.
+    pub async fn spans_jobs(&self, members: &Ranks) -> bool {
+        match self.ask(Question::SpansJobs(members.clone())).await {
+            Answer::SpansJobs(spans) => spans,
             _ => unreachable!("the answer fits the question"),
         }
     }
@@ -168,22 +211,55 @@ impl Line {
         Ok(self.common(party, u64::from(yes)).await? == 1)
     }
 
-    /// The bits that all of a party have.
+    /// The bits that all members have.
     pub async fn common(&self, party: &Party, bits: u64) -> Result<u64> {
+        let mut common = [self.gather_up(party, bits, |one, other| one & other).await?];
+        self.tell(party, &mut common).await?;
+        Ok(common[0])
+    }
+
+    /// The least of what the members say, for the first of them to hear.
+    pub async fn least(&self, party: &Party, own: u64) -> Result<u64> {
+        self.gather_up(party, own, u64::min).await
+    }
+
+    /// What the members say, combined up the tree. The first of them hears all of it.
+    async fn gather_up(&self, party: &Party, own: u64, combine: fn(u64, u64) -> u64) -> Result<u64> {
         let (rank, size) = (party.rank, party.len());
-        let mut verdict = [bits];
+        let mut so_far = own;
         let mut bit = 1;
         while bit < size && rank & bit == 0 {
             if rank + bit < size {
-                verdict[0] &= self.receive(party, rank + bit, 1).await?[0];
+                so_far = combine(so_far, self.receive(party, rank + bit, 1).await?[0]);
             }
             bit *= 2;
         }
         if rank != 0 {
-            self.send(party, rank - bit, &verdict);
+            self.send(party, rank - bit, &[so_far]);
         }
-        self.tell(party, &mut verdict).await?;
-        Ok(verdict[0])
+        Ok(so_far)
+    }
+
+    /// Waits until all members have come here, but for those that have died: up the tree and down again, whoever is missing.
+    pub async fn part(&self, party: &Party) {
+        let (rank, size) = (party.rank, party.len());
+        let mut bit = 1;
+        while bit < size && rank & bit == 0 {
+            if rank + bit < size {
+                let _ = self.receive(party, rank + bit, 1).await;
+            }
+            bit *= 2;
+        }
+        if rank != 0 {
+            self.send(party, rank - bit, &[0]);
+            let _ = self.receive(party, rank - bit, 1).await;
+        }
+        while bit > 1 {
+            bit /= 2;
+            if rank + bit < size {
+                self.send(party, rank + bit, &[0]);
+            }
+        }
     }
 
     /// What each member says, by rank, in rounds that double what is known. Every member says the same number of words.
@@ -222,11 +298,17 @@ impl Line {
     }
 }
 
+/// Whether processes are of more than one job.
+pub fn spans_jobs(addresses: &[Address]) -> bool {
+    addresses.windows(2).any(|pair| pair[0].job != pair[1].job)
+}
+
 /// A conversation under way.
 pub struct Talk<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     line: Line,
-    receiving: Option<(OpId, Vec<u64>)>,
+    /// A receive: its operation, the process that it is from, and where the words go.
+    receiving: Option<(OpId, usize, Vec<u64>)>,
     /// Messages that wait for room. The conversation lasts until they have left, so that a process that starts one
     /// after the other is held back by those that are slower.
     sending: Vec<OpId>,
@@ -248,11 +330,15 @@ impl Process {
                 talk.sending.retain(|&op| self.engine.take_outcome(op).is_none());
                 return if talk.sending.is_empty() { talk.result.take() } else { None };
             }
-            if let Some((op, _)) = talk.receiving {
+            if let Some((op, from, _)) = talk.receiving {
+                if self.engine.shm().is_dead(from) {
+                    self.engine.cancel_recv(op);
+                }
                 let outcome = self.engine.take_outcome(op)?;
-                let (_, words) = talk.receiving.take()?;
+                let (_, _, words) = talk.receiving.take()?;
                 let expected = words.len() as u64 * 8;
                 let answer = match outcome.error {
+                    _ if outcome.status.is_cancelled() => Err(dead()),
                     Some(error) => Err(garbled(error.text())),
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(words),
@@ -267,6 +353,7 @@ impl Process {
                         talk.sending.extend(self.engine.send_stored(&route, bytes));
                     }
                     Order::GiveBack(proposal) => self.contexts.give_back(proposal),
+                    Order::Release(context) => self.contexts.release(context),
                 }
             }
             if let Poll::Ready(result) = state {
@@ -278,21 +365,49 @@ impl Process {
                 Question::Receive(pattern, count) => {
                     let mut words = vec![0u64; count];
                     let buf = Buf::dense(words.as_mut_ptr().cast(), count * 8);
-                    talk.receiving = Some((self.engine.recv(pattern, buf), words));
+                    talk.receiving = Some((self.engine.recv(pattern, buf), pattern.source as usize, words));
                     continue;
                 }
-                Question::Draw => Answer::Drawn(self.draw_context()),
-                Question::IsFree(context) => Answer::Free(!self.uses_context(context)),
+                Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
+                Question::Reserve(context) => Answer::Reserved(self.reserve_context(context)),
+                Question::SpansJobs(members) => Answer::SpansJobs(self.has_strangers(&members)),
+                Question::AddressesOf(members) => {
+                    let shm = self.engine.shm();
+                    Answer::Addresses(members.iter().map(|process| shm.address_of(process as usize)).collect())
+                }
+                Question::NumbersOf(addresses) => Answer::Numbers(self.numbers_of(&addresses)),
             };
             talk.line.desk().answer = Some(answer);
         }
     }
+
+    /// The numbers of processes that another one told of.
+    fn numbers_of(&mut self, addresses: &[Address]) -> Result<Vec<u32>> {
+        let mut numbers = Vec::with_capacity(addresses.len());
+        for address in addresses {
+            match self.engine.number_of(*address) {
+                Ok(number) => numbers.push(number as u32),
+                Err(error) => bail!(
+                    MPI_ERR_OTHER,
+                    "process {} of another job cannot be reached through the process {} that holds the job's memory: {error}",
+                    address.slot,
+                    address.job.holder
+                ),
+            }
+        }
+        Ok(numbers)
+    }
+}
+
+#[cold]
+fn dead() -> Error {
+    Error::new(MPI_ERR_OTHER, "a process of another job that is to take part has ended")
 }
 
 #[cold]
 fn garbled(why: &str) -> Error {
     Error::new(
-        oxmpi_abi::constants::MPI_ERR_OTHER,
+        MPI_ERR_OTHER,
         format!("the processes do not call the same collective operations in the same order ({why})"),
     )
 }
@@ -302,13 +417,14 @@ fn garbled(why: &str) -> Error {
 #[cfg(test)]
 pub(crate) mod simulated {
     use super::*;
+    use oxmpi_base::address::JobId;
     use std::collections::{HashMap, VecDeque};
 
     /// Sender, receiver, context and tag.
-    type Address = (i32, usize, u32, i32);
+    type Place = (i32, usize, u32, i32);
 
     pub(crate) struct World {
-        mail: HashMap<Address, VecDeque<Box<[u8]>>>,
+        mail: HashMap<Place, VecDeque<Box<[u8]>>>,
         pub messages: usize,
         pub words: usize,
         pub given_back: usize,
@@ -379,10 +495,11 @@ pub(crate) mod simulated {
                         Order::Send(route, bytes) => {
                             self.messages += 1;
                             self.words += bytes.len() / 8;
-                            let place = (route.source, route.peer, route.context, route.tag);
+                            let place = (process as i32, route.peer, route.context, route.tag);
                             self.mail.entry(place).or_default().push_back(bytes);
                         }
                         Order::GiveBack(_) => self.given_back += 1,
+                        Order::Release(_) => {}
                     }
                 }
                 if let Poll::Ready(end) = state {
@@ -394,11 +511,17 @@ pub(crate) mod simulated {
                         *wait = Some((pattern, count));
                         continue;
                     }
-                    Question::Draw => {
+                    Question::Draw { .. } => {
                         self.drawn[process] += 1;
                         Answer::Drawn((self.draw)(process, self.drawn[process]))
                     }
-                    Question::IsFree(context) => Answer::Free((self.is_free)(process, context)),
+                    Question::Reserve(context) => Answer::Reserved((self.is_free)(process, context)),
+                    Question::SpansJobs(_) => Answer::SpansJobs(false),
+                    Question::AddressesOf(members) => {
+                        let address = |slot| Address { job: JobId { inode: 1, holder: 1, fd: 1 }, slot };
+                        Answer::Addresses(members.iter().map(address).collect())
+                    }
+                    Question::NumbersOf(all) => Answer::Numbers(Ok(all.iter().map(|address| address.slot).collect())),
                 };
                 talk.line.desk().answer = Some(answer);
             }
@@ -453,6 +576,14 @@ mod tests {
                     everybody(size, |line, party| async move { line.all(&party, party.rank != no).await.unwrap() });
                 assert!(heard.into_iter().all(|yes| yes == (no == size)));
             }
+        }
+    }
+
+    #[test]
+    fn nobody_goes_before_all_have_come() {
+        for size in SIZES {
+            let (gone, messages) = everybody(size, |line, party| async move { line.part(&party).await });
+            assert_eq!((gone.len(), messages), (size, 2 * (size - 1)));
         }
     }
 

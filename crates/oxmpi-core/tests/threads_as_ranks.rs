@@ -1,6 +1,7 @@
 //! The engine over the shared-memory transport, with ranks as threads of this process: every way a message can take,
 //! in random order, against what each rank knows it must receive.
 
+use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, OpId, Outcome, Route};
 use oxmpi_core::matching::Pattern;
@@ -20,7 +21,7 @@ fn with_ranks(ranks: usize, single_copy: bool, body: impl Fn(usize, &mut Engine)
     std::thread::scope(|scope| {
         for rank in 0..ranks {
             scope.spawn(move || {
-                let shm = Shm::attach(Segment::attach(fd.as_fd()).unwrap(), rank);
+                let shm = Shm::attach(Segment::attach(fd.as_fd()).unwrap(), JobId { inode: 1, holder: 1, fd: 1 }, rank);
                 let mut engine = Engine::new(shm, single_copy);
                 barrier.wait();
                 body(rank, &mut engine);

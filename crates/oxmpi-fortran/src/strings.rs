@@ -92,6 +92,16 @@ fn with_nul(length: c_int) -> c_int {
 /// More arguments than any command has; an array of them ends with an empty one.
 const MOST: usize = 1 << 20;
 
+/// Whether what stands before `root` counts in this process; elsewhere it need not be anything, and is not looked at.
+///
+/// # Safety
+/// `root` may be read.
+unsafe fn is_root(root: *mut Fint, comm: Comm) -> bool {
+    let mut rank = 0;
+    // SAFETY: the place may be written, and `root` read, as the caller says.
+    unsafe { c::PMPI_Comm_rank(comm, &mut rank) == MPI_SUCCESS && rank == *root }
+}
+
 /// Pointers to texts, ended by a null pointer.
 fn pointers(texts: &mut [Vec<u8>]) -> Vec<*mut c_char> {
     texts.iter_mut().map(|text| text.as_mut_ptr().cast()).chain([null_mut()]).collect()
@@ -112,8 +122,10 @@ entry! {
         command_len: usize,
         argv_len: usize
     ) |call| {
-        let mut command = text((command, command_len));
-        let mut words = if is_null_argv(argv) { Vec::new() } else { texts(argv, argv_len, argv_len, MOST) };
+        let counts = is_root(root, get(comm));
+        let mut command = if counts { trimmed((command, command_len)) } else { vec![0] };
+        let mut words =
+            if counts && !is_null_argv(argv) { texts(argv, argv_len, argv_len, MOST) } else { Vec::new() };
         let mut words = pointers(&mut words);
         let mut made = Comm(0);
         let code = call(
@@ -151,9 +163,9 @@ entry! {
         commands_len: usize,
         argvs_len: usize
     ) |call| {
-        let number = positive(*count);
+        let number = if is_root(root, get(comm)) { positive(*count) } else { 0 };
         let mut commands: Vec<Vec<u8>> =
-            (0..number).map(|i| text((commands.add(i * commands_len), commands_len))).collect();
+            (0..number).map(|i| trimmed((commands.add(i * commands_len), commands_len))).collect();
         let mut commands = pointers(&mut commands);
         // The arguments of command i are in row i.
         let mut rows: Vec<Vec<Vec<u8>>> = match is_null_argv(argvs) {

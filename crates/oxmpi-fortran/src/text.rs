@@ -26,13 +26,13 @@ pub unsafe fn trimmed(padded: Padded) -> Vec<u8> {
     with_nul(&bytes[blanks..])
 }
 
-/// Texts in an array, up to the first empty one or `most`; `step` is the distance from one to the next.
+/// Texts in an array without the blanks around them, up to the first empty one or `most`; `step` is the distance from one to the next.
 ///
 /// # Safety
 /// The array may be read up to there.
 pub unsafe fn texts(start: *mut c_char, length: usize, step: usize, most: usize) -> Vec<Vec<u8>> {
     // SAFETY: as the caller says.
-    let all = (0..most).map(|i| unsafe { text((start.add(i * step), length)) });
+    let all = (0..most).map(|i| unsafe { trimmed((start.add(i * step), length)) });
     all.take_while(|text| text.len() > 1).collect()
 }
 

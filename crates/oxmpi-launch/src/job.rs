@@ -7,10 +7,12 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use oxmpi_base::lifeline::process_lives;
-use oxmpi_base::segment::{STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_NONE, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_boot::spawned::Message;
 
 use crate::options::{Request, Settings};
 use crate::report::{self, Ending, Failure, Where};
+use crate::spawned::{News, Spawned};
 use crate::start::{self, Started};
 use crate::strays;
 use crate::sys::{self, Pid, Reaped};
@@ -48,9 +50,9 @@ const MISSED: Duration = Duration::from_secs(1);
 /// How often we look after MPI processes that are not our own children.
 const TICK: Duration = Duration::from_millis(400);
 
-/// Runs a job to its end; returns `mpirun`'s exit status.
-pub fn run(request: &Request) -> i32 {
-    let (signals, mask) = match sys::take_signals(&TAKEN) {
+/// Runs a job to its end; returns `mpirun`'s exit status. `spawned`: it is one that a process of another job wants.
+pub fn run(request: &Request, mut spawned: Option<Spawned>) -> i32 {
+    let (signals, mut mask) = match sys::take_signals(&TAKEN) {
         Ok(taken) => taken,
         Err(error) => {
             eprintln!("mpirun: cannot watch for signals: {error}");
@@ -60,9 +62,15 @@ pub fn run(request: &Request) -> i32 {
     sys::adopt_orphans();
     // Whoever ran a command in the background and then `exec`ed us left us a child that is none of our business.
     let not_ours = if sys::have_children() { strays::children() } else { Vec::new() };
-    match start::start(request, mask) {
-        Ok(started) => Job::new(started, &request.settings, signals, not_ours).run(),
-        Err(refusal) => {
+    if spawned.is_some() {
+        // All are blocked in what the library starts, so that none is lost on the way; a program wants none to be.
+        mask = sys::no_signals();
+    }
+    let parent = spawned.as_ref().map(|spawned| spawned.port.as_str());
+    match (start::start(request, mask, parent), &mut spawned) {
+        (Ok(started), _) => Job::new(started, &request.settings, signals, not_ours, spawned).run(),
+        (Err(refusal), Some(spawned)) => spawned.refuse(&refusal.text),
+        (Err(refusal), None) => {
             eprintln!("mpirun: {}", refusal.text);
             refusal.status
         }
@@ -74,6 +82,9 @@ struct Job<'a> {
     settings: &'a Settings,
     signals: OwnedFd,
     not_ours: Vec<Pid>,
+    spawned: Option<Spawned>,
+    /// How the first of the spawned jobs ended that did not end well.
+    bad_child: i32,
     ranks: Vec<Rank>,
     by_pid: HashMap<Pid, usize>,
     live: usize,
@@ -85,6 +96,10 @@ struct Job<'a> {
     clearing: bool,
     /// A signal to end was sent; how somebody ends from then on says nothing about the program.
     forced: bool,
+    /// The `mpirun` around says how this job failed, since its own ends for that.
+    told_parents: bool,
+    /// The process that spawned this job ends with it.
+    takes_root_along: bool,
     killed_at: Option<Instant>,
     time_limit: Option<Instant>,
     next_tick: Instant,
@@ -104,6 +119,12 @@ struct Rank {
 /// Why the job ends before all ranks have ended well.
 enum Verdict {
     Failed(Failure),
+    /// A job that ranks have spawned failed so while it was connected to them; how many ranks there were.
+    ChildFailed(String, i32, usize),
+    /// A spawned job whose root has given it up.
+    Unwanted,
+    /// A spawned job whose parents have ended while it was connected to them.
+    Orphaned(String),
     /// Somebody sent `mpirun` this signal.
     Signalled(i32, usize),
     TimedOut(String),
@@ -114,7 +135,13 @@ enum Verdict {
 }
 
 impl<'a> Job<'a> {
-    fn new(started: Started, settings: &'a Settings, signals: OwnedFd, not_ours: Vec<Pid>) -> Job<'a> {
+    fn new(
+        started: Started,
+        settings: &'a Settings,
+        signals: OwnedFd,
+        not_ours: Vec<Pid>,
+        spawned: Option<Spawned>,
+    ) -> Job<'a> {
         let rank = |leader| Rank { leader, leader_ended: false, group_open: true, ended: false, never_came: None };
         let now = Instant::now();
         Job {
@@ -126,6 +153,8 @@ impl<'a> Job<'a> {
             plan: VecDeque::new(),
             clearing: false,
             forced: false,
+            told_parents: false,
+            takes_root_along: false,
             killed_at: None,
             time_limit: settings.timeout.map(|limit| now + limit),
             next_tick: now + TICK,
@@ -133,6 +162,8 @@ impl<'a> Job<'a> {
             settings,
             signals,
             not_ours,
+            spawned,
+            bad_child: 0,
         }
     }
 
@@ -150,12 +181,16 @@ impl<'a> Job<'a> {
             self.started.outputs.work(now);
             self.started.input.work(now);
             self.on_output_trouble(now);
+            self.hear_children(now);
+            self.hear_parents(now);
             self.on_time(now);
             if self.live == 0 && self.is_cleared(now) {
                 break;
             }
             fds.clear();
             fds.push(sys::pollfd(self.signals.as_raw_fd(), libc::POLLIN));
+            fds.push(sys::pollfd(self.started.mailbox.as_raw_fd(), libc::POLLIN));
+            self.spawned.iter().for_each(|spawned| spawned.poll_for(&mut fds));
             self.started.outputs.poll_for(&mut fds);
             self.started.input.poll_for(&mut fds, now);
             let timeout = self.next_deadline().map(|at| at.saturating_duration_since(now));
@@ -174,10 +209,10 @@ impl<'a> Job<'a> {
             libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.on_end_signal(signal, now),
             libc::SIGUSR1 | libc::SIGUSR2 => self.tell_programs(signal),
             libc::SIGTSTP => {
-                self.signal_ranks(libc::SIGTSTP);
+                self.signal_everybody(libc::SIGTSTP);
                 sys::stop_self();
             }
-            libc::SIGCONT => self.signal_ranks(libc::SIGCONT),
+            libc::SIGCONT => self.signal_everybody(libc::SIGCONT),
             _ => {}
         }
     }
@@ -185,9 +220,11 @@ impl<'a> Job<'a> {
     /// The first asks the ranks to end; the second ends them.
     fn on_end_signal(&mut self, signal: i32, now: Instant) {
         let ending = match self.verdict {
-            Some(Verdict::Failed(_)) if self.settings.keep_going => self.live == 0,
+            Some(Verdict::Failed(_)) if self.settings.keep_going => self.nobody_lives(),
+            // Spawned jobs that the failure does not concern may still go on.
+            Some(Verdict::Failed(_) | Verdict::ChildFailed(..)) => self.started.mailbox.jobs().is_empty(),
             Some(_) => true,
-            None => self.live == 0,
+            None => self.nobody_lives(),
         };
         if ending {
             return self.stop(AT_ONCE, now);
@@ -196,7 +233,7 @@ impl<'a> Job<'a> {
         if signal == libc::SIGINT {
             self.stop(AFTER_INTERRUPT, now);
         } else {
-            self.signal_ranks(signal);
+            self.signal_everybody(signal);
             self.plan = VecDeque::from([(now + SIGNAL_GRACE, libc::SIGKILL)]);
         }
     }
@@ -209,6 +246,81 @@ impl<'a> Job<'a> {
                 pid => sys::kill(pid, signal),
             };
         }
+        self.started.mailbox.signal(signal);
+    }
+
+    fn nobody_lives(&self) -> bool {
+        self.live == 0 && self.started.mailbox.jobs().is_empty()
+    }
+
+    // ---- spawned jobs, and the parents of this one ----
+
+    fn hear_children(&mut self, now: Instant) {
+        for message in self.started.mailbox.hear() {
+            if let Message::Failed { status, text, .. } = message
+                && self.verdict.is_none()
+                && !self.forced
+            {
+                let others = if self.settings.keep_going { 0 } else { self.live };
+                self.verdict = Some(Verdict::ChildFailed(text, status, others));
+                self.tell_parents();
+                if !self.settings.keep_going {
+                    self.stop(AFTER_FAILURE, now);
+                }
+            }
+        }
+    }
+
+    fn hear_parents(&mut self, now: Instant) {
+        let Some(spawned) = &mut self.spawned else { return };
+        let (news, root) = (spawned.look(now), spawned.root());
+        if self.verdict.is_some() {
+            // It may have failed before it was taken.
+            return self.tell_parents();
+        }
+        if news == News::Unwanted {
+            self.verdict = Some(Verdict::Unwanted);
+            self.stop(AT_ONCE, now);
+        }
+        if news == News::Bereft && self.is_connected() {
+            let ranks = report::ranks(self.live);
+            let text = format!(
+                "process {root}, which had spawned the job and was connected to it, has ended; {ranks} stopped"
+            );
+            self.verdict = Some(Verdict::Orphaned(text));
+            // Who has an `mpirun` has mostly failed, and that has been said; if not, this is news.
+            self.tell_parents();
+            self.stop(AFTER_FAILURE, now);
+        }
+    }
+
+    /// What happens to this job concerns the processes that spawned it.
+    fn is_connected(&self) -> bool {
+        (0..self.ranks.len()).map(|rank| self.started.segment.rank(rank)).any(|block| {
+            block.parents.load(Acquire) == PARENTS_CONNECTED
+                && block.state.load(Acquire) != STATE_FINALIZED
+                && block.leaving.load(Acquire) == 0
+        })
+    }
+
+    /// This job has failed: who spawned it and is connected to it must know, once.
+    fn tell_parents(&mut self) {
+        let (text, status) = match &self.verdict {
+            Some(Verdict::Failed(failure)) => (failure.text(), failure.ending.status()),
+            Some(Verdict::ChildFailed(text, status, _)) => (text.clone(), *status),
+            Some(Verdict::Orphaned(text)) => (text.clone(), 1),
+            _ => return,
+        };
+        let connected = self.is_connected();
+        if let Some(spawned) = &mut self.spawned
+            && spawned.is_taken()
+            && connected
+            && !self.takes_root_along
+        {
+            self.told_parents = spawned.tell(status, &text);
+            self.takes_root_along = true;
+            spawned.signal_root(libc::SIGTERM);
+        }
     }
 
     fn reap(&mut self, now: Instant) {
@@ -216,6 +328,15 @@ impl<'a> Job<'a> {
         while let Reaped::Ended(pid, status) = sys::reap() {
             dead.push((pid, status));
         }
+        // Who it was has been said in the mailbox before.
+        self.hear_children(now);
+        dead.retain(|&(pid, status)| {
+            let job = self.started.mailbox.ended(pid);
+            if job && self.bad_child == 0 {
+                self.bad_child = report::status(status);
+            }
+            !job
+        });
         // A rank's MPI process before the shell that started it: its end says more.
         dead.sort_by_key(|(pid, _)| self.by_pid.contains_key(pid));
         let mut failed: Option<(usize, Pid, i32, Ending)> = None;
@@ -289,7 +410,7 @@ impl<'a> Job<'a> {
             return self.stop(AFTER_FAILURE, now);
         }
         let others = if self.settings.keep_going { 0 } else { self.live };
-        self.verdict = Some(Verdict::Failed(Failure {
+        let failure = Failure {
             rank,
             program: self.started.ranks[rank].program.clone(),
             pid,
@@ -298,7 +419,9 @@ impl<'a> Job<'a> {
             core_dumped,
             at,
             others,
-        }));
+        };
+        self.verdict = Some(Verdict::Failed(failure));
+        self.tell_parents();
         if !self.settings.keep_going {
             let quiet = matches!(ending, Ending::Exit(_)) && at.is_outside();
             self.stop(if quiet { AFTER_QUIET_FAILURE } else { AFTER_FAILURE }, now);
@@ -322,10 +445,10 @@ impl<'a> Job<'a> {
     fn on_time(&mut self, now: Instant) {
         if self.time_limit.is_some_and(|at| at <= now) {
             self.time_limit = None;
-            if self.live > 0 && self.plan.is_empty() {
+            if !self.nobody_lives() && self.plan.is_empty() {
                 let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
                 let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.segment.rank(rank)))).collect();
-                self.verdict = Some(Verdict::TimedOut(report::whereabouts(&places)));
+                self.verdict = Some(Verdict::TimedOut(report::whereabouts(&places, self.started.mailbox.jobs().len())));
                 self.stop(AFTER_FAILURE, now);
             }
         }
@@ -339,9 +462,16 @@ impl<'a> Job<'a> {
         {
             self.plan.pop_front();
             self.forced = true;
-            self.signal_ranks(signal);
+            if self.ends_spawned_jobs() {
+                self.signal_everybody(signal);
+            } else {
+                self.signal_ranks(signal);
+            }
             if self.clearing {
                 self.signal_strays(signal);
+            }
+            if let Some(spawned) = self.spawned.as_ref().filter(|_| self.takes_root_along) {
+                spawned.signal_root(signal);
             }
             if signal == libc::SIGKILL {
                 self.killed_at.get_or_insert(now);
@@ -389,6 +519,17 @@ impl<'a> Job<'a> {
         self.on_time(now);
     }
 
+    /// The reason to end concerns the spawned jobs, too. When ranks have failed, those that are connected to them end by
+    /// themselves, and the others go on.
+    fn ends_spawned_jobs(&self) -> bool {
+        !matches!(self.verdict, None | Some(Verdict::Failed(_) | Verdict::ChildFailed(..) | Verdict::Orphaned(_)))
+    }
+
+    fn signal_everybody(&mut self, signal: i32) {
+        self.signal_ranks(signal);
+        self.started.mailbox.signal(signal);
+    }
+
     fn signal_ranks(&mut self, signal: i32) {
         for rank in self.ranks.iter_mut().filter(|rank| rank.group_open) {
             let there = sys::kill(-rank.leader, signal);
@@ -402,16 +543,29 @@ impl<'a> Job<'a> {
     }
 
     fn signal_strays(&self, signal: i32) {
-        for pid in strays::children().into_iter().filter(|pid| !self.not_ours.contains(pid)) {
+        for pid in self.strays() {
             sys::kill(pid, signal);
         }
+    }
+
+    /// Children that are neither ranks nor spawned jobs.
+    fn strays(&self) -> Vec<Pid> {
+        let known = |pid: &Pid| self.not_ours.contains(pid) || self.started.mailbox.jobs().contains(pid);
+        strays::children().into_iter().filter(|pid| !known(pid)).collect()
     }
 
     /// All ranks have ended: whether nobody is left of whom they started. Those who are left are asked to end.
     fn is_cleared(&mut self, now: Instant) -> bool {
         self.reap(now);
-        if !sys::have_children() || (!self.not_ours.is_empty() && self.only_others_left()) {
+        if !sys::have_children() {
             return true;
+        }
+        let jobs = self.started.mailbox.jobs().len();
+        if jobs + self.not_ours.len() > 0 && self.strays().is_empty() {
+            if jobs > 0 && !self.ends_spawned_jobs() {
+                self.plan.clear();
+            }
+            return jobs == 0;
         }
         if self.killed_at.is_some_and(|at| now > at + UNKILLABLE) {
             let left = strays::children();
@@ -446,15 +600,12 @@ impl<'a> Job<'a> {
         self.live > 0
     }
 
-    fn only_others_left(&self) -> bool {
-        strays::children().iter().all(|pid| self.not_ours.contains(pid))
-    }
-
     fn next_deadline(&self) -> Option<Instant> {
         let tick = (self.live > 0 && self.somebody_needs_watching()).then_some(self.next_tick);
         let plan = self.plan.front().map(|&(at, _)| at);
         let outputs = self.started.outputs.deadline();
-        [plan, outputs, self.time_limit, self.started.input.deadline(), tick].into_iter().flatten().min()
+        let parents = self.spawned.as_ref().and_then(Spawned::deadline);
+        [plan, outputs, self.time_limit, self.started.input.deadline(), tick, parents].into_iter().flatten().min()
     }
 
     fn somebody_needs_watching(&self) -> bool {
@@ -474,26 +625,67 @@ impl<'a> Job<'a> {
                 hurry |= matches!(signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT);
             }
         }
-        let (text, status) = match self.verdict {
-            None => (None, 0),
-            Some(Verdict::Failed(failure)) => (Some(failure.text()), failure.ending.status()),
-            Some(Verdict::Signalled(signal, _)) if signal != libc::SIGINT && self.all_well => (None, 0),
-            Some(Verdict::Signalled(signal, live)) => {
-                let ranks = if live == 1 { "the rank was".into() } else { format!("the {live} ranks were") };
-                let text = format!("received {}; {ranks} stopped", sys::signal_text(signal));
-                ((!self.settings.quiet).then_some(text), 128 + signal)
-            }
-            Some(Verdict::TimedOut(places)) => {
-                let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
-                (Some(format!("the time limit of {limit} s was reached and the job was stopped: {places}")), 124)
-            }
-            Some(Verdict::OutputGone(status)) => (None, status),
-            Some(Verdict::Trouble(text, status)) => (Some(text), status),
+        let (text, status) = self.ending();
+        let (text, status) = match self.spawned.take() {
+            Some(spawned) => self.conclude_spawned(spawned, text, status),
+            None => (text, status),
         };
+        let outputs = &mut self.started.outputs;
         if let Some(text) = text {
             outputs.say(&text);
             outputs.finish(Duration::from_secs(1));
         }
         status
+    }
+
+    /// What there is to say about the end, and the status.
+    fn ending(&self) -> (Option<String>, i32) {
+        match &self.verdict {
+            None => (None, self.bad_child),
+            Some(Verdict::Failed(failure)) => (Some(failure.text()), failure.ending.status()),
+            Some(Verdict::ChildFailed(text, status, others)) => {
+                let too =
+                    if *others == 0 { String::new() } else { format!("; {} stopped, too", report::ranks(*others)) };
+                (Some(format!("in a job that was spawned, {text}{too}")), *status)
+            }
+            Some(Verdict::Unwanted) => (None, 0),
+            Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
+            Some(Verdict::Signalled(signal, _)) if *signal != libc::SIGINT && self.all_well => (None, 0),
+            Some(Verdict::Signalled(signal, live)) => {
+                let ranks = report::ranks(*live);
+                let text = format!("received {}; {ranks} stopped", sys::signal_text(*signal));
+                ((!self.settings.quiet && self.spawned.is_none()).then_some(text), 128 + signal)
+            }
+            Some(Verdict::TimedOut(places)) => {
+                let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
+                (Some(format!("the time limit of {limit} s was reached and the job was stopped: {places}")), 124)
+            }
+            Some(Verdict::OutputGone(status)) => (None, *status),
+            Some(Verdict::Trouble(text, status)) => (Some(text.clone()), *status),
+        }
+    }
+
+    /// The same for a job that was spawned. As long as the root waits for it, all is the root's to say.
+    fn conclude_spawned(&self, mut spawned: Spawned, text: Option<String>, status: i32) -> (Option<String>, i32) {
+        if spawned.is_taken() {
+            return (text.filter(|_| !self.told_parents), status);
+        }
+        let came = |rank: usize| self.started.segment.rank(rank).parents.load(Acquire) != PARENTS_NONE;
+        let text = match (text, &self.verdict) {
+            (_, Some(Verdict::Unwanted)) => return (None, 0),
+            (None, None) if (0..self.ranks.len()).all(came) => {
+                spawned.await_root();
+                return (None, status);
+            }
+            (None, None) => report::never_came(&self.started.ranks),
+            (None, _) => format!("the job was stopped with status {status}"),
+            (Some(text), _) => text,
+        };
+        let started = self.started.ranks.len();
+        if spawned.report(started, &text) && !spawned.tell(status, &text) {
+            spawned.signal_root(libc::SIGTERM);
+            return (Some(text), status);
+        }
+        (None, 0)
     }
 }

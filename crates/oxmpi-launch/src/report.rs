@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::segment::{IN_CALL, RankBlock, STATE_ABORTED, STATE_ABSENT, STATE_FINALIZED, STATE_RUNNING};
 
+use crate::start::Rank;
 use crate::sys;
 
 /// How a rank's process ended.
@@ -189,8 +190,28 @@ fn stopped(others: usize) -> String {
     }
 }
 
-/// Where everybody is, with neighbours that are in the same place said together.
-pub fn whereabouts(ranks: &[(usize, Where)]) -> String {
+/// So many ranks and what became of them, to be continued with a participle.
+pub fn ranks(count: usize) -> String {
+    match count {
+        0 => "the spawned jobs were".into(),
+        1 => "the rank was".into(),
+        n => format!("the {n} ranks were"),
+    }
+}
+
+/// Of a spawned job that has ended well, but not as its parents expect.
+pub fn never_came(ranks: &[Rank]) -> String {
+    let program = ranks.first().map_or("", |rank| &rank.program);
+    format!("the {} processes of the program `{program}` ended without calling MPI_Init", ranks.len())
+}
+
+/// A process's exit status as a shell has it.
+pub fn status(status: i32) -> i32 {
+    if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
+}
+
+/// Where everybody is, with neighbours that are in the same place said together; `jobs` are those that were spawned.
+pub fn whereabouts(ranks: &[(usize, Where)], jobs: usize) -> String {
     let mut places: Vec<(String, Vec<usize>)> = Vec::new();
     for &(rank, at) in ranks {
         let place = at.place();
@@ -203,7 +224,12 @@ pub fn whereabouts(ranks: &[(usize, Where)]) -> String {
         let set: oxmpi_base::cpus::CpuSet = list.iter().copied().collect();
         format!("rank{} {set} {place}", if list.len() == 1 { "" } else { "s" })
     };
-    places.iter().map(tell).collect::<Vec<_>>().join("; ")
+    let spawned = match jobs {
+        0 => None,
+        1 => Some("and there was a spawned job".into()),
+        n => Some(format!("and there were {n} spawned jobs")),
+    };
+    places.iter().map(tell).chain(spawned).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -273,8 +299,9 @@ mod tests {
         let absent = block(STATE_ABSENT, 0);
         let (recv, absent) = (Where::of(recv.rank(0)), Where::of(absent.rank(0)));
         assert_eq!(
-            whereabouts(&[(0, absent), (1, recv), (2, recv), (3, recv), (5, recv)]),
+            whereabouts(&[(0, absent), (1, recv), (2, recv), (3, recv), (5, recv)], 0),
             "rank 0 before MPI_Init; ranks 1-3,5 in MPI_Recv"
         );
+        assert_eq!(whereabouts(&[(0, absent)], 2), "rank 0 before MPI_Init; and there were 2 spawned jobs");
     }
 }

@@ -16,6 +16,7 @@ use oxmpi_boot::env::Seat;
 use crate::environ;
 use crate::hosts;
 use crate::input::{Input, Source};
+use crate::mailbox::Mailbox;
 use crate::options::{Block, Request, Settings};
 use crate::output::{Channel, Outputs};
 use crate::place::{self, Budget, Placement};
@@ -50,6 +51,7 @@ pub struct Started {
     pub outputs: Outputs,
     pub input: Input,
     pub segment: Segment,
+    pub mailbox: Mailbox,
     pub host: String,
     /// What lives as long as the job: the far end of the lifeline, the cores held, the descriptors that ranks may open
     /// again through `/proc`.
@@ -62,7 +64,8 @@ pub struct Kept {
     _placement: Placement,
 }
 
-pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
+/// `parent`: where the processes that spawned the job wait for it.
+pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result<Started, Refusal> {
     let settings = &request.settings;
     let budget = Budget::count(settings).map_err(|text| Refusal { text, status: 1 })?;
     let mut programs = Vec::new();
@@ -94,6 +97,7 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
     let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
     let near = sys::move_up(near, FIRST_DESCRIPTOR).map_err(cannot("move the lifeline's descriptor"))?;
     let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("look at a descriptor"));
+    let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
     let mut seat = Seat {
         rank: 0,
         size,
@@ -108,6 +112,8 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
         segment_inode: inode(&segment_fd)?,
         lifeline: near.as_raw_fd(),
         lifeline_inode: inode(&near)?,
+        mailbox: mailbox.describe(settings).map_err(cannot("look at a descriptor"))?,
+        parent: parent.map(String::from),
     };
 
     let host = hosts::own_name();
@@ -121,7 +127,8 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
     let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
     for ((rank, app), source) in apps.enumerate().zip(&sources) {
         let program = &programs[app];
-        (seat.rank, seat.local_rank, seat.appnum, seat.app_size) = (rank, rank, app as i32, counts[app]);
+        (seat.rank, seat.local_rank, seat.app_size) = (rank, rank, counts[app]);
+        seat.appnum = request.blocks[app].appnum.unwrap_or(app as i32);
         let stdin = match source {
             Source::Nothing => nothing.as_raw_fd(),
             Source::Inherited => 0,
@@ -139,7 +146,7 @@ pub fn start(request: &Request, mask: SignalSet) -> Result<Started, Refusal> {
     }
     report(&mut outputs, settings, &ranks, &placement);
     let kept = Kept { _segment: segment_fd, _lifeline: (near, far), _placement: placement };
-    Ok(Started { ranks, trouble, outputs, input, segment, host, _kept: kept })
+    Ok(Started { ranks, trouble, outputs, input, segment, mailbox, host, _kept: kept })
 }
 
 /// How many ranks of each program.

@@ -79,6 +79,45 @@ pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     check_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) })
 }
 
+/// A socket that was left open for us under a number, which nobody else shall inherit.
+pub fn adopt_socket(fd: RawFd) -> Option<OwnedFd> {
+    if fd < 3 {
+        return None;
+    }
+    let (mut kind, mut length) = (0i32, size_of::<i32>() as libc::socklen_t);
+    // SAFETY: the kernel writes at most the given number of bytes. The number was handed to us to own, if it is a socket.
+    unsafe {
+        let place = (&raw mut kind).cast();
+        check(libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, place, &mut length)).ok()?;
+        check(libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC)).ok()?;
+        Some(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// The process that made a socket pair.
+pub fn peer(socket: &OwnedFd) -> io::Result<Pid> {
+    // SAFETY: the zero pattern is a valid value, and the kernel writes at most the given number of bytes.
+    unsafe {
+        let mut peer: libc::ucred = std::mem::zeroed();
+        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+        let place = (&raw mut peer).cast();
+        check(libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut length))?;
+        Ok(peer.pid)
+    }
+}
+
+/// A descriptor that becomes readable when a process ends; from Linux 5.3 on.
+pub fn watch_process(pid: Pid) -> io::Result<OwnedFd> {
+    // SAFETY: plain numbers; the descriptor is ours alone, and close-on-exec.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::syscall(libc::SYS_pidfd_open, pid, 0) as i32)?)) }
+}
+
+/// Sends a signal to a process that is watched; no other can be meant, even when it has ended.
+pub fn signal_process(watch: &OwnedFd, signal: i32) {
+    // SAFETY: plain numbers and no further information.
+    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, watch.as_raw_fd(), signal, 0, 0) };
+}
+
 pub fn pollfd(fd: RawFd, events: i16) -> libc::pollfd {
     libc::pollfd { fd, events, revents: 0 }
 }
@@ -150,6 +189,16 @@ pub fn take_signals(signals: &[i32]) -> io::Result<(OwnedFd, SignalSet)> {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         let fd = check(libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))?;
         Ok((OwnedFd::from_raw_fd(fd), before))
+    }
+}
+
+/// A mask that blocks nothing.
+pub fn no_signals() -> SignalSet {
+    // SAFETY: a zeroed set is then initialised.
+    unsafe {
+        let mut set: SignalSet = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        set
     }
 }
 

@@ -1,10 +1,12 @@
-//! Ranks of one node: a ring for every ordered pair, tickets for messages that wait for their receiver, single copies
+//! Processes of one node: a ring for every ordered pair, tickets for messages that wait for their receiver, single copies
 //! straight out of a peer's memory.
 //!
 //! Rings are opened lazily. A sender marks itself, once, in the receiver's doorbell; a receiver polls the rings of those
-//! that ever rang. User memory is touched here and in the datatype kernels only.
+//! that ever rang. Processes of other jobs are in `strangers.rs`. User memory is touched here and in the datatype kernels only.
 
-use oxmpi_base::arena::{Area, Arena, Mapping};
+use crate::strangers::Strangers;
+use oxmpi_base::address::JobId;
+use oxmpi_base::arena::{Area, Arena};
 use oxmpi_base::ring::{self, Consumer, Producer};
 use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::ticket::{self, Ticket, TicketBook, TicketId};
@@ -48,9 +50,12 @@ pub struct Shm {
     /// Peers that ever sent something here, in the order in which they were noticed.
     senders: Vec<u32>,
     doorbell_seen: Vec<u64>,
+    /// What guests have told so far.
+    guests_heard: u64,
     book: TicketBook,
     arena: Arena,
     segment: Segment,
+    pub(crate) strangers: Box<Strangers>,
 }
 
 #[derive(Default)]
@@ -68,8 +73,8 @@ pub struct Incoming {
 }
 
 impl Shm {
-    /// Joins the node's segment as rank `me`.
-    pub fn attach(segment: Segment, me: usize) -> Shm {
+    /// Joins a job's segment as rank `me`.
+    pub fn attach(segment: Segment, job: JobId, me: usize) -> Shm {
         let barrier = wait::register();
         cma::permit_peers();
         let ranks = segment.ranks();
@@ -81,9 +86,11 @@ impl Shm {
             peers: (0..ranks).map(|_| Peer::default()).collect(),
             senders: Vec::new(),
             doorbell_seen: vec![0; ranks.div_ceil(64)],
+            guests_heard: 0,
             book: TicketBook::new(&segment, me),
             arena: Arena::new(&segment, me),
             segment,
+            strangers: Box::new(Strangers::new(job)),
         };
         shm.rejoin();
         shm
@@ -93,8 +100,14 @@ impl Shm {
         self.me
     }
 
+    /// How many ranks the own job has here.
+    #[inline]
     pub fn ranks(&self) -> usize {
-        self.peers.len()
+        self.segment.ranks()
+    }
+
+    pub(crate) fn segment(&self) -> &Segment {
+        &self.segment
     }
 
     pub fn job(&self) -> &JobHeader {
@@ -105,20 +118,24 @@ impl Shm {
         self.segment.rank(self.me)
     }
 
-    pub fn block_of(&self, rank: usize) -> &RankBlock {
-        self.segment.rank(rank)
+    #[inline]
+    pub fn block_of(&self, peer: usize) -> &RankBlock {
+        match self.segment.get(peer) {
+            Some(block) => block,
+            None => self.block_of_stranger(peer),
+        }
     }
 
-    /// The CPU that `mpirun` bound a rank to, or the first of several; `None` when it is not bound.
-    pub fn cpu_of(&self, rank: usize) -> Option<usize> {
-        (self.segment.rank(rank).cpu.load(Relaxed) as usize).checked_sub(1)
+    /// The CPU that `mpirun` bound a process to, or the first of several; `None` when it is not bound.
+    pub fn cpu_of(&self, peer: usize) -> Option<usize> {
+        (self.block_of(peer).cpu.load(Relaxed) as usize).checked_sub(1)
     }
 
     pub fn barrier(&self) -> Barrier {
         self.barrier
     }
 
-    /// Memory that any rank can map once it is told the area; it reads as zeroes.
+    /// Memory that any process can [map](Shm::map) once it is told the area; it reads as zeroes.
     pub fn allocate(&mut self, bytes: usize) -> io::Result<Area> {
         self.arena.take(bytes).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
@@ -136,11 +153,6 @@ impl Shm {
     /// Bytes of memory that the node's segment takes up.
     pub fn segment_memory(&self) -> u64 {
         self.segment.memory()
-    }
-
-    /// Maps an area that this rank or another allocated.
-    pub fn map(&self, area: Area) -> io::Result<Mapping> {
-        Mapping::new(&self.segment, area)
     }
 
     /// Says that this rank takes part, as it did before it [left](Shm::leave).
@@ -163,24 +175,25 @@ impl Shm {
         for peer in 0..self.ranks() {
             self.wake(peer);
         }
+        self.wake_strangers();
     }
 
     /// Whether `peer` is in a call of the library and awake, as it looks now.
     #[inline]
     pub fn is_waiting(&self, peer: usize) -> bool {
-        let block = self.segment.rank(peer);
+        let block = self.block_of(peer);
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) == 0
     }
 
     /// Whether `peer` sleeps in a call of the library, as it looks now.
     pub fn is_asleep(&self, peer: usize) -> bool {
-        let block = self.segment.rank(peer);
+        let block = self.block_of(peer);
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) != 0
     }
 
     /// Whether `peer` receives nothing more.
     pub fn has_left(&self, peer: usize) -> bool {
-        self.segment.rank(peer).leaving.load(Acquire) != 0
+        self.block_of(peer).leaving.load(Acquire) != 0 || self.is_dead(peer)
     }
 
     // ---- sending ----
@@ -305,7 +318,10 @@ impl Shm {
 
     #[inline]
     pub fn wake(&self, peer: usize) {
-        wait::wake(self.segment.header(), self.segment.rank(peer), self.barrier);
+        match self.segment.get(peer) {
+            Some(block) => wait::wake(self.segment.header(), block, self.barrier),
+            None => self.wake_stranger(peer),
+        }
     }
 
     #[inline]
@@ -321,6 +337,10 @@ impl Shm {
 
     #[cold]
     fn open(&mut self, peer: usize) {
+        if self.is_stranger(peer) {
+            self.peers[peer].tx = Some(self.open_to_stranger(peer));
+            return;
+        }
         self.peers[peer].tx = Some(Box::new(Producer::new(&self.segment, self.me, peer)));
         self.segment.doorbell(peer)[self.me / 64].fetch_or(1 << (self.me % 64), AcqRel);
     }
@@ -354,6 +374,41 @@ impl Shm {
             self.peers[peer].rx = Some(Box::new(Consumer::new(&self.segment, peer, self.me)));
             self.senders.push(peer as u32);
         }
+    }
+
+    /// Whether guests came or left since [`Shm::see_guests`].
+    #[inline]
+    pub fn has_guest_news(&self) -> bool {
+        self.segment.guest_bell(self.me).load(Relaxed) != self.guests_heard
+    }
+
+    pub(crate) fn heard_guests(&mut self, rung: u64) {
+        self.guests_heard = rung;
+    }
+
+    /// Makes room for what concerns a process of that number.
+    pub(crate) fn make_room(&mut self, number: usize) {
+        if self.peers.len() <= number {
+            self.peers.resize_with(number + 1, Peer::default);
+        }
+    }
+
+    pub(crate) fn has_receiver(&self, peer: usize) -> bool {
+        self.peers[peer].rx.is_some()
+    }
+
+    pub(crate) fn receive_from(&mut self, peer: usize, rx: Box<Consumer>) {
+        self.peers[peer].rx = Some(rx);
+        self.senders.push(peer as u32);
+    }
+
+    pub(crate) fn receive_no_more_from(&mut self, peer: usize) {
+        self.peers[peer].rx = None;
+        self.senders.retain(|&sender| sender as usize != peer);
+    }
+
+    pub(crate) fn send_no_more_to(&mut self, peer: usize) {
+        self.peers[peer].tx = None;
     }
 
     /// The next packet from `peer`, which stays there until [`Shm::pop`].
@@ -396,19 +451,20 @@ impl Shm {
     }
 
     pub fn ticket_of(&self, peer: usize, id: TicketId) -> &Ticket {
-        ticket::ticket_of(&self.segment, peer, id)
+        let (segment, slot) = self.home_of(peer);
+        ticket::ticket_of(segment, slot, id)
     }
 
     /// Copies from `peer`'s memory to ours; may move fewer bytes than asked for.
     pub fn copy_from(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-        let pid = self.segment.rank(peer).pid.load(Relaxed);
+        let pid = self.block_of(peer).pid.load(Relaxed);
         // SAFETY: `local` comes from the Buf of a pending receive.
         unsafe { cma::read(pid, local, remote) }
     }
 
     /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
     pub fn copy_to(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-        let pid = self.segment.rank(peer).pid.load(Relaxed);
+        let pid = self.block_of(peer).pid.load(Relaxed);
         // SAFETY: `local` comes from the Buf of a pending send; `remote` from the ticket that its receiver took.
         unsafe { cma::write(pid, local, remote) }
     }

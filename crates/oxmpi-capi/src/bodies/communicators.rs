@@ -271,14 +271,26 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         guard.requests.iter().filter(|(_, request)| request.comm == handle).map(|(started, _)| started).collect();
     cx.wait(&mut guard, |process| {
         let done = started.iter().all(|&started| process.is_request_done(Request(started)).unwrap_or(true));
-        (done && !process.engine.is_busy() && !process.engine.uses_context(context)).then_some(())
+        let at_work = process.engine.is_at_work_on(context) || process.performs_on(context);
+        (done && !process.engine.is_busy() && !at_work).then_some(())
     });
+    let everybody = guard.comm(handle)?.everybody();
+    if guard.has_strangers(&everybody) {
+        // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
+        let own = comms::process_number(&guard);
+        let party = guard.comm_mut(handle)?.party(own);
+        comms::talk(cx, &mut guard, |line| async move { line.part(&party).await });
+    }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
     unsafe {
         comms::remove(cx, handle)?;
-        store(comm, MPI_COMM_NULL, "comm")
+        store(comm, MPI_COMM_NULL, "comm")?;
     }
+    let mut guard = cx.process()?;
+    guard.leave_family();
+    guard.leave_strangers();
+    Ok(())
 }
 
 /// The communicator that is to go, checked.

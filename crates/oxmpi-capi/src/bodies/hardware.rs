@@ -92,8 +92,14 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     }
     let own = comms::process_number(guard);
     let members = guard.process_set(name.as_bytes()).ok().filter(|members| members.position(own).is_some());
-    // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member.
-    Ok(members.map(|members| members.get(0) as u32))
+    // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member, and so do those of
+    // different jobs.
+    let spans_jobs = guard.has_strangers(&guard.comm(comm)?.everybody());
+    let color = |first: usize| match spans_jobs {
+        true => (comms::mix(guard.engine.shm().address_of(first).words().into_iter()) >> 33) as u32,
+        false => first as u32,
+    };
+    Ok(members.map(|members| color(members.get(0))))
 }
 
 /// The largest kind of resource that this process is confined to and that not all the others share with it, and which instance:

@@ -40,7 +40,7 @@ pub unsafe fn intercomm_create(
     let own = comms::process_number(&guard);
     let bridge = leads.then(|| bridge(cx, &guard, own, peer_comm, remote_leader, tag)).transpose();
     let near = guard.comm_mut(local_comm)?.party(own).led_by(leader);
-    let Joined { context, far } = join(cx, &mut guard, near, group.clone(), bridge)?;
+    let Joined { context, far } = comms::join(cx, &mut guard, near, group.clone(), bridge)?;
     let handle = comms::add(&mut guard, local_comm, context, far.into(), Some(group))?;
     // SAFETY: checked.
     unsafe { store(newintercomm, handle, "newintercomm") }
@@ -61,22 +61,7 @@ fn bridge(cx: &Cx, guard: &Guard, own: usize, peer_comm: Comm, remote_leader: c_
     if other == own {
         bail!(MPI_ERR_RANK, "remote_leader is {remote_leader}, which is this process itself");
     }
-    Ok(between(own, other, peers.context, i32::MIN | (tag & BRIDGE_TAGS)))
-}
-
-fn between(own: usize, other: usize, context: u32, tag: i32) -> Party {
-    Party { members: vec![own as u32, other as u32].into(), rank: 0, context, tag }
-}
-
-/// Joins the other group, or, when this leader has no way to it, tells the others not to wait.
-fn join(cx: &Cx, guard: &mut Guard, near: Party, group: Ranks, bridge: Result<Option<Party>>) -> Result<Joined> {
-    match bridge {
-        Ok(bridge) => comms::talk(cx, guard, |line| contexts::join(line, near, group, bridge)),
-        Err(error) => {
-            comms::talk(cx, guard, |line| contexts::refuse(line, near))?;
-            Err(error)
-        }
-    }
+    Ok(Party::between(own, other, peers.context, i32::MIN | (tag & BRIDGE_TAGS)))
 }
 
 pub unsafe fn intercomm_merge(cx: &Cx, intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> Result<()> {
@@ -158,7 +143,7 @@ unsafe fn string_tag<'a>(stringtag: *const c_char) -> Result<(&'a [u8], i32)> {
             words.len()
         );
     }
-    Ok((words, (comms::key_of(&Ranks::All(0), words) >> 33) as i32))
+    Ok((words, (comms::mix(words.iter().map(|&byte| u64::from(byte))) >> 33) as i32))
 }
 
 pub unsafe fn comm_create_from_group(
@@ -181,7 +166,7 @@ pub unsafe fn comm_create_from_group(
         None if found.is_empty() => MPI_COMM_NULL,
         None => bail!(MPI_ERR_GROUP, "this process is not in the group"),
         Some(rank) => {
-            let key = comms::key_of(found.ranks(), words);
+            let key = comms::key_of(&guard, found.ranks(), words);
             let party = Party { members: found.ranks().clone(), rank, context: MEETING, tag };
             let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, party, key))?;
             start.end(&mut guard, found.session, context, rank, found.ranks().clone(), None)?
@@ -220,11 +205,11 @@ pub unsafe fn intercomm_create_from_groups(
             bail!(MPI_ERR_GROUP, "the two groups have a process in common");
         }
         let other = other.ranks().get(rank_in(other.ranks(), remote_leader, "remote_leader")?);
-        Ok(between(own, other, MEETING, tag))
+        Ok(Party::between(own, other, MEETING, tag))
     };
     let bridge = (rank == leader).then(way).transpose();
     let near = Party { members: found.ranks().clone(), rank, context: MEETING, tag }.led_by(leader);
-    let Joined { context, far } = join(cx, &mut guard, near, found.ranks().clone(), bridge)?;
+    let Joined { context, far } = comms::join(cx, &mut guard, near, found.ranks().clone(), bridge)?;
     let local = Some(found.ranks().clone());
     let handle = start.end(&mut guard, found.session, context, rank, far.into(), local)?;
     // SAFETY: checked.

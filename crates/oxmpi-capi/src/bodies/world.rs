@@ -3,10 +3,11 @@
 use super::{attributes, store};
 use crate::call::Cx;
 use crate::library::{self, Guard, World};
-use crate::raise;
+use crate::{ports, raise, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
+use std::convert::Infallible;
 use std::ffi::{c_char, c_int};
 
 pub unsafe fn init(cx: &Cx, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
@@ -32,7 +33,7 @@ pub unsafe fn init_thread(
     unsafe { store(provided, required, "provided") }
 }
 
-fn start(_cx: &Cx, level: c_int) -> Result<()> {
+fn start(cx: &Cx, level: c_int) -> Result<()> {
     match library::world() {
         World::NotYet => {}
         World::Active => bail!(MPI_ERR_OTHER, "MPI is initialised already"),
@@ -45,7 +46,7 @@ fn start(_cx: &Cx, level: c_int) -> Result<()> {
         guard.own.errhandler = library::initial_errhandler();
     }
     library::begin_world(level);
-    Ok(())
+    spawn::join_parents(cx)
 }
 
 pub unsafe fn finalize(cx: &Cx) -> Result<()> {
@@ -72,6 +73,19 @@ pub(super) fn flush_and_leave(cx: &Cx) {
     if let Some(mut guard) = Guard::enter() {
         guard.engine.shm().prepare_to_leave();
         cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+        // Parents and children that are connected end together, even when all has arrived.
+        let Ok(()) = cx.wait_looking(
+            &mut guard,
+            ports::LOOK,
+            |process| (!process.awaits_family()).then_some(()),
+            |guard| {
+                guard.engine.shm_mut().look_for_dead();
+                None::<Infallible>
+            },
+        );
+        guard.names.clear();
+        guard.engine.shm().close_ports();
+        guard.engine.leave_all_jobs();
     }
     library::leave();
 }
@@ -117,11 +131,4 @@ pub unsafe fn comm_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
     let guard = cx.process()?;
     // SAFETY: null or may be written.
     unsafe { store(size, guard.comm(comm)?.local_group().len() as c_int, "size") }
-}
-
-/// No process is started by others yet, so none has a parent.
-pub unsafe fn comm_get_parent(cx: &Cx, parent: *mut Comm) -> Result<()> {
-    cx.process()?;
-    // SAFETY: null or may be written.
-    unsafe { store(parent, MPI_COMM_NULL, "parent") }
 }

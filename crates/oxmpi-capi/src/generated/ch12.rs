@@ -3,7 +3,7 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{communicators, sessions, world};
+use crate::bodies::{communicators, ports, sessions, spawn, world};
 use crate::call::{On, call, or_null, unsupported};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -32,14 +32,16 @@ pub unsafe extern "C" fn PMPI_Abort(comm: Comm, errorcode: c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Close_port`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Close_port(port_name: *const c_char) -> c_int {
-    unsupported(Fun::ClosePort, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ClosePort, On::World, |cx| ports::close_port(cx, port_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Close_port`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Close_port(port_name: *const c_char) -> c_int {
-    unsupported(Fun::ClosePort, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::ClosePort, On::World, |cx| ports::close_port(cx, port_name)) }
 }
 
 /// # Safety
@@ -52,7 +54,14 @@ pub unsafe extern "C" fn MPI_Comm_accept(
     comm: Comm,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommAccept, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommAccept, On::Comm(comm), |cx| ports::comm_accept(cx, port_name, info, root, comm, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -65,7 +74,14 @@ pub unsafe extern "C" fn PMPI_Comm_accept(
     comm: Comm,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommAccept, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommAccept, On::Comm(comm), |cx| ports::comm_accept(cx, port_name, info, root, comm, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -78,7 +94,14 @@ pub unsafe extern "C" fn MPI_Comm_connect(
     comm: Comm,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommConnect, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommConnect, On::Comm(comm), |cx| ports::comm_connect(cx, port_name, info, root, comm, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -91,7 +114,14 @@ pub unsafe extern "C" fn PMPI_Comm_connect(
     comm: Comm,
     newcomm: *mut Comm,
 ) -> c_int {
-    unsupported(Fun::CommConnect, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommConnect, On::Comm(comm), |cx| ports::comm_connect(cx, port_name, info, root, comm, newcomm)),
+            newcomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -116,7 +146,7 @@ pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut Comm) -> c_int {
 pub unsafe extern "C" fn MPI_Comm_get_parent(parent: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        or_null(call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
+        or_null(call(Fun::CommGetParent, On::World, |cx| spawn::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
     }
 }
 
@@ -126,7 +156,7 @@ pub unsafe extern "C" fn MPI_Comm_get_parent(parent: *mut Comm) -> c_int {
 pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut Comm) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        or_null(call(Fun::CommGetParent, On::World, |cx| world::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
+        or_null(call(Fun::CommGetParent, On::World, |cx| spawn::comm_get_parent(cx, parent)), parent, MPI_COMM_NULL)
     }
 }
 
@@ -134,14 +164,20 @@ pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut Comm) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Comm_join`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_join(fd: c_int, intercomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommJoin, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(call(Fun::CommJoin, On::World, |cx| ports::comm_join(cx, fd, intercomm)), intercomm, MPI_COMM_NULL)
+    }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Comm_join`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_join(fd: c_int, intercomm: *mut Comm) -> c_int {
-    unsupported(Fun::CommJoin, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(call(Fun::CommJoin, On::World, |cx| ports::comm_join(cx, fd, intercomm)), intercomm, MPI_COMM_NULL)
+    }
 }
 
 /// # Safety
@@ -157,7 +193,16 @@ pub unsafe extern "C" fn MPI_Comm_spawn(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawn, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawn, On::Comm(comm), |cx| {
+                spawn::comm_spawn(cx, command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -173,7 +218,16 @@ pub unsafe extern "C" fn PMPI_Comm_spawn(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawn, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawn, On::Comm(comm), |cx| {
+                spawn::comm_spawn(cx, command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -190,7 +244,27 @@ pub unsafe extern "C" fn MPI_Comm_spawn_multiple(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawnMultiple, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawnMultiple, On::Comm(comm), |cx| {
+                spawn::comm_spawn_multiple(
+                    cx,
+                    count,
+                    array_of_commands,
+                    array_of_argv,
+                    array_of_maxprocs,
+                    array_of_info,
+                    root,
+                    comm,
+                    intercomm,
+                    array_of_errcodes,
+                )
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -207,7 +281,27 @@ pub unsafe extern "C" fn PMPI_Comm_spawn_multiple(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> c_int {
-    unsupported(Fun::CommSpawnMultiple, On::Comm(comm))
+    // SAFETY: passed on from the caller.
+    unsafe {
+        or_null(
+            call(Fun::CommSpawnMultiple, On::Comm(comm), |cx| {
+                spawn::comm_spawn_multiple(
+                    cx,
+                    count,
+                    array_of_commands,
+                    array_of_argv,
+                    array_of_maxprocs,
+                    array_of_info,
+                    root,
+                    comm,
+                    intercomm,
+                    array_of_errcodes,
+                )
+            }),
+            intercomm,
+            MPI_COMM_NULL,
+        )
+    }
 }
 
 /// # Safety
@@ -320,42 +414,48 @@ pub unsafe extern "C" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
 /// The arguments are what the standard asks of a caller of `MPI_Lookup_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Lookup_name(service_name: *const c_char, info: Info, port_name: *mut c_char) -> c_int {
-    unsupported(Fun::LookupName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::LookupName, On::World, |cx| ports::lookup_name(cx, service_name, info, port_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Lookup_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Lookup_name(service_name: *const c_char, info: Info, port_name: *mut c_char) -> c_int {
-    unsupported(Fun::LookupName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::LookupName, On::World, |cx| ports::lookup_name(cx, service_name, info, port_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Open_port`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Open_port(info: Info, port_name: *mut c_char) -> c_int {
-    unsupported(Fun::OpenPort, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpenPort, On::World, |cx| ports::open_port(cx, info, port_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Open_port`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Open_port(info: Info, port_name: *mut c_char) -> c_int {
-    unsupported(Fun::OpenPort, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::OpenPort, On::World, |cx| ports::open_port(cx, info, port_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Publish_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Publish_name(service_name: *const c_char, info: Info, port_name: *const c_char) -> c_int {
-    unsupported(Fun::PublishName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::PublishName, On::World, |cx| ports::publish_name(cx, service_name, info, port_name)) }
 }
 
 /// # Safety
 /// The arguments are what the standard asks of a caller of `MPI_Publish_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Publish_name(service_name: *const c_char, info: Info, port_name: *const c_char) -> c_int {
-    unsupported(Fun::PublishName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::PublishName, On::World, |cx| ports::publish_name(cx, service_name, info, port_name)) }
 }
 
 /// # Safety
@@ -554,7 +654,8 @@ pub unsafe extern "C" fn MPI_Unpublish_name(
     info: Info,
     port_name: *const c_char,
 ) -> c_int {
-    unsupported(Fun::UnpublishName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::UnpublishName, On::World, |cx| ports::unpublish_name(cx, service_name, info, port_name)) }
 }
 
 /// # Safety
@@ -565,5 +666,6 @@ pub unsafe extern "C" fn PMPI_Unpublish_name(
     info: Info,
     port_name: *const c_char,
 ) -> c_int {
-    unsupported(Fun::UnpublishName, On::World)
+    // SAFETY: passed on from the caller.
+    unsafe { call(Fun::UnpublishName, On::World, |cx| ports::unpublish_name(cx, service_name, info, port_name)) }
 }

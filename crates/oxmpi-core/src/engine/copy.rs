@@ -21,6 +21,12 @@ pub(super) struct Copying {
     share: Share,
 }
 
+impl Copying {
+    pub fn peer(&self) -> usize {
+        self.peer
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Share {
     /// The sender may help.

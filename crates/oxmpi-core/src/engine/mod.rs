@@ -7,6 +7,7 @@
 //! copy.rs   a taken offer is copied by both sides (TAKEN), or streamed through the ring (STREAM, DATA)
 //! pieces.rs which bytes of the other side belong to which of ours, where there are gaps
 //! own.rs    messages to oneself
+//! strangers.rs  processes of other jobs come and go
 //! ops.rs    operations under way, and how they ended
 //! ```
 //!
@@ -19,6 +20,7 @@ mod own;
 mod pieces;
 mod recv;
 mod send;
+mod strangers;
 
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
@@ -29,6 +31,7 @@ use std::collections::VecDeque;
 pub use ops::{OpId, Outcome};
 pub use recv::{Message, Small};
 pub use send::{Mode, Route};
+pub use strangers::BY_PROCESS;
 
 /// A message, or the first part of one; `aux` is its length. With [`SYNC`] the body starts with ticket and operation.
 const EAGER: u8 = 1;
@@ -142,6 +145,9 @@ impl Engine {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = false;
+        if self.shm.has_guest_news() {
+            self.see_guests();
+        }
         let senders = self.shm.senders();
         // Everybody is first in turn, so that nobody waits for ever behind another's flood.
         self.first_sender = if self.first_sender + 1 < senders { self.first_sender + 1 } else { 0 };
@@ -298,12 +304,16 @@ impl Engine {
         self.ops.detach(op);
     }
 
+    /// Whether an operation under way is of this context or its twin.
+    pub fn is_at_work_on(&self, context: u32) -> bool {
+        let ours = |other: u32| other & !1 == context;
+        self.ops.send_contexts().any(ours) || self.posted.iter().any(|(_, pattern, _)| ours(pattern.context))
+    }
+
     /// Whether an operation under way or a waiting message is of this context or its twin.
     pub fn uses_context(&self, context: u32) -> bool {
         let ours = |other: u32| other & !1 == context;
-        self.ops.send_contexts().any(ours)
-            || self.posted.iter().any(|(_, pattern, _)| ours(pattern.context))
-            || self.unexpected.iter().any(|(_, envelope, _)| ours(envelope.context))
+        self.is_at_work_on(context) || self.unexpected.iter().any(|(_, envelope, _)| ours(envelope.context))
     }
 
     // ---- what tools ask ----

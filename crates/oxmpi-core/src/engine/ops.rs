@@ -206,6 +206,16 @@ impl Ops {
         self.take_outcome(id);
     }
 
+    pub fn all(&self) -> impl Iterator<Item = &Op> + '_ {
+        self.entries.iter().map(|entry| &entry.op)
+    }
+
+    /// Those of which something is so.
+    pub fn find(&self, is_so: impl Fn(&Op) -> bool) -> Vec<OpId> {
+        let all = self.entries.iter().enumerate();
+        all.filter(|(_, entry)| is_so(&entry.op)).map(|(id, _)| id as OpId).collect()
+    }
+
     /// The contexts of sends that are not done, one for each.
     pub fn send_contexts(&self) -> impl Iterator<Item = u32> + '_ {
         self.entries.iter().filter_map(|entry| match &entry.op {

@@ -4,6 +4,7 @@ use super::Engine;
 use super::ops::{Op, OpId};
 use super::recv::{Body, Message};
 use super::send::{Mode, Phase, Route, SendOp};
+use super::strangers::source;
 use crate::matching::Envelope;
 use oxmpi_datatype::Buf;
 
@@ -12,7 +13,8 @@ const OWN_EAGER: usize = 64 << 10;
 
 impl Engine {
     pub(super) fn send_own(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
-        let envelope = Envelope { context: route.context, source: route.source, tag: route.tag };
+        let envelope =
+            Envelope { context: route.context, source: source(route.source, self.shm.rank()), tag: route.tag };
         let bytes = buf.len();
         if let Some(recv) = self.posted.take_match(&envelope) {
             let send = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));

@@ -2,6 +2,7 @@
 
 use super::ops::{Op, OpId, Outcome};
 use super::pieces::Place;
+use super::strangers::source;
 use super::{Assembly, Engine, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
@@ -24,6 +25,16 @@ pub(super) enum Phase {
     Copying(Box<super::copy::Copying>),
     /// Matched; so many bytes still come through the ring.
     Stream(u64),
+}
+
+impl RecvOp {
+    /// The peer that it copies from, or that streams to it.
+    pub fn copies_from(&self) -> Option<usize> {
+        match &self.phase {
+            Phase::Copying(copying) => Some(copying.peer()),
+            _ => None,
+        }
+    }
 }
 
 /// What [`Engine::recv_small`] found.
@@ -62,6 +73,11 @@ impl Message {
     /// The message's length.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The sender's number.
+    pub fn from(&self) -> usize {
+        self.from
     }
 
     fn is_complete(&self) -> bool {
@@ -187,7 +203,7 @@ impl Engine {
     }
 
     /// Drops a message that its sender has withdrawn.
-    fn forget(&mut self, id: MessageId) {
+    pub(super) fn forget(&mut self, id: MessageId) {
         let Some((_, message)) = self.unexpected.remove(id) else { return };
         self.account_stored(message.from, 0, message.weight());
         let assembly = &mut self.lanes[message.from].assembly;
@@ -264,7 +280,7 @@ impl Engine {
     #[inline]
     pub(super) fn arrive_eager(&mut self, peer: usize, packet: Incoming, picky: bool) -> Option<bool> {
         let head = packet.head();
-        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
+        let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = head.aux as usize;
         if head.flags & SYNC != 0 {
             return self.arrive_sync(peer, packet, &envelope, bytes, picky);
@@ -327,7 +343,7 @@ impl Engine {
     /// An offer: as above.
     pub(super) fn arrive_offer(&mut self, peer: usize, packet: Incoming, picky: bool) -> Option<bool> {
         let head = packet.head();
-        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
+        let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = packet.word(0);
         let place = Place { address: packet.word(1), pieces: head.aux };
         let (ticket, send) = (TicketId(packet.word(2)), packet.word(3));

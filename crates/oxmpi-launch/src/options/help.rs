@@ -19,9 +19,9 @@ pub fn text(program: &str) -> String {
     out.push_str(
         "\nA rank finds its place in the environment: OXMPI_RANK, OXMPI_SIZE, OXMPI_LOCAL_RANK, OXMPI_LOCAL_SIZE,\n\
          OXMPI_APPNUM.\n\n\
-         Exit status: 0 when every rank ended well; else that of the rank that failed: its exit status, 128 + N when\n\
-         signal N killed it, the code given to MPI_Abort (never 0). 124 after --timeout, 126 and 127 when a program\n\
-         cannot be run or found, 2 for a mistake on the command line.\n",
+         Exit status: 0 when every rank ended well, those of spawned jobs too; else that of the rank that failed: its\n\
+         exit status, 128 + N when signal N killed it, the code given to MPI_Abort (never 0). 124 after --timeout,\n\
+         126 and 127 when a program cannot be run or found, 2 for a mistake on the command line.\n",
     );
     out
 }

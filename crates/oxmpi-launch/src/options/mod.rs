@@ -46,6 +46,8 @@ pub struct Block {
     pub pset: Option<OsString>,
     /// Directories to search before PATH.
     pub path: Option<OsString>,
+    /// `MPI_APPNUM` of its ranks, where it is not the block's own number.
+    pub appnum: Option<i32>,
     pub env: Env,
 }
 
@@ -91,6 +93,31 @@ pub struct Settings {
     pub no_oversubscribe: bool,
     /// Names of Open MPI's component parameters that were given, to say once that they mean nothing here.
     pub mca: Vec<String>,
+}
+
+impl Settings {
+    /// Options that hold for jobs that the ranks spawn, too. Where their output goes is where the spawning rank's goes, and
+    /// the time limit is that of this job, which ends theirs with its own.
+    pub fn handed_down(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |word: &str| words.push(word.into());
+        if self.label {
+            add("-l");
+        }
+        if self.quiet {
+            add("-q");
+        }
+        if self.bind_to == Some(BindTo::None) {
+            ["--bind-to", "none"].into_iter().for_each(&mut add);
+        }
+        if let Some(cpus) = &self.cpus {
+            ["--cpu-list", &cpus.to_string()].into_iter().for_each(&mut add);
+        }
+        if let Some(size) = self.universe_size {
+            ["-usize", &size.to_string()].into_iter().for_each(&mut add);
+        }
+        words
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -219,6 +246,7 @@ impl Parser {
                 let slots = hosts::slots_of_file(&file).map_err(Mistake)?;
                 self.hosts = Some(self.hosts.unwrap_or(0) + slots);
             }
+            Key::Appnum => block.appnum = Some(values.number()?),
             Key::Pset => block.pset = Some(values.pset()?),
             Key::Wdir => block.wdir = Some(values.next()?.into()),
             Key::Path => block.path = Some(values.next()?),

@@ -12,6 +12,7 @@ pub enum Key {
     ConfigFile,
     Timeout,
     UniverseSize,
+    Appnum,
     Pset,
     KeepGoing,
     InitialErrhandler,
@@ -85,6 +86,12 @@ pub const GROUPS: [Group; 6] = [
                 &["NAME"],
                 "call the process set of the ranks that follow app://NAME instead of app://PROGRAM; they are also \
                  app://0, those after a `:` app://1 and so on",
+            ),
+            spec(
+                Key::Appnum,
+                &["appnum"],
+                &["N"],
+                "the value of MPI_APPNUM for the ranks that follow (default: 0, after a `:` 1 and so on)",
             ),
             spec(Key::Path, &["path"], &["DIRS"], "look for the program in DIRS (separated by `:`) first"),
             spec(

@@ -46,6 +46,21 @@ fn several_programs() {
 }
 
 #[test]
+fn what_spawned_jobs_are_handed_down() {
+    assert!(run("-n 3 --timeout 5 a").settings.handed_down().is_empty());
+    let words = run("-l -q --bind-to none --cpu-list 0,2-3 -usize 9 a").settings.handed_down();
+    assert_eq!(words.join(" "), "-l -q --bind-to none --cpu-list 0,2-3 -usize 9");
+    assert_eq!(run(&format!("{} b", words.join(" "))).settings.handed_down(), words);
+}
+
+#[test]
+fn numbers_of_programs() {
+    assert_eq!(run("-appnum 7 a").blocks[0].appnum, Some(7));
+    assert_eq!(run("a").blocks[0].appnum, None);
+    assert!(mistake("--appnum -1 a").contains("-1"));
+}
+
+#[test]
 fn environment() {
     assert_eq!(run("-genv A=1=2 a").settings.env.set, [("A".into(), "1=2".into())]);
     assert_eq!(run("-genv A  a a").settings.env.set, [("A".into(), "a".into())]);

@@ -50,6 +50,14 @@ impl Values<'_> {
         }
     }
 
+    pub(super) fn number(&mut self) -> Result<i32> {
+        let text = self.text()?;
+        match text.parse() {
+            Ok(number @ 0..) => Ok(number),
+            _ => Err(self.wrong(&text, "is not a number from 0 on")),
+        }
+    }
+
     pub(super) fn seconds(&mut self) -> Result<Duration> {
         let text = self.text()?;
         match text.trim_end_matches('s').parse::<f64>() {

@@ -9,4 +9,5 @@ mod mistakes;
 mod mpi;
 mod output;
 mod signals;
+mod spawned;
 mod support;

@@ -12,14 +12,14 @@ use oxmpi_boot::{Member, Start, start_from_env};
 
 use crate::support::{Done, Job, command, having, marker, nobody_left, run, until};
 
-const ROLE: &str = "OXMPI_TEST_ROLE";
+pub const ROLE: &str = "OXMPI_TEST_ROLE";
 
 /// Not a test but the program that the tests below start.
 #[test]
 fn as_rank() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let place = match start_from_env() {
-        Ok(Start::Member(member)) => member,
+        Ok(Start::Member(member)) => *member,
         Ok(Start::Alone) => {
             println!("alone");
             return;
@@ -48,6 +48,9 @@ fn play(role: &str, place: Member) {
     enter(Fun::Recv);
     match role {
         "finalize" => {}
+        "spawn" if first => crate::spawned::play_root(),
+        "spawn" => forever(),
+        "child" => crate::spawned::play_child(me),
         "crash" if first => std::process::abort(),
         "leave" if first => std::process::exit(0),
         "fail" if first => std::process::exit(9),
@@ -69,8 +72,7 @@ fn play(role: &str, place: Member) {
         "fork" => {
             // A program that a rank starts is a world of one.
             let own = std::env::current_exe().unwrap();
-            let done =
-                std::process::Command::new(own).args(["--exact", "mpi::as_rank", "--nocapture"]).output().unwrap();
+            let done = std::process::Command::new(own).args(AS_RANK).output().unwrap();
             assert!(String::from_utf8_lossy(&done.stdout).contains("alone"));
         }
         _ => forever(),
@@ -79,12 +81,15 @@ fn play(role: &str, place: Member) {
     me.state.store(STATE_FINALIZED, Release);
 }
 
+/// The arguments with which this binary is a rank.
+pub const AS_RANK: [&str; 3] = ["--exact", "mpi::as_rank", "--nocapture"];
+
 /// This binary as a rank, or a shell script in which it stands for `PROGRAM`.
-fn ranks(options: &str, role: &str, around: Option<&str>) -> std::process::Command {
+pub fn ranks(options: &str, role: &str, around: Option<&str>) -> std::process::Command {
     let own = std::env::current_exe().unwrap();
     let mut command = command();
     command.args(options.split_whitespace()).env(ROLE, role);
-    let line = ["--exact", "mpi::as_rank", "--nocapture"];
+    let line = AS_RANK;
     match around {
         None => command.arg(own).args(line),
         Some(script) => {
@@ -95,7 +100,7 @@ fn ranks(options: &str, role: &str, around: Option<&str>) -> std::process::Comma
 }
 
 #[track_caller]
-fn fails(done: Done, status: i32, words: &[&str]) {
+pub fn fails(done: Done, status: i32, words: &[&str]) {
     assert_eq!((done.status, done.messages().len()), (status, 1), "{}", done.stderr);
     for word in words {
         assert!(done.messages()[0].contains(word), "no `{word}` in: {}", done.stderr);

@@ -1,0 +1,200 @@
+//! How jobs are spawned: what is said between the process that spawns, the `mpirun` that it starts for the new job, and the
+//! `mpirun` around them, if there is one.
+//!
+//! ```text
+//!   outer mpirun  <--- mailbox: one line a message --------  mpirun --spawned LINE PORT KIND options a : options b …
+//!        |                                                      |                          ^
+//!      ranks, one of which is the root of MPI_Comm_spawn <------+--- line: one packet -----+
+//! ```
+//!
+//! The *line* is a socket pair that the root makes. On it the new `mpirun` says at most one thing, [why](Report) the job did
+//! not come to be, and the root at most one, that it has [`TAKEN`] the job: their processes are connected. From then on a
+//! failure is the business of the `mpirun` around them, if there is one, which hears of it from its *mailbox*, a pipe. A line that
+//! the root closes without a word is a job that nobody wants any more.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+
+use crate::env::{self, Mailbox};
+use crate::reach;
+
+/// The option that makes an `mpirun` one that was started to spawn a job. Its values are the line's descriptor, the parents'
+/// port and the [`Kind`] of the process that spawns.
+pub const OPTION: &str = "--spawned";
+
+/// The packet by which the root says that the job is connected to it.
+pub const TAKEN: &[u8] = b"taken";
+
+/// The most bytes of a packet or a message in the mailbox: a pipe takes so many in one piece.
+pub const LONGEST: usize = 4096;
+
+/// What kind of process spawns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A rank of the job of the `mpirun` around it, which looks after it.
+    Rank,
+    /// One that was started alone, which nobody looks after.
+    Alone,
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Rank => "rank",
+            Kind::Alone => "alone",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Kind> {
+        [Kind::Rank, Kind::Alone].into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// Why a job did not come to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// How many of its processes could be started.
+    pub started: usize,
+    pub text: String,
+}
+
+impl Report {
+    pub fn write(&self) -> Vec<u8> {
+        let mut bytes = format!("{} {}", self.started, self.text).into_bytes();
+        bytes.truncate(LONGEST);
+        bytes
+    }
+
+    pub fn read(bytes: &[u8]) -> Option<Report> {
+        let text = String::from_utf8_lossy(bytes);
+        let (started, text) = text.split_once(' ')?;
+        Some(Report { started: started.parse().ok()?, text: text.into() })
+    }
+}
+
+/// An argument as it stands on the command line of the new `mpirun`, where a `:` alone separates programs.
+pub fn quote(word: &[u8]) -> Vec<u8> {
+    if is_separator(word) { [b"\\", word].concat() } else { word.to_vec() }
+}
+
+/// The argument that [`quote`] wrote.
+pub fn unquote(word: &[u8]) -> &[u8] {
+    match word.strip_prefix(b"\\") {
+        Some(rest) if is_separator(rest) => rest,
+        _ => word,
+    }
+}
+
+/// `:`, or one that is quoted already.
+fn is_separator(word: &[u8]) -> bool {
+    word.strip_suffix(b":").is_some_and(|rest| rest.iter().all(|&byte| byte == b'\\'))
+}
+
+/// What a spawned job's `mpirun` tells the one around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// It is there, with this process id: a child that belongs to the job.
+    Here(u32),
+    /// Its job has failed, with this status, while it was connected to the ranks here.
+    Failed { mpirun: u32, status: i32, text: String },
+}
+
+impl Message {
+    /// One line, short enough to go through a pipe in one piece.
+    pub fn write(&self) -> Vec<u8> {
+        let mut line = match self {
+            Message::Here(pid) => format!("here {pid}"),
+            Message::Failed { mpirun, status, text } => format!("failed {mpirun} {status} {}", text.replace('\n', " ")),
+        }
+        .into_bytes();
+        line.truncate(LONGEST - 1);
+        line.push(b'\n');
+        line
+    }
+
+    pub fn read(line: &[u8]) -> Option<Message> {
+        let line = String::from_utf8_lossy(line);
+        let (kind, rest) = line.split_once(' ')?;
+        match kind {
+            "here" => Some(Message::Here(rest.parse().ok()?)),
+            "failed" => {
+                let mut words = rest.splitn(3, ' ');
+                let (mpirun, status) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+                Some(Message::Failed { mpirun, status, text: words.next()?.into() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The `mpirun` around a process, as a spawned job's `mpirun` knows it.
+pub struct Outer {
+    pub mpirun: u32,
+    /// Held, it ends who holds it when the `mpirun` around ends.
+    pub lifeline: OwnedFd,
+    /// Options that hold for this job, too.
+    pub options: Vec<String>,
+    mailbox: File,
+}
+
+impl Outer {
+    /// The one whose variables this process inherited; `None` when there is none, or none any more.
+    pub fn from_env() -> Option<Outer> {
+        let var = |name: &str| std::env::var(name).ok();
+        let job = var(env::JOB)?;
+        let mut numbers = job.split(':');
+        let mpirun = numbers.next()?.parse().ok()?;
+        let lifeline_inode = numbers.nth(1)?.parse().ok()?;
+        let lifeline = reach(var(env::LIFELINE)?.parse().ok()?, lifeline_inode, mpirun, false)?;
+        let Mailbox { fd, inode, options } = Mailbox::read(&var(env::SPAWN)?)?;
+        let mailbox = reach(fd, inode, mpirun, true)?.into();
+        Some(Outer { mpirun, lifeline, options, mailbox })
+    }
+
+    /// Puts something into its mailbox. When nobody hears it, the lifeline has broken.
+    pub fn tell(&mut self, message: &Message) {
+        let _ = self.mailbox.write_all(&message.write());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in ["", "cannot find `x`: no such file", "two\nlines"] {
+            let report = Report { started: 3, text: text.into() };
+            assert_eq!(Report::read(&report.write()), Some(report));
+        }
+        let failed = Message::Failed { mpirun: 77, status: 5, text: "rank 0 (a b) failed".into() };
+        for message in [Message::Here(4711), failed] {
+            let line = message.write();
+            assert_eq!(Message::read(line.strip_suffix(b"\n").unwrap()), Some(message));
+        }
+        for line in ["", "here", "here x", "failed 1", "failed 1 2", "what 1"] {
+            assert_eq!(Message::read(line.as_bytes()), None, "{line}");
+        }
+        let long = Message::Failed { mpirun: 1, status: 1, text: "x\n".repeat(LONGEST) };
+        assert_eq!(long.write().iter().filter(|&&byte| byte == b'\n').count(), 1);
+        assert_eq!(long.write().len(), LONGEST);
+    }
+
+    #[test]
+    fn arguments_that_look_like_separators() {
+        for word in ["", ":", "\\:", "\\\\:", "a:", "\\", ":a", "\\a:"] {
+            let quoted = quote(word.as_bytes());
+            assert_ne!(quoted, b":");
+            assert_eq!(unquote(&quoted), word.as_bytes());
+        }
+    }
+
+    #[test]
+    fn kinds() {
+        for kind in [Kind::Rank, Kind::Alone] {
+            assert_eq!(Kind::parse(kind.word()), Some(kind));
+        }
+        assert_eq!(Kind::parse("other"), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Ports, connections and published names: communicators between processes that share none.
+
+use super::{check_place, store, text};
+use crate::call::Cx;
+use crate::library::Guard;
+use crate::sockets::Socket;
+use crate::{comms, infos, ports};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Info};
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::names;
+use std::ffi::{c_char, c_int};
+use std::time::Duration;
+
+pub unsafe fn open_port(cx: &Cx, info: Info, port_name: *mut c_char) -> Result<()> {
+    let mut guard = cx.process()?;
+    // No key means anything here: all ports are of this node.
+    infos::get(info)?;
+    check_place(port_name, "port_name")?;
+    let name = ports::open_port(&mut guard)?;
+    // SAFETY: room for MPI_MAX_PORT_NAME characters.
+    unsafe { store_name(port_name, &name) }
+}
+
+pub unsafe fn close_port(cx: &Cx, port_name: *const c_char) -> Result<()> {
+    let mut guard = cx.process()?;
+    // SAFETY: null or a string.
+    let name = unsafe { name_of(port_name, "port_name")? };
+    ports::close_port(&mut guard, &name)
+}
+
+pub unsafe fn comm_accept(
+    cx: &Cx,
+    port_name: *const c_char,
+    info: Info,
+    root: c_int,
+    comm: Comm,
+    newcomm: *mut Comm,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let root = root_of(&guard, comm, root, newcomm)?;
+    // SAFETY: null or a string, at the root.
+    let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
+        Ok(port) => ports::accept(cx, &mut guard, &port.name, comm, root, &mut || Ok(()))?,
+        Err(error) => ports::refuse(cx, &mut guard, comm, root, error)?,
+    };
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+pub unsafe fn comm_connect(
+    cx: &Cx,
+    port_name: *const c_char,
+    info: Info,
+    root: c_int,
+    comm: Comm,
+    newcomm: *mut Comm,
+) -> Result<()> {
+    let mut guard = cx.process()?;
+    let root = root_of(&guard, comm, root, newcomm)?;
+    // SAFETY: null or a string, at the root.
+    let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
+        Ok(port) => ports::connect(cx, &mut guard, &port.name, comm, root, port.patience, &mut || Ok(()))?,
+        Err(error) => ports::refuse(cx, &mut guard, comm, root, error)?,
+    };
+    // SAFETY: checked.
+    unsafe { store(newcomm, handle, "newcomm") }
+}
+
+pub unsafe fn comm_join(cx: &Cx, fd: c_int, intercomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.process()?;
+    check_place(intercomm, "intercomm")?;
+    let socket = Socket::new(fd)?;
+    let handle = ports::join(cx, &mut guard, &socket)?;
+    // SAFETY: checked.
+    unsafe { store(intercomm, handle, "intercomm") }
+}
+
+/// What all processes check before they take part.
+fn root_of(guard: &Guard, comm: Comm, root: c_int, newcomm: *mut Comm) -> Result<usize> {
+    let found = guard.comm(comm)?;
+    comms::check_intra(found)?;
+    check_place(newcomm, "newcomm")?;
+    match usize::try_from(root) {
+        Ok(root) if root < found.group.len() => Ok(root),
+        _ => bail!(MPI_ERR_ROOT, "root is {root}; {} has ranks 0 to {}", found.describe(), found.size() - 1),
+    }
+}
+
+/// What counts at the root only; empty elsewhere.
+#[derive(Default)]
+struct AtRoot {
+    name: String,
+    patience: Option<Duration>,
+}
+
+/// The key of an info that says how many seconds a connection is waited for.
+const TIMEOUT: &str = "timeout";
+
+/// # Safety
+/// At the root, `port_name` is null or a string.
+unsafe fn at_root(guard: &Guard, comm: Comm, root: usize, port_name: *const c_char, info: Info) -> Result<AtRoot> {
+    if guard.comm(comm)?.rank as usize != root {
+        return Ok(AtRoot::default());
+    }
+    // SAFETY: as the caller says.
+    let name = unsafe { name_of(port_name, "port_name")? };
+    let patience = match infos::get(info)?.text(TIMEOUT) {
+        None => None,
+        Some(value) => match value.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+            Some(patience) => Some(patience),
+            None => bail!(MPI_ERR_INFO_VALUE, "the value \"{value}\" of the key {TIMEOUT} is not a number of seconds"),
+        },
+    };
+    Ok(AtRoot { name, patience })
+}
+
+// ---- names ----
+
+pub unsafe fn publish_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *const c_char) -> Result<()> {
+    let mut guard = cx.process()?;
+    infos::get(info)?;
+    // SAFETY: null or strings.
+    let (service, port) = unsafe { (text(service_name, "service_name")?, name_of(port_name, "port_name")?) };
+    guard.names.publish(service, ports::parse(&port)?)
+}
+
+pub unsafe fn unpublish_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *const c_char) -> Result<()> {
+    let mut guard = cx.process()?;
+    infos::get(info)?;
+    // SAFETY: null or strings.
+    let (service, port) = unsafe { (text(service_name, "service_name")?, name_of(port_name, "port_name")?) };
+    guard.names.unpublish(service, ports::parse(&port)?)
+}
+
+pub unsafe fn lookup_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *mut c_char) -> Result<()> {
+    let guard = cx.process()?;
+    infos::get(info)?;
+    check_place(port_name, "port_name")?;
+    // SAFETY: null or a string.
+    let service = unsafe { text(service_name, "service_name")? };
+    drop(guard);
+    let port = names::look_up(service)?;
+    // SAFETY: room for MPI_MAX_PORT_NAME characters.
+    unsafe { store_name(port_name, &port.to_string()) }
+}
+
+/// # Safety
+/// `string` is null or a string.
+unsafe fn name_of(string: *const c_char, name: &str) -> Result<String> {
+    // SAFETY: as the caller says.
+    Ok(String::from_utf8_lossy(unsafe { text(string, name)? }).into_owned())
+}
+
+/// # Safety
+/// `to` has room for the name and a null character.
+unsafe fn store_name(to: *mut c_char, name: &str) -> Result<()> {
+    debug_assert!(name.len() < MPI_MAX_PORT_NAME as usize);
+    // SAFETY: as the caller says.
+    unsafe {
+        to.cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), name.len());
+        to.add(name.len()).write(0);
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Starting processes, and who started this one. What the root alone has to say is looked at there alone.
+
+use super::{check_place, slice_mut, store, text};
+use crate::call::Cx;
+use crate::comms;
+use crate::library;
+use crate::spawn::{self, Family, Program, Refusal};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Info};
+use oxmpi_abi::{Result, bail};
+use std::ffi::{c_char, c_int};
+
+pub unsafe fn comm_spawn(
+    cx: &Cx,
+    command: *const c_char,
+    argv: *mut *mut c_char,
+    maxprocs: c_int,
+    info: Info,
+    root: c_int,
+    comm: Comm,
+    intercomm: *mut Comm,
+    array_of_errcodes: *mut c_int,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let wanted = || unsafe { program(command, argv, maxprocs, info) }.map(|program| vec![program]);
+    // SAFETY: as above.
+    unsafe { perform(cx, root, comm, wanted, intercomm, array_of_errcodes) }
+}
+
+pub unsafe fn comm_spawn_multiple(
+    cx: &Cx,
+    count: c_int,
+    array_of_commands: *mut *mut c_char,
+    array_of_argv: *mut *mut *mut c_char,
+    array_of_maxprocs: *const c_int,
+    array_of_info: *const Info,
+    root: c_int,
+    comm: Comm,
+    intercomm: *mut Comm,
+    array_of_errcodes: *mut c_int,
+) -> Result<()> {
+    let wanted = || {
+        if count < 1 {
+            bail!(MPI_ERR_COUNT, "count is {count}; at least one command is needed");
+        }
+        // SAFETY: the caller's promise: arrays of so many elements.
+        let (commands, most, infos) = unsafe {
+            (
+                slice_mut(array_of_commands, count, "array_of_commands")?,
+                slice_mut(array_of_maxprocs.cast_mut(), count, "array_of_maxprocs")?,
+                slice_mut(array_of_info.cast_mut(), count, "array_of_info")?,
+            )
+        };
+        let each = |i: usize| {
+            // SAFETY: as above; null stands for no arguments at all.
+            unsafe {
+                let argv = if array_of_argv.is_null() { std::ptr::null_mut() } else { *array_of_argv.add(i) };
+                program(commands[i], argv, most[i], infos[i]).map_err(|error| error.within(format!("command {i}")))
+            }
+        };
+        (0..count as usize).map(each).collect()
+    };
+    // SAFETY: the caller's promise.
+    unsafe { perform(cx, root, comm, wanted, intercomm, array_of_errcodes) }
+}
+
+/// # Safety
+/// `command` is null or a string, `argv` null or an array of strings that ends with a null pointer.
+unsafe fn program(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: Info) -> Result<Program> {
+    // SAFETY: as the caller says.
+    let command = unsafe { text(command, "command")? }.to_vec();
+    if maxprocs < 0 {
+        bail!(MPI_ERR_ARG, "maxprocs is {maxprocs}; it must not be negative");
+    }
+    let mut arguments = Vec::new();
+    if !argv.is_null() {
+        // SAFETY: as the caller says; the last one is null.
+        let words = (0..).map(|i| unsafe { *argv.add(i) }).take_while(|word| !word.is_null());
+        for word in words {
+            // SAFETY: as the caller says.
+            arguments.push(unsafe { text(word, "argv")? }.to_vec());
+        }
+    }
+    Ok(Program { command, arguments, most: maxprocs as usize, info: crate::infos::get(info)? })
+}
+
+/// # Safety
+/// `intercomm` is null or may be written, `codes` is null or has room for a code of every process that is wanted.
+unsafe fn perform(
+    cx: &Cx,
+    root: c_int,
+    comm: Comm,
+    wanted: impl FnOnce() -> Result<Vec<Program>>,
+    intercomm: *mut Comm,
+    codes: *mut c_int,
+) -> Result<()> {
+    let mut guard = cx.world()?;
+    let found = guard.comm(comm)?;
+    comms::check_intra(found)?;
+    check_place(intercomm, "intercomm")?;
+    let root = match usize::try_from(root) {
+        Ok(root) if root < found.group.len() => root,
+        _ => {
+            bail!(MPI_ERR_ROOT, "root is {root}; it must be a rank of {}, 0 to {}", found.describe(), found.size() - 1)
+        }
+    };
+    let wanted = (found.rank as usize == root).then(wanted);
+    match spawn::spawn(cx, &mut guard, comm, root, wanted) {
+        Ok(Family { intercomm: made, counts }) => {
+            let missing =
+                spawn::shortage(&counts).map_or(MPI_SUCCESS, |error| library::errors().code_for(&error, cx.fun.name()));
+            // SAFETY: as the caller says.
+            unsafe {
+                store_codes(codes, spawn::codes(&counts, missing));
+                store(intercomm, made, "intercomm")
+            }
+        }
+        Err(Refusal { error, most }) => {
+            let code = library::errors().code_for(&error, cx.fun.name());
+            // SAFETY: as the caller says.
+            unsafe { store_codes(codes, std::iter::repeat_n(code, most)) };
+            Err(error)
+        }
+    }
+}
+
+/// # Safety
+/// `to` is null or has room for the codes.
+unsafe fn store_codes(to: *mut c_int, codes: impl Iterator<Item = c_int>) {
+    if to as usize != MPI_ERRCODES_IGNORE {
+        // SAFETY: as the caller says.
+        codes.enumerate().for_each(|(i, code)| unsafe { to.add(i).write(code) });
+    }
+}
+
+/// The intercommunicator with the processes that spawned this one, as long as it exists.
+pub unsafe fn comm_get_parent(cx: &Cx, parent: *mut Comm) -> Result<()> {
+    let guard = cx.process()?;
+    let known = Some(guard.parent).filter(|parent| guard.comm(*parent).is_ok());
+    // SAFETY: null or may be written.
+    unsafe { store(parent, known.unwrap_or(MPI_COMM_NULL), "parent") }
+}

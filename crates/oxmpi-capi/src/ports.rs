@@ -1,0 +1,299 @@
+//! Ports: where processes that share no communicator find each other, and how their two groups become an intercommunicator.
+//!
+//! Who connects sends the owner of the port a message in a context of its own, with the port's number as its tag; it is a synchronous
+//! one, so that it can be taken back as long as nobody accepts it. Accepting is receiving it. Then the two roots have a bridge, and the
+//! rest is as in `MPI_Intercomm_create`.
+
+use crate::call::Cx;
+use crate::comms;
+use crate::library::{self, Guard};
+use crate::sockets::Socket;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::Comm;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::address::Address;
+use oxmpi_core::comm::Comm as Made;
+use oxmpi_core::connections::Port;
+use oxmpi_core::contexts::{Joined, PORTS};
+use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
+use oxmpi_core::matching::Pattern;
+use oxmpi_core::talk::Party;
+use oxmpi_datatype::Buf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a root that waits asks now and then: an error ends the wait.
+pub type StillThere<'a> = &'a mut dyn FnMut() -> Result<()>;
+
+/// How often a root that waits looks whether it still makes sense.
+pub const LOOK: Duration = Duration::from_millis(10);
+
+/// Tells the connections that this process asks for apart.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+/// Opens a port of this process's own and says its name.
+pub fn open_port(guard: &mut Guard) -> Result<String> {
+    let shm = guard.engine.shm();
+    match shm.open_port() {
+        Some(number) => Ok(Port { owner: shm.address(), number }.to_string()),
+        None => bail!(MPI_ERR_NO_SPACE, "the processes of this job have as many ports open as they can"),
+    }
+}
+
+/// Closes a port that this process opened.
+pub fn close_port(guard: &mut Guard, name: &str) -> Result<()> {
+    let Port { owner, number } = parse(name)?;
+    if owner != guard.engine.shm().address() || !guard.engine.shm().close_port(number) {
+        bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
+    }
+    Ok(())
+}
+
+/// The port of that name.
+pub fn parse(name: &str) -> Result<Port> {
+    match name.parse() {
+        Ok(port) => Ok(port),
+        Err(_) => bail!(MPI_ERR_PORT, "\"{name}\" is not the name of a port (MPI_Open_port gives one)"),
+    }
+}
+
+/// Waits for a group that [connects](connect). Collective over the intracommunicator `comm`; `port`, of which the root must be
+/// the owner, and `still_there` count at the root only. An error at the root is an error everywhere.
+pub fn accept(
+    cx: &Cx,
+    guard: &mut Guard,
+    port: &str,
+    comm: Comm,
+    root: usize,
+    still_there: StillThere<'_>,
+) -> Result<Comm> {
+    let bridge = is_root(guard, comm, root)?.then(|| await_request(cx, guard, port, still_there)).transpose();
+    finish(cx, guard, comm, root, bridge)
+}
+
+/// Joins the group that [accepts](accept) at a port; waits for it no longer than `patience`, if that is given. Else as
+/// [`accept`].
+pub fn connect(
+    cx: &Cx,
+    guard: &mut Guard,
+    port: &str,
+    comm: Comm,
+    root: usize,
+    patience: Option<Duration>,
+    still_there: StillThere<'_>,
+) -> Result<Comm> {
+    let bridge = is_root(guard, comm, root)?.then(|| request(cx, guard, port, patience, still_there)).transpose();
+    finish(cx, guard, comm, root, bridge)
+}
+
+/// At a root that cannot take part in [`accept`] or [`connect`]: the others hear of it, and all get an error.
+pub fn refuse(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, error: Error) -> Result<Comm> {
+    finish(cx, guard, comm, root, Err(error))
+}
+
+fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
+    let found = guard.comm(comm)?;
+    comms::check_intra(found)?;
+    Ok(found.rank as usize == root)
+}
+
+/// The roots know each other, or one could not do its part.
+fn finish(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Party>>) -> Result<Comm> {
+    let own = comms::process_number(guard);
+    let found = guard.comm_mut(comm)?;
+    let group = found.group.clone();
+    let near = found.party(own).led_by(root);
+    let Joined { context, far } = comms::join(cx, guard, near, group.clone(), bridge)?;
+    comms::add(guard, comm, context, far.into(), Some(group))
+}
+
+/// The way between two processes that have found each other. `number` is one that the process `asks` has for that alone.
+pub fn bridge(guard: &Guard, other: usize, asks: Address, number: u32) -> Party {
+    let shm = guard.engine.shm();
+    let (own, others) = (shm.address(), shm.address_of(other));
+    // Either may ask the other at the same time.
+    let lower = asks == own.min(others);
+    let tag = (number << 1) & i32::MAX as u32 | u32::from(lower);
+    Party::between(shm.rank(), other, PORTS + 1, tag as i32)
+}
+
+/// A number for [`bridge`].
+pub fn next_number() -> u32 {
+    ASKED.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What two processes that join over a socket say first: this, and how they are found.
+const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
+
+/// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach the other. The socket
+/// is as quiet afterwards as it was before.
+pub fn join(cx: &Cx, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
+    let own = guard.engine.shm().address();
+    let number = next_number();
+    let [inode, held, slot] = own.words();
+    let [hello, inode, held, slot, theirs] =
+        socket.exchange(cx, guard, [HELLO, inode, held, slot, u64::from(number)])?;
+    if hello != HELLO {
+        bail!(MPI_ERR_OTHER, "what came over the socket is not from an MPI_Comm_join of OxMPI's");
+    }
+    let other = Address::from_words(&[inode, held, slot]);
+    if other == own {
+        bail!(MPI_ERR_OTHER, "the process at the other end of the socket is this process itself");
+    }
+    guard.joining += 1;
+    let found = guard.engine.number_of(other);
+    let reached = socket.exchange(cx, guard, [u64::from(found.is_ok())]);
+    let joined = match (found, reached) {
+        (Ok(peer), Ok([1])) => {
+            // Both take the one whose address is lower for who asks.
+            let number = if own < other { number } else { theirs as u32 };
+            let bridge = bridge(guard, peer, own.min(other), number);
+            let near = Party { members: vec![own.slot].into(), rank: 0, context: PORTS + 1, tag: 0 };
+            comms::join(cx, guard, near, vec![own.slot].into(), Ok(Some(bridge))).map(Some)
+        }
+        (_, reached) => reached.map(|_| None),
+    };
+    guard.joining -= 1;
+    let Some(Joined { context, far }) = joined? else {
+        guard.leave_strangers();
+        return Ok(MPI_COMM_NULL);
+    };
+    // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
+    let errhandler = if guard.has_world { guard.own.errhandler } else { library::initial_errhandler() };
+    library::errhandlers().share(errhandler);
+    guard.add_comm(Made::new(context, 0, far.into(), Some(vec![own.slot].into()), errhandler))
+}
+
+/// At the root of who accepts: waits until somebody connects.
+fn await_request(cx: &Cx, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Party> {
+    let port = parse(name)?;
+    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().rank(), port.number);
+    if port.owner != guard.engine.shm().address() || !is_open(guard) {
+        bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
+    }
+    guard.leave_strangers();
+    // Who asks is known before anything names it.
+    guard.joining += 1;
+    let asked = await_any(cx, guard, name, port, still_there);
+    guard.joining -= 1;
+    asked
+}
+
+/// Takes the next request at an open port, unless it is from a process that has died since.
+fn await_any(cx: &Cx, guard: &mut Guard, name: &str, port: Port, still_there: StillThere<'_>) -> Result<Party> {
+    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().rank(), port.number);
+    let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
+    loop {
+        let mut word = 0u64;
+        let op = guard.engine.recv(pattern, Buf::dense((&raw mut word).cast(), 8));
+        let came = cx.wait_looking(
+            guard,
+            LOOK,
+            |process| process.engine.take_outcome(op),
+            |guard| match still_there() {
+                Ok(()) if is_open(guard) => None,
+                Ok(()) => Some(Error::new(MPI_ERR_PORT, format!("the port \"{name}\" was closed meanwhile"))),
+                Err(error) => Some(error),
+            },
+        );
+        let outcome = match came {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                guard.engine.cancel_recv(op);
+                match guard.engine.take_outcome(op) {
+                    Some(outcome) if !outcome.status.is_cancelled() => outcome,
+                    _ => return Err(error),
+                }
+            }
+        };
+        let from = outcome.status.source as usize;
+        guard.look_for_dead();
+        if guard.engine.shm().is_dead(from) {
+            continue;
+        }
+        let asks = guard.engine.shm().address_of(from);
+        return Ok(bridge(guard, from, asks, word as u32));
+    }
+}
+
+/// At the root of who connects: asks the owner of a port until it accepts.
+fn request(
+    cx: &Cx,
+    guard: &mut Guard,
+    name: &str,
+    patience: Option<Duration>,
+    still_there: StillThere<'_>,
+) -> Result<Party> {
+    let Port { owner, number } = parse(name)?;
+    if owner == guard.engine.shm().address() {
+        bail!(MPI_ERR_PORT, "the port \"{name}\" is this process's own; it cannot connect with itself");
+    }
+    guard.leave_strangers();
+    let peer = match guard.engine.number_of(owner) {
+        Ok(peer) => peer,
+        Err(error) => bail!(MPI_ERR_PORT, "the process that opened the port \"{name}\" cannot be reached: {error}"),
+    };
+    // Until something names the owner.
+    guard.joining += 1;
+    let asked = ask(cx, guard, name, (peer, number), patience, still_there);
+    guard.joining -= 1;
+    if asked.is_err() {
+        guard.leave_strangers();
+    }
+    let asks = guard.engine.shm().address();
+    asked.map(|attempt| bridge(guard, peer, asks, attempt))
+}
+
+/// The number of the attempt, once it is accepted.
+fn ask(
+    cx: &Cx,
+    guard: &mut Guard,
+    name: &str,
+    (peer, port): (usize, u32),
+    patience: Option<Duration>,
+    still_there: StillThere<'_>,
+) -> Result<u32> {
+    let is_open = |guard: &mut Guard| {
+        guard.look_for_dead();
+        let shm = guard.engine.shm();
+        shm.is_port_open(peer, port) && !shm.has_left(peer)
+    };
+    let closed =
+        || Error::new(MPI_ERR_PORT, format!("the port \"{name}\" is not open: it was closed, or never existed"));
+    if !is_open(guard) {
+        return Err(closed());
+    }
+    let attempt = next_number();
+    let word = u64::from(attempt);
+    let route = Route { peer, context: PORTS, source: BY_PROCESS, tag: port as i32 };
+    let start = Instant::now();
+    let buf = Buf::dense((&raw const word).cast_mut().cast(), 8);
+    let Some(op) = guard.engine.send(Mode::Synchronous, &route, buf) else { return Ok(attempt) };
+    let ended = cx.wait_looking(
+        guard,
+        patience.unwrap_or(LOOK).min(LOOK),
+        |process| process.engine.take_outcome(op),
+        |guard| {
+            if let Err(error) = still_there() {
+                return Some(error);
+            }
+            if !is_open(guard) {
+                return Some(closed());
+            }
+            let late = patience.filter(|&patience| start.elapsed() >= patience)?;
+            let text = format!("nobody accepted at the port \"{name}\" within {} seconds", late.as_secs_f64());
+            Some(Error::new(MPI_ERR_PORT, text))
+        },
+    );
+    let Err(error) = ended else { return Ok(attempt) };
+    guard.engine.cancel_send(op);
+    match guard.engine.take_outcome(op) {
+        Some(outcome) if outcome.status.is_cancelled() => Err(error),
+        Some(_) => Ok(attempt),
+        // Accepted at the last moment: the word is read until the other side says that it has it.
+        None => {
+            cx.wait_op(guard, op);
+            Ok(attempt)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A few bytes to and from the process at the other end of a socket that the program has made.
+
+use crate::call::Cx;
+use crate::library::Guard;
+use crate::ports::LOOK;
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_OTHER};
+use oxmpi_abi::{Result, bail};
+use std::ffi::c_int;
+use std::io;
+
+/// A connected socket of the program's.
+pub struct Socket(c_int);
+
+impl Socket {
+    /// An error when the descriptor is not a connected socket.
+    pub fn new(fd: c_int) -> Result<Socket> {
+        let (mut kind, mut length): (c_int, _) = (0, size_of::<c_int>() as libc::socklen_t);
+        // SAFETY: a system call that checks the descriptor; the places may be written.
+        let asked =
+            unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, (&raw mut kind).cast(), &raw mut length) };
+        if asked != 0 {
+            bail!(MPI_ERR_ARG, "fd is {fd}, which is not a socket: {}", io::Error::last_os_error());
+        }
+        if kind != libc::SOCK_STREAM {
+            bail!(MPI_ERR_ARG, "fd is {fd}, which is not a stream socket");
+        }
+        Ok(Socket(fd))
+    }
+
+    /// Gives words to the other process and takes as many from it. Messages move while it waits.
+    pub fn exchange<const N: usize>(&self, cx: &Cx, guard: &mut Guard, words: [u64; N]) -> Result<[u64; N]> {
+        let mut out: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let (mut into, mut came) = (vec![0u8; N * 8], 0);
+        let mut failed = None;
+        while failed.is_none() && (came < into.len() || !out.is_empty()) {
+            failed = match self.step(&mut out, &mut into[came..]) {
+                Ok(0) => None,
+                Ok(more) => {
+                    came += more;
+                    None
+                }
+                Err(error) => Some(error),
+            };
+            cx.progress(guard);
+            let wanted = if out.is_empty() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT };
+            if failed.is_none() && came < into.len() {
+                guard.unlocked(|_| self.poll(wanted));
+            }
+        }
+        if let Some(error) = failed {
+            bail!(MPI_ERR_OTHER, "the process at the other end of the socket {} does not answer: {error}", self.0);
+        }
+        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| into[at * 8 + byte]));
+        Ok(std::array::from_fn(word))
+    }
+
+    /// Sends what can be sent and receives what has come: how many bytes did.
+    fn step(&self, out: &mut Vec<u8>, into: &mut [u8]) -> io::Result<usize> {
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+        if !out.is_empty() {
+            // SAFETY: the bytes can be read.
+            let sent = unsafe { libc::send(self.0, out.as_ptr().cast(), out.len(), flags) };
+            out.drain(..checked(sent)?.unwrap_or(0));
+        }
+        if into.is_empty() {
+            return Ok(0);
+        }
+        // SAFETY: the bytes can be written.
+        let came = unsafe { libc::recv(self.0, into.as_mut_ptr().cast(), into.len(), flags) };
+        match checked(came)? {
+            Some(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it has closed the connection")),
+            came => Ok(came.unwrap_or(0)),
+        }
+    }
+
+    fn poll(&self, events: i16) {
+        let mut poll = libc::pollfd { fd: self.0, events, revents: 0 };
+        // SAFETY: one valid entry.
+        unsafe { libc::poll(&raw mut poll, 1, LOOK.as_millis() as c_int) };
+    }
+}
+
+/// `None` where the call would have to wait.
+fn checked(answer: isize) -> io::Result<Option<usize>> {
+    match usize::try_from(answer) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(_) => match io::Error::last_os_error() {
+            error if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+            error => Err(error),
+        },
+    }
+}

@@ -1,0 +1,271 @@
+//! Starting processes: the root of `MPI_Comm_spawn` opens a port, starts OxMPI's own `mpirun` for the new job, and its group
+//! accepts the children, which connect in `MPI_Init`.
+//!
+//! The root alone knows what is to be spawned and whether that works; it tells the others before each attempt, so that nobody
+//! waits for children that will not come. See `oxmpi_boot::spawned` for what is said between the processes.
+
+mod orders;
+mod orphan;
+mod soft;
+
+use crate::call::Cx;
+use crate::library::Guard;
+use crate::{comms, ports};
+use orders::Orders;
+use orphan::Child;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::Comm;
+use oxmpi_abi::{Error, Result};
+use oxmpi_boot::spawned::Kind;
+use oxmpi_core::comm::Ranks;
+use oxmpi_core::contexts;
+use oxmpi_core::info::Info;
+use oxmpi_core::talk::{Line, Party};
+
+/// One command, as the program wants it started.
+pub struct Program {
+    pub command: Vec<u8>,
+    pub arguments: Vec<Vec<u8>>,
+    /// `maxprocs`.
+    pub most: usize,
+    pub info: Info,
+}
+
+/// How many processes of a command were wanted, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    pub most: usize,
+    pub spawned: usize,
+}
+
+/// What came of it.
+pub struct Family {
+    pub intercomm: Comm,
+    pub counts: Vec<Count>,
+}
+
+/// Why nothing came of it, and how many processes were wanted, as far as that is known.
+#[derive(Clone)]
+pub struct Refusal {
+    pub error: Error,
+    pub most: usize,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal { error, most: 0 }
+    }
+}
+
+/// Spawns. Collective over the intracommunicator; `wanted` is the root's, and nothing elsewhere. An error at the root is an error
+/// everywhere.
+pub fn spawn(
+    cx: &Cx,
+    guard: &mut Guard,
+    comm: Comm,
+    root: usize,
+    wanted: Option<Result<Vec<Program>>>,
+) -> Result<Family, Refusal> {
+    let mut orders = wanted.map(orders);
+    loop {
+        let attempt = orders.as_mut().map(|orders| match orders {
+            Ok(orders) => Attempt::begin(guard, orders).map_err(|error| Refusal { error, most: orders.most() }),
+            Err(refusal) => Err(refusal.clone()),
+        });
+        let counts = announce(cx, guard, comm, root, attempt.as_ref())?;
+        if counts.iter().all(|count| count.spawned == 0) {
+            return Ok(Family { intercomm: nobody(cx, guard, comm)?, counts });
+        }
+        let mut attempt = attempt.and_then(Result::ok);
+        match accept(cx, guard, comm, root, attempt.as_mut()) {
+            Ok(intercomm) => {
+                let children = guard.comm(intercomm)?.group.clone();
+                guard.add_children(&children);
+                return Ok(Family { intercomm, counts });
+            }
+            // The root decides whether fewer will do, and says so, or why not.
+            Err(error) => {
+                if let (Some(attempt), Some(Ok(known))) = (&attempt, &mut orders)
+                    && !known.retry(attempt.child.as_ref().map_or(0, Child::started))
+                {
+                    let most = known.most();
+                    orders = Some(Err(Refusal { error, most }));
+                }
+            }
+        }
+    }
+}
+
+fn orders(wanted: Result<Vec<Program>>) -> Result<Orders, Refusal> {
+    let wanted = wanted?;
+    let most = wanted.iter().map(|program| program.most).sum();
+    Orders::new(wanted).map_err(|error| Refusal { error, most })
+}
+
+/// The root's part in one attempt.
+struct Attempt {
+    counts: Vec<Count>,
+    port: String,
+    /// Missing when there is nobody to start.
+    child: Option<Child>,
+}
+
+impl Attempt {
+    fn begin(guard: &mut Guard, orders: &Orders) -> Result<Attempt> {
+        let counts = orders.counts();
+        if counts.iter().all(|count| count.spawned == 0) {
+            return Ok(Attempt { counts, port: String::new(), child: None });
+        }
+        let port = ports::open_port(guard)?;
+        let kind = if guard.appnum.is_some() { Kind::Rank } else { Kind::Alone };
+        match Child::start(&port, kind, &orders.words()) {
+            Ok(child) => Ok(Attempt { counts, port, child: Some(child) }),
+            Err(error) => {
+                ports::close_port(guard, &port)?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Waits for the children.
+fn accept(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, attempt: Option<&mut Attempt>) -> Result<Comm> {
+    let Some(Attempt { port, child: Some(child), .. }) = attempt else {
+        return ports::accept(cx, guard, "", comm, root, &mut || Ok(()));
+    };
+    let accepted = ports::accept(cx, guard, port, comm, root, &mut || child.check());
+    if accepted.is_ok() {
+        child.take();
+    }
+    ports::close_port(guard, port)?;
+    accepted
+}
+
+/// An intercommunicator with nobody on the other side: what was asked for, and no more.
+fn nobody(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Comm> {
+    let own = comms::process_number(guard);
+    let party = guard.comm_mut(comm)?.party(own);
+    let group = guard.comm(comm)?.group.clone();
+    let context = comms::talk(cx, guard, |line| contexts::agree(line, party, 0))?;
+    comms::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
+}
+
+/// The children's part, in `MPI_Init`: connects to the processes that spawned this one, if any did.
+pub fn join_parents(cx: &Cx) -> Result<()> {
+    let mut guard = cx.world()?;
+    let Some(port) = guard.parent_port.take() else { return Ok(()) };
+    guard.join_parents(&port);
+    // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
+    let own = comms::process_number(&guard);
+    let party = guard.comm_mut(MPI_COMM_WORLD)?.party(own);
+    comms::talk(cx, &mut guard, |line| async move { line.all(&party, true).await })?;
+    // Should they not wait any more, `mpirun` ends this process.
+    let parent = ports::connect(cx, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
+    guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
+    guard.parent = parent;
+    Ok(())
+}
+
+// ---- what the root says to its group ----
+
+const GOING: u64 = 0;
+const FAILED: u64 = 1;
+
+/// Everybody learns what the root is about to do, or why it is not.
+fn announce(
+    cx: &Cx,
+    guard: &mut Guard,
+    comm: Comm,
+    root: usize,
+    attempt: Option<&Result<Attempt, Refusal>>,
+) -> Result<Vec<Count>, Refusal> {
+    let own = comms::process_number(guard);
+    let party = guard.comm_mut(comm)?.party(own).led_by(root);
+    let words = attempt.map(|attempt| match attempt {
+        Ok(attempt) => going(&attempt.counts),
+        Err(refusal) => failed(refusal),
+    });
+    let heard = comms::talk(cx, guard, |line| tell(line, party, words))?;
+    match (heard.split_first(), attempt) {
+        (_, Some(Err(refusal))) => Err(refusal.clone()),
+        (Some((&GOING, counts)), _) => {
+            Ok(counts.chunks_exact(2).map(|pair| Count { most: pair[0] as usize, spawned: pair[1] as usize }).collect())
+        }
+        (Some((_, rest)), _) => Err(failure(rest, root)),
+        (None, _) => unreachable!("there is always a first word"),
+    }
+}
+
+/// The first member tells a list whose length the others do not know.
+async fn tell(line: Line, party: Party, words: Option<Vec<u64>>) -> Result<Vec<u64>> {
+    let mut length = [words.as_ref().map_or(0, |words| words.len() as u64)];
+    line.tell(&party, &mut length).await?;
+    let mut words = words.unwrap_or_else(|| vec![0; length[0] as usize]);
+    line.tell(&party, &mut words).await?;
+    Ok(words)
+}
+
+fn going(counts: &[Count]) -> Vec<u64> {
+    let pairs = counts.iter().flat_map(|count| [count.most as u64, count.spawned as u64]);
+    [GOING].into_iter().chain(pairs).collect()
+}
+
+/// How many processes were wanted, the class, the length of the text, and the text, eight bytes to a word.
+fn failed(refusal: &Refusal) -> Vec<u64> {
+    let (class, text) = (refusal.error.class(), refusal.error.text().as_bytes());
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_ne_bytes(word)
+    };
+    let head = [FAILED, refusal.most as u64, class as u64, text.len() as u64];
+    head.into_iter().chain(text.chunks(8).map(word)).collect()
+}
+
+fn failure(words: &[u64], root: usize) -> Refusal {
+    let mut bytes: Vec<u8> = words[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    bytes.truncate(words[2] as usize);
+    let text = String::from_utf8_lossy(&bytes);
+    let error = Error::new(words[1] as i32, format!("rank {root}, the root, has spawned nothing: {text}"));
+    Refusal { error, most: words[0] as usize }
+}
+
+/// The code of each process that was wanted: success, or `missing` for those that are not there.
+pub fn codes(counts: &[Count], missing: i32) -> impl Iterator<Item = i32> + '_ {
+    let of =
+        move |&Count { most, spawned }: &Count| (0..most).map(move |n| if n < spawned { MPI_SUCCESS } else { missing });
+    counts.iter().flat_map(of)
+}
+
+/// Why processes are missing from a family that is smaller than it might be.
+pub fn shortage(counts: &[Count]) -> Option<Error> {
+    let sum = |of: fn(&Count) -> usize| counts.iter().map(of).sum::<usize>();
+    let (most, spawned) = (sum(|count| count.most), sum(|count| count.spawned));
+    let text = format!("{spawned} of {most} processes were spawned, as the info key \"soft\" allows");
+    (spawned < most).then(|| Error::new(MPI_ERR_SPAWN, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_goes_through_words() {
+        for text in ["", "short", "exactly8", "cannot find the program `größer`: there is no such file"] {
+            let words = failed(&Refusal { error: Error::new(MPI_ERR_SPAWN, text), most: 5 });
+            assert_eq!(words[0], FAILED);
+            let Refusal { error: heard, most } = failure(&words[1..], 3);
+            assert_eq!(most, 5);
+            assert_eq!(heard.class(), MPI_ERR_SPAWN);
+            assert!(heard.text().starts_with("rank 3") && heard.text().ends_with(text), "{heard}");
+        }
+    }
+
+    #[test]
+    fn one_code_for_each_process() {
+        let counts = [Count { most: 2, spawned: 2 }, Count { most: 3, spawned: 1 }];
+        assert!(codes(&counts, 7).eq([0, 0, 0, 7, 7]));
+        assert!(shortage(&counts).unwrap().text().contains("3 of 5"));
+        assert_eq!(shortage(&counts[..1]), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! Starts an `mpirun` for a job that is spawned, as nobody's child: this process must not be told of its end, and need not live
+//! as long. A first child makes a second, which runs `mpirun`, and ends at once; then the `mpirun` around this job, if there is
+//! one, is the nearest that takes orphans in.
+//!
+//! Both share this process's memory until `mpirun` runs (`CLONE_VM | CLONE_VFORK`), so nothing is copied, however large the
+//! program is. In exchange they may do nothing but system calls on what was prepared before: no allocation, no lock, no panic.
+
+use oxmpi_abi::constants::MPI_ERR_SPAWN;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_boot::spawned::{Kind, LONGEST, OPTION, Report, TAKEN};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+/// A spawned job's `mpirun`, until its job is taken; dropped before, the job is given up.
+pub struct Child {
+    line: OwnedFd,
+    started: usize,
+}
+
+impl Child {
+    pub fn start(port: &str, kind: Kind, words: &[Vec<u8>]) -> Result<Child> {
+        let mpirun = find_mpirun()?;
+        let cannot = |what: &str, error: io::Error| Error::new(MPI_ERR_SPAWN, format!("cannot {what}: {error}"));
+        let (line, far) = socket_pair().map_err(|error| cannot("make a socket", error))?;
+        let nothing = File::open("/dev/null").map_err(|error| cannot("open /dev/null", error))?;
+        let number = far.as_raw_fd().to_string();
+        let head = [mpirun.as_os_str().as_bytes(), OPTION.as_bytes(), number.as_bytes(), port.as_bytes()];
+        let words = head.into_iter().chain([kind.word().as_bytes()]).chain(words.iter().map(Vec::as_slice));
+        let arguments: Vec<CString> = words.map(CString::new).collect::<Result<_, _>>().unwrap_or_default();
+        let Some(path) = arguments.first() else { bail!(MPI_ERR_SPAWN, "an argument holds a NUL character") };
+        run(path, &arguments, nothing.as_raw_fd(), far.as_raw_fd())
+            .map_err(|error| cannot(&format!("start {}", mpirun.display()), error))?;
+        Ok(Child { line, started: 0 })
+    }
+
+    /// An error when the job will not come to be.
+    pub fn check(&mut self) -> Result<()> {
+        let mut packet = vec![0u8; LONGEST];
+        // SAFETY: the kernel writes at most as many bytes as there is room for.
+        let got =
+            unsafe { libc::recv(self.line.as_raw_fd(), packet.as_mut_ptr().cast(), packet.len(), libc::MSG_DONTWAIT) };
+        match got {
+            0 => bail!(MPI_ERR_SPAWN, "the mpirun that was started for the new processes has ended without a word"),
+            // Nothing has come, so nothing is wrong.
+            ..0 => Ok(()),
+            got => {
+                let report = Report::read(&packet[..got as usize]);
+                let Report { started, text } = report.unwrap_or(Report { started: 0, text: "nobody knows why".into() });
+                self.started = started;
+                bail!(MPI_ERR_SPAWN, "{text}");
+            }
+        }
+    }
+
+    /// How many processes could be started, of a job that did not come to be.
+    pub fn started(&self) -> usize {
+        self.started
+    }
+
+    /// The job is connected to this process.
+    pub fn take(&self) {
+        // SAFETY: the kernel reads the given number of bytes. Should nobody hear it, the job has ended, as will be seen.
+        unsafe { libc::send(self.line.as_raw_fd(), TAKEN.as_ptr().cast(), TAKEN.len(), libc::MSG_NOSIGNAL) };
+    }
+}
+
+/// OxMPI's own, which belongs to the library that is loaded: the two must be of one version.
+fn find_mpirun() -> Result<PathBuf> {
+    let own = own_file();
+    let dir = own.as_deref().and_then(Path::parent);
+    let beside = dir.into_iter().flat_map(|dir| [dir.with_file_name("bin").join("mpirun"), dir.join("mpirun")]);
+    let job = std::env::var(oxmpi_boot::env::JOB).ok();
+    let around = job.and_then(|job| std::fs::read_link(format!("/proc/{}/exe", job.split(':').next()?)).ok());
+    let places: Vec<PathBuf> = beside.chain(around).collect();
+    match places.iter().find(|place| place.is_file()) {
+        Some(found) => Ok(found.clone()),
+        None => {
+            let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+            bail!(
+                MPI_ERR_SPAWN,
+                "OxMPI's mpirun, which starts the processes, is missing; it was looked for as {}",
+                places.join(" and ")
+            );
+        }
+    }
+}
+
+/// The file that this code was loaded from.
+fn own_file() -> Option<PathBuf> {
+    // SAFETY: the zero pattern is a valid value; the name is the dynamic linker's and stays as long as the library.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(own_file as *const c_void, &mut found) != 0 && !found.dli_fname.is_null();
+        let name = known.then(|| OsStr::from_bytes(CStr::from_ptr(found.dli_fname).to_bytes()))?;
+        std::fs::canonicalize(name).ok()
+    }
+}
+
+/// Packets, and the end when either side has gone.
+fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: there is room for the two descriptors, which belong to nobody else.
+    unsafe {
+        if libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+/// Far more than the few frames of each need.
+const STACK: usize = 64 << 10;
+
+/// What the two children have to know, and what they say of what went wrong.
+struct Task {
+    path: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+    stdin: RawFd,
+    line: RawFd,
+    /// The end of the second child's stack.
+    stack: *mut c_void,
+    errno: c_int,
+}
+
+fn run(path: &CStr, arguments: &[CString], stdin: RawFd, line: RawFd) -> io::Result<()> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    let arguments: Vec<*const c_char> = arguments.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect();
+    let mut stacks = vec![0u128; 2 * STACK / size_of::<u128>()];
+    // SAFETY: the stacks grow down from the middle and from the end. What the children touch outlives the call, since
+    // CLONE_VFORK keeps this thread here until the first has ended, and that one until the second runs `mpirun` or has
+    // ended. No signal runs a handler of the program's in them: all are blocked, in `mpirun` too, which takes them as data.
+    unsafe {
+        let mut task = Task {
+            path: path.as_ptr(),
+            arguments: arguments.as_ptr(),
+            environment: environ,
+            stdin,
+            line,
+            stack: stacks.as_mut_ptr().add(stacks.len()).cast(),
+            errno: 0,
+        };
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        // Without a signal at its end, so that the program is not told of a child that it did not start.
+        let top = stacks.as_mut_ptr().add(stacks.len() / 2).cast();
+        let pid = libc::clone(first, top, libc::CLONE_VM | libc::CLONE_VFORK, (&raw mut task).cast());
+        let error = io::Error::last_os_error();
+        if pid > 0 {
+            while libc::waitpid(pid, ptr::null_mut(), libc::__WALL) < 0 && errno() == libc::EINTR {}
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+        match ptr::read_volatile(&raw const task.errno) {
+            _ if pid < 0 => Err(error),
+            0 => Ok(()),
+            errno => Err(io::Error::from_raw_os_error(errno)),
+        }
+    }
+}
+
+extern "C" fn first(task: *mut c_void) -> c_int {
+    // SAFETY: `run` passes its task, which nobody else touches until this process has ended.
+    unsafe {
+        let task = &mut *task.cast::<Task>();
+        if libc::clone(second, task.stack, libc::CLONE_VM | libc::CLONE_VFORK, (&raw mut *task).cast()) < 0 {
+            task.errno = errno();
+        }
+        libc::_exit(0)
+    }
+}
+
+extern "C" fn second(task: *mut c_void) -> c_int {
+    // SAFETY: `first` passes its task on and touches it no more until this process runs `mpirun` or has ended. All below are
+    // system calls on prepared arguments.
+    unsafe {
+        let task = &mut *task.cast::<Task>();
+        // Signals for the group of the process that spawns are not for the new job.
+        libc::setpgid(0, 0);
+        libc::dup2(task.stdin, 0);
+        // Nothing of the program's own is for it, where the kernel can do that (5.11).
+        const CLOSE_RANGE_CLOEXEC: c_int = 4;
+        libc::syscall(libc::SYS_close_range, 3, c_int::MAX, CLOSE_RANGE_CLOEXEC);
+        libc::fcntl(task.line, libc::F_SETFD, 0);
+        libc::execve(task.path, task.arguments, task.environment);
+        task.errno = errno();
+        libc::_exit(127)
+    }
+}
+
+fn errno() -> c_int {
+    // SAFETY: the calling thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    fn words(line: &[&str]) -> Vec<CString> {
+        line.iter().map(|word| CString::new(*word).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_program_runs_as_nobodys_child() {
+        let (near, far) = socket_pair().unwrap();
+        let nothing = File::open("/dev/null").unwrap();
+        let script = format!("cat; echo $PPID $(ps -o pgid= -p $$) $$ >&{}", far.as_raw_fd());
+        run(c"/bin/sh", &words(&["sh", "-c", &script]), nothing.as_raw_fd(), far.as_raw_fd()).unwrap();
+        drop(far);
+        let mut said = String::new();
+        UnixStream::from(near).read_to_string(&mut said).unwrap();
+        let numbers: Vec<u32> = said.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        assert_ne!(numbers[0], std::process::id());
+        assert_eq!(numbers[1], numbers[2], "it leads a group of its own");
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_an_error() {
+        let (_near, far) = socket_pair().unwrap();
+        let nothing = File::open("/dev/null").unwrap();
+        let error = run(c"/nonexistent", &words(&["x"]), nothing.as_raw_fd(), far.as_raw_fd()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
+    }
+}

@@ -1,0 +1,202 @@
+//! Connections with processes of other jobs: ports by name, and when a job can be forgotten.
+//!
+//! A job is known as long as something of this process names one of its processes: a communicator, a group, a window, a file, a
+//! request, a message. `MPI_Comm_disconnect` looks whether anything still does.
+
+use crate::comm::{Comm, Ranks};
+use crate::matching::Pattern;
+use crate::process::Process;
+use crate::request::{Body, Start};
+use oxmpi_abi::Error;
+use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ERR_PROC_ABORTED};
+use oxmpi_base::address::{Address, JobId};
+use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEFT};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::Ordering;
+
+/// A port: whose it is and which of its owner's. As a text it is what `MPI_Open_port` gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Port {
+    pub owner: Address,
+    pub number: u32,
+}
+
+const SCHEME: &str = "oxmpi";
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Address { job: JobId { inode, holder, fd }, slot } = self.owner;
+        write!(f, "{SCHEME}:{holder}:{fd}:{inode:x}:{slot}:{:x}", self.number)
+    }
+}
+
+/// What is not the name of a port of OxMPI's.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotAPort;
+
+impl FromStr for Port {
+    type Err = NotAPort;
+
+    fn from_str(text: &str) -> Result<Port, NotAPort> {
+        let parts: Vec<&str> = text.trim().split(':').collect();
+        let [SCHEME, holder, fd, inode, slot, number] = parts[..] else { return Err(NotAPort) };
+        let decimal = |part: &str| part.parse::<u32>().map_err(|_| NotAPort);
+        let inode = u64::from_str_radix(inode, 16).map_err(|_| NotAPort)?;
+        let number = u32::from_str_radix(number, 16).map_err(|_| NotAPort)?;
+        let job = JobId { inode, holder: decimal(holder)?, fd: decimal(fd)? };
+        Ok(Port { owner: Address { job, slot: decimal(slot)? }, number })
+    }
+}
+
+impl Process {
+    /// Whether some of the processes are of other jobs.
+    pub fn has_strangers(&self, group: &Ranks) -> bool {
+        match group {
+            Ranks::All(count) => *count > self.engine.shm().ranks(),
+            Ranks::List(list) => list.iter().any(|&process| self.engine.shm().is_stranger(process as usize)),
+        }
+    }
+
+    /// Whether a process of the family, parents or children, is connected to this one and has not come to its end yet. `mpirun`
+    /// ends children whose parents have gone, so they wait for each other. Jobs that met at a port end on their own.
+    pub fn awaits_family(&self) -> bool {
+        let shm = self.engine.shm();
+        let stays = |process: usize| !shm.has_left(process) && self.family.contains(&shm.address_of(process).job);
+        !self.family.is_empty() && self.shared_with().into_iter().any(stays)
+    }
+
+    /// This process begins to connect to the job that spawned it, which has that port: from here on, what becomes of it concerns
+    /// that job. `mpirun` looks at this when it ends.
+    pub fn join_parents(&mut self, port: &str) {
+        self.parent_job = port.parse().ok().map(|Port { owner, .. }| owner.job);
+        self.family.extend(self.parent_job);
+        self.engine.shm().block().parents.store(PARENTS_CONNECTED, Ordering::Release);
+    }
+
+    /// Takes the processes of a group, all of one job, for children of this one.
+    pub fn add_children(&mut self, group: &Ranks) {
+        let shm = self.engine.shm();
+        self.family.extend(group.iter().next().map(|process| shm.address_of(process as usize).job));
+    }
+
+    /// Notes with which parents and children this process shares nothing any more. A group is not shared.
+    pub fn leave_family(&mut self) {
+        if self.family.is_empty() {
+            return;
+        }
+        let shm = self.engine.shm();
+        let shared: BTreeSet<JobId> =
+            self.shared_with().into_iter().map(|process| shm.address_of(process).job).collect();
+        self.family.retain(|job| shared.contains(job));
+        if self.parent_job.is_some_and(|job| !shared.contains(&job)) {
+            shm.block().parents.store(PARENTS_LEFT, Ordering::Release);
+            self.parent_job = None;
+        }
+    }
+
+    /// The strangers that are in a communicator, a window or a file of this process.
+    fn shared_with(&self) -> BTreeSet<usize> {
+        let mut shared = BTreeSet::new();
+        let mut add = |group: &Ranks| shared.extend(group.iter().map(|process| process as usize));
+        self.comms.iter().for_each(|(_, comm)| add(&comm.group));
+        self.windows.iter().for_each(|(_, win)| add(win.group.ranks()));
+        self.files.iter().for_each(|(_, file)| add(file.group.ranks()));
+        shared.retain(|&process| self.engine.shm().is_stranger(process));
+        shared
+    }
+
+    /// Leaves the jobs that nothing here names any more.
+    pub fn leave_strangers(&mut self) {
+        if !self.engine.shm().has_strangers() || self.joining > 0 || self.awaits_unknown() {
+            return;
+        }
+        let mut named = BTreeSet::new();
+        let mut name = |group: &Ranks| named.extend(group.iter().map(|process| process as usize));
+        self.comms.iter().for_each(|(_, comm)| {
+            name(&comm.group);
+            name(comm.local_group());
+        });
+        self.groups.iter().for_each(|(_, group)| name(group.ranks()));
+        self.windows.iter().for_each(|(_, win)| name(win.group.ranks()));
+        self.files.iter().for_each(|(_, file)| name(file.group.ranks()));
+        self.making.iter().for_each(|making| making.groups().for_each(&mut name));
+        let waiting = self.calls.iter().map(|(run, _)| run);
+        self.runs.iter().chain(waiting).for_each(|run| {
+            name(&run.stage().group);
+            name(&run.stage().local);
+        });
+        for (_, request) in self.requests.iter() {
+            match &request.body {
+                Body::Persistent(start, _) => match &**start {
+                    Start::Send { route, .. } | Start::Buffered { route, .. } => drop(named.insert(route.peer)),
+                    Start::Collective(script) => named.extend(script.members().map(|process| process as usize)),
+                    Start::Outgoing(plan) => named.extend(plan.peer()),
+                    Start::Recv { .. } | Start::Incoming(_) | Start::Nothing(_) => {}
+                },
+                Body::Once(_) | Body::Sent | Body::Generalized(_) => {}
+            }
+        }
+        named.extend(self.messages.iter().map(|(_, (_, message, _))| message.from()));
+        self.engine.leave_jobs(&named);
+    }
+
+    /// Looks for processes of other jobs that have ended. What waits for them ends with an error.
+    pub fn look_for_dead(&mut self) {
+        for dead in self.engine.shm_mut().look_for_dead() {
+            self.engine.end_with_dead(dead, &died(None));
+            for (_, comm) in self.comms.iter() {
+                let Some(rank) = comm.group.position(dead) else { continue };
+                let hopeless = |pattern: &Pattern| {
+                    pattern.context & !1 == comm.context
+                        && (pattern.source == rank as i32 || pattern.source == MPI_ANY_SOURCE)
+                };
+                self.engine.end_posted(hopeless, &died(Some((rank, comm))));
+            }
+        }
+    }
+
+    /// Why nothing will come of a collective operation on a communicator, if one of its processes has died.
+    pub fn dead_member(&self, comm: &Comm) -> Option<Error> {
+        let rank = comm.group.iter().position(|process| self.engine.shm().is_dead(process as usize))?;
+        Some(died(Some((rank, comm))))
+    }
+
+    /// Whether a receive is posted on a communicator that has been freed, so that nobody knows whom it is from.
+    fn awaits_unknown(&self) -> bool {
+        let lives = |context: u32| {
+            self.comms.iter().any(|(_, comm)| comm.context == context)
+                || self.files.iter().any(|(_, file)| file.comm.context == context)
+        };
+        let mut contexts = self.engine.posted_contexts().map(|context| context & !1);
+        contexts.any(|context| crate::contexts::is_between_jobs(context) && !lives(context))
+    }
+}
+
+#[cold]
+fn died(of: Option<(usize, &Comm)>) -> Error {
+    let who = match of {
+        Some((rank, comm)) => format!("rank {rank} of {}, a process of another job,", comm.describe()),
+        None => "the process of another job that the message is for or from".into(),
+    };
+    Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so what is waited for will never come"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_and_back() {
+        let job = JobId { inode: u64::MAX, holder: 4_194_304, fd: 1023 };
+        let port = Port { owner: Address { job, slot: 65535 }, number: i32::MAX as u32 };
+        assert_eq!(port.to_string().parse(), Ok(port));
+        assert!(port.to_string().len() < 60);
+        for text in
+            ["", "oxmpi", "oxmpi:1:2:3:4", "oxmpi:1:2:3:4:5:6", "tcp:1:2:3:4:5", "oxmpi:-1:2:3:4:5", "oxmpi:1:2:x:4:5"]
+        {
+            assert_eq!(text.parse::<Port>(), Err(NotAPort), "{text}");
+        }
+    }
+}

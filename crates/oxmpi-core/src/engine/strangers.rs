@@ -1,0 +1,135 @@
+//! Processes of other jobs come and go: they get their lanes, and lose them when nothing names them any more.
+
+use super::ops::{Op, Outcome};
+use super::{Assembly, Engine, Lane};
+use crate::matching::{MessageId, Pattern};
+use oxmpi_abi::{Error, Status};
+use oxmpi_base::address::Address;
+use std::collections::BTreeSet;
+use std::io;
+
+/// The source of a message whose receiver shall know it by its sender's process. Numbers of processes mean something in their own
+/// process only, so the receiver puts in the one that the sender has there.
+pub const BY_PROCESS: i32 = i32::MIN;
+
+/// What the receiver knows a message's source by.
+#[inline]
+pub(super) fn source(source: i32, peer: usize) -> i32 {
+    if source == BY_PROCESS { peer as i32 } else { source }
+}
+
+impl Engine {
+    /// The number of a process of any job; an error says why it cannot be reached.
+    pub fn number_of(&mut self, address: Address) -> io::Result<usize> {
+        let number = self.shm.number_of(address);
+        self.make_lanes();
+        number
+    }
+
+    fn make_lanes(&mut self) {
+        if self.lanes.len() < self.shm.numbers() {
+            self.lanes.resize_with(self.shm.numbers(), Lane::default);
+        }
+    }
+
+    /// Guests came or left.
+    #[cold]
+    pub(super) fn see_guests(&mut self) {
+        self.shm.see_guests();
+        self.settle_numbers();
+    }
+
+    /// Leaves the jobs of which nothing here, and nothing that the caller names, is a process.
+    pub fn leave_jobs(&mut self, named: &BTreeSet<usize>) {
+        self.forget_withdrawn();
+        let held = self.held();
+        self.shm.leave_jobs(|number| named.contains(&number) || held.contains(&number));
+        self.settle_numbers();
+    }
+
+    /// Leaves all other jobs, whatever is under way: this process takes part in nothing any more.
+    pub fn leave_all_jobs(&mut self) {
+        self.shm.leave_jobs(|_| false);
+        self.settle_numbers();
+    }
+
+    /// Every number has a lane, and a number that is free an empty one.
+    fn settle_numbers(&mut self) {
+        self.make_lanes();
+        if self.shm.has_strangers() {
+            let held = self.held();
+            for number in self.shm.drop_deserted(|number| held.contains(&number)) {
+                self.lanes[number] = Lane::default();
+            }
+        }
+    }
+
+    /// The strangers that something under way, or a message that nobody has received, names.
+    fn held(&self) -> BTreeSet<usize> {
+        let busy = |lane: &Lane| !lane.queue.is_empty() || !matches!(lane.assembly, Assembly::None);
+        let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| busy(lane)).map(|(number, _)| number);
+        let messages = self.unexpected.iter().map(|(_, _, message)| message.from);
+        let all = self.ops.pending_sends().chain(self.ops.copying_peers()).chain(lanes).chain(messages);
+        all.filter(|&number| self.shm.is_stranger(number)).collect()
+    }
+
+    /// Drops the messages that strangers have withdrawn.
+    fn forget_withdrawn(&mut self) {
+        let gone: Vec<MessageId> = self
+            .unexpected
+            .iter()
+            .filter(|(_, _, message)| self.shm.is_stranger(message.from))
+            .filter(|(_, _, message)| match message.waits {
+                Some((ticket, _)) => !self.shm.ticket_of(message.from, ticket).is_offered(ticket),
+                None => false,
+            })
+            .map(|(id, _, _)| id)
+            .collect();
+        gone.into_iter().for_each(|id| self.forget(id));
+    }
+
+    /// A stranger has died: what is under way with it ends with an error.
+    pub fn end_with_dead(&mut self, dead: usize, error: &Error) {
+        self.lanes[dead].queue.clear();
+        self.waiting_lanes.retain(|&lane| lane as usize != dead);
+        let assembling = match std::mem::take(&mut self.lanes[dead].assembly) {
+            Assembly::Receive(op, _) => Some(op),
+            _ => None,
+        };
+        let with_dead = |op: &Op| match op {
+            Op::Send(send) => send.peer() == dead,
+            Op::Recv(recv) => recv.copies_from() == Some(dead),
+            _ => false,
+        };
+        for op in self.ops.find(with_dead).into_iter().chain(assembling) {
+            self.copies.retain(|&copying| copying != op);
+            self.streams.retain(|&stream| stream != op);
+            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
+        }
+    }
+
+    /// Receives that no message has met end with an error, where the pattern is one that only a dead process could serve.
+    pub fn end_posted(&mut self, is_hopeless: impl Fn(&Pattern) -> bool, error: &Error) {
+        let hopeless: Vec<_> =
+            self.posted.iter().filter(|(_, pattern, _)| is_hopeless(pattern)).map(|(id, _, &op)| (id, op)).collect();
+        for (id, op) in hopeless {
+            self.posted.cancel(id);
+            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
+        }
+    }
+
+    /// Receives that no message has met, by their contexts.
+    pub fn posted_contexts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.posted.iter().map(|(_, pattern, _)| pattern.context)
+    }
+}
+
+impl super::ops::Ops {
+    /// The peers of receives that copy from them, one for each.
+    fn copying_peers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.all().filter_map(|op| match op {
+            Op::Recv(recv) => recv.copies_from(),
+            _ => None,
+        })
+    }
+}

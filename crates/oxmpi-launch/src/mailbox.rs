@@ -1,0 +1,76 @@
+//! Jobs that ranks spawn (`MPI_Comm_spawn`): each has an `mpirun` of its own, which an ancestor has to wait for. Its parent
+//! ends at once, so that it becomes our child, as every orphan does; in our mailbox it says that it is no stray, and when its job
+//! has failed while it was connected to the ranks here.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use oxmpi_base::lifeline;
+use oxmpi_boot::env;
+use oxmpi_boot::spawned::Message;
+
+use crate::options::Settings;
+use crate::sys::{self, Pid};
+
+pub struct Mailbox {
+    read: OwnedFd,
+    /// For others to open through `/proc`; and while it is open here, the pipe does not end.
+    write: OwnedFd,
+    unread: Vec<u8>,
+    jobs: Vec<Pid>,
+}
+
+impl Mailbox {
+    pub fn open() -> io::Result<Mailbox> {
+        let (read, write) = sys::pipe()?;
+        sys::set_nonblocking(&read)?;
+        Ok(Mailbox { read, write, unread: Vec::new(), jobs: Vec::new() })
+    }
+
+    /// What the environment of the ranks says of it.
+    pub fn describe(&self, settings: &Settings) -> io::Result<env::Mailbox> {
+        let inode = lifeline::inode(self.write.as_fd())?;
+        Ok(env::Mailbox { fd: self.write.as_raw_fd(), inode, options: settings.handed_down() })
+    }
+
+    pub fn as_raw_fd(&self) -> RawFd {
+        self.read.as_raw_fd()
+    }
+
+    /// Takes what has been said. Whose job has failed is for the caller to hear.
+    pub fn hear(&mut self) -> Vec<Message> {
+        let mut buffer = [0; 4096];
+        while let Ok(n @ 1..) = sys::read(self.read.as_raw_fd(), &mut buffer) {
+            self.unread.extend_from_slice(&buffer[..n]);
+        }
+        let mut heard = Vec::new();
+        while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            match Message::read(&line[..end]) {
+                Some(Message::Here(pid)) => self.jobs.push(pid as Pid),
+                Some(message) => heard.push(message),
+                None => {}
+            }
+        }
+        heard
+    }
+
+    /// The `mpirun`s of the jobs that have not ended.
+    pub fn jobs(&self) -> &[Pid] {
+        &self.jobs
+    }
+
+    /// Notes that a process has ended; whether it was the `mpirun` of a spawned job.
+    pub fn ended(&mut self, pid: Pid) -> bool {
+        let before = self.jobs.len();
+        self.jobs.retain(|&job| job != pid);
+        self.jobs.len() < before
+    }
+
+    /// Sends a signal to all of them, which pass it on to their ranks.
+    pub fn signal(&self, signal: i32) {
+        for &job in &self.jobs {
+            sys::kill(job, signal);
+        }
+    }
+}

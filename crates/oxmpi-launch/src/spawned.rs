@@ -1,0 +1,232 @@
+//! The other side of a spawned job's life: an `mpirun` that a process started in `MPI_Comm_spawn`, with `--spawned` as its first
+//! argument (see `oxmpi_boot::spawned`, also for the words that are used here). Nobody types that, and `--help` does not tell of
+//! it.
+//!
+//! Until the root has taken the job, whatever goes wrong is reported to the root, which makes an MPI error of it, and is
+//! nothing to print or to fail for. From then on the job is one like others, only that it ends when its parents end while it
+//! is connected to them, and ends its parents when it fails.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::{Duration, Instant};
+
+use oxmpi_base::cpus::CpuSet;
+use oxmpi_base::lifeline;
+use oxmpi_boot::spawned::{self, Kind, Message, OPTION, Outer, Report, TAKEN};
+
+use crate::options::Request;
+use crate::sys::{self, Pid};
+
+/// How long ranks have to end by themselves when the process that spawned them has: it may have left them in `MPI_Finalize`.
+const GRACE: Duration = Duration::from_millis(300);
+/// How often we look whether the root lives where the kernel does not tell.
+const TICK: Duration = Duration::from_millis(400);
+
+pub struct Spawned {
+    /// To the root, until it has taken the job or let it go.
+    line: Option<OwnedFd>,
+    /// Where the job's ranks find their parents.
+    pub port: String,
+    root: Root,
+    kind: Kind,
+    outer: Option<Outer>,
+    taken: bool,
+    life: Life,
+    next_look: Instant,
+}
+
+/// What the root's end means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Lives,
+    /// It has ended, and the job must have by then, if it is connected to it.
+    Ended(Instant),
+    /// It has ended, which concerned nobody.
+    Forgotten,
+}
+
+/// What concerns the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    Nothing,
+    /// Nobody waits for it any more.
+    Unwanted,
+    /// The root has ended, a while ago. What has been disconnected from it goes on.
+    Bereft,
+}
+
+/// The process that spawns.
+struct Root {
+    pid: Pid,
+    /// Readable once it has ended; missing where the kernel is too old.
+    ended: Option<OwnedFd>,
+}
+
+impl Spawned {
+    /// Whether these are the arguments of an `mpirun` that spawns.
+    pub fn is_meant(arguments: &[OsString]) -> bool {
+        arguments.first().is_some_and(|first| first == OPTION)
+    }
+
+    /// Takes its own arguments off, and adds those that the `mpirun` around has handed down.
+    pub fn begin(arguments: Vec<OsString>) -> io::Result<(Spawned, Vec<OsString>)> {
+        let mut words = arguments.into_iter().skip(1);
+        let mut word = || words.next().and_then(|word| word.into_string().ok()).unwrap_or_default();
+        let (line, port, kind) = (word(), word(), word());
+        let wrong = || io::Error::other(format!("{OPTION} is for the MPI library alone"));
+        let line = line.parse().ok().and_then(sys::adopt_socket).ok_or_else(wrong)?;
+        let kind = Kind::parse(&kind).ok_or_else(wrong)?;
+        let pid = sys::peer(&line)?;
+        let root = Root { pid, ended: sys::watch_process(pid).ok() };
+        let mut outer = Outer::from_env();
+        let mut given: Vec<OsString> = ["--stdin", "none"].map(OsString::from).into();
+        if let Some(outer) = &mut outer {
+            // In this order: whoever hears of us may rely on our end when the lifeline breaks.
+            lifeline::hold(outer.lifeline.as_fd())?;
+            outer.tell(&Message::Here(std::process::id()));
+            // The rank that started us may be bound to one CPU, which its children are not to share.
+            let _ = CpuSet::affinity_of(outer.mpirun).and_then(|cpus| cpus.confine());
+            given.extend(outer.options.iter().map(OsString::from));
+        }
+        given.extend(words);
+        let spawned = Spawned {
+            line: Some(line),
+            port,
+            root,
+            kind,
+            outer,
+            taken: false,
+            life: Life::Lives,
+            next_look: Instant::now() + TICK,
+        };
+        Ok((spawned, given))
+    }
+
+    /// Arguments as the program shall see them.
+    pub fn unquote(request: &mut Request) {
+        let plain = |word: &mut OsString| *word = OsString::from_vec(spawned::unquote(word.as_bytes()).to_vec());
+        for block in &mut request.blocks {
+            plain(&mut block.program);
+            block.arguments.iter_mut().for_each(plain);
+        }
+    }
+
+    pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>) {
+        fds.extend(self.line.iter().map(|line| sys::pollfd(line.as_raw_fd(), libc::POLLIN)));
+        let ended = self.root.ended.iter().filter(|_| self.life == Life::Lives);
+        fds.extend(ended.map(|ended| sys::pollfd(ended.as_raw_fd(), libc::POLLIN)));
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.life {
+            Life::Lives => self.root.ended.is_none().then_some(self.next_look),
+            Life::Ended(at) => Some(at),
+            Life::Forgotten => None,
+        }
+    }
+
+    /// What there is to know by now.
+    pub fn look(&mut self, now: Instant) -> News {
+        if self.line.is_some() && self.hear(Duration::ZERO) {
+            self.line = None;
+            if !self.taken {
+                return News::Unwanted;
+            }
+        }
+        if self.life == Life::Lives && self.root_has_ended(now) {
+            self.life = Life::Ended(now + GRACE);
+        }
+        match self.life {
+            Life::Ended(at) if at <= now => {
+                self.life = Life::Forgotten;
+                News::Bereft
+            }
+            _ => News::Nothing,
+        }
+    }
+
+    fn root_has_ended(&mut self, now: Instant) -> bool {
+        match &self.root.ended {
+            Some(ended) => sys::ready(ended.as_raw_fd(), libc::POLLIN) != 0,
+            None if self.next_look <= now => {
+                self.next_look = now + TICK;
+                !lifeline::process_lives(self.root.pid as u32)
+            }
+            None => false,
+        }
+    }
+
+    /// Listens to the root. True when it has said all that it will.
+    fn hear(&mut self, patience: Duration) -> bool {
+        let Some(line) = &self.line else { return true };
+        let mut fds = [sys::pollfd(line.as_raw_fd(), libc::POLLIN)];
+        if sys::poll(&mut fds, Some(patience)).is_err() || fds[0].revents == 0 {
+            return false;
+        }
+        let mut packet = [0; 16];
+        let got = sys::read(line.as_raw_fd(), &mut packet).unwrap_or(0);
+        self.taken |= &packet[..got] == TAKEN;
+        true
+    }
+
+    /// The root has taken the job.
+    pub fn is_taken(&self) -> bool {
+        self.taken
+    }
+
+    /// Tells the root why there will be no job, and waits for what it makes of it: true when it holds the job for connected
+    /// all the same, since the two have crossed.
+    pub fn report(&mut self, started: usize, text: &str) -> bool {
+        if let Some(line) = &self.line {
+            let report = Report { started, text: text.into() };
+            let _ = sys::send(line.as_raw_fd(), &report.write());
+        }
+        self.await_root()
+    }
+
+    /// The same for a job of which nothing has been started; returns `mpirun`'s exit status.
+    pub fn refuse(&mut self, text: &str) -> i32 {
+        self.report(0, text);
+        0
+    }
+
+    /// Waits until the root has taken the job or let it go; whether it has taken it.
+    pub fn await_root(&mut self) -> bool {
+        while self.line.is_some() && !self.hear(TICK) && lifeline::process_lives(self.root.pid as u32) {}
+        self.line = None;
+        self.taken
+    }
+
+    /// The job has failed while it was connected: its parents shall hear of it. False when nobody but us can say so.
+    pub fn tell(&mut self, status: i32, text: &str) -> bool {
+        match (&mut self.outer, self.kind) {
+            (Some(outer), Kind::Rank) => {
+                outer.tell(&Message::Failed { mpirun: std::process::id(), status, text: text.into() });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an `mpirun` looks after the parents.
+    fn is_looked_after(&self) -> bool {
+        self.outer.is_some() && self.kind == Kind::Rank
+    }
+
+    /// Ends a root that nobody else looks after.
+    pub fn signal_root(&self, signal: i32) {
+        if self.is_looked_after() {
+            return;
+        }
+        match &self.root.ended {
+            Some(ended) => sys::signal_process(ended, signal),
+            None => drop(sys::kill(self.root.pid, signal)),
+        }
+    }
+
+    pub fn root(&self) -> Pid {
+        self.root.pid
+    }
+}

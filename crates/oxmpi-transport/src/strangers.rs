@@ -1,0 +1,488 @@
+//! Processes of other jobs on the node. Each job has a segment of its own; what goes to a stranger goes into a ring in the
+//! *receiver's* segment, where the sender is a guest (`oxmpi_base::guests`).
+//!
+//! In this process all others have numbers: the own job's ranks their slots, strangers the next ones, from when they become known
+//! until the last thing that names them is gone. Numbers never leave the process; in messages processes are [`Address`]es.
+//!
+//! Everything here is off the path of messages: once a ring is open, it is used like those of the own job.
+
+use crate::shm::Shm;
+use oxmpi_base::address::{Address, JobId};
+use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::guests::{GUESTS, Phase};
+use oxmpi_base::lifeline;
+use oxmpi_base::ring::{Consumer, Producer};
+use oxmpi_base::segment::{RankBlock, STATE_ABORTED, Segment};
+use oxmpi_base::wait;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// All that is known of other jobs.
+pub(crate) struct Strangers {
+    own: JobId,
+    /// Strangers by number, less the own job's ranks.
+    known: Vec<Option<Known>>,
+    numbers: HashMap<Address, usize>,
+    jobs: HashMap<JobId, Job>,
+    /// The guests with a ring to this rank.
+    visits: Vec<Visit>,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    address: Address,
+    /// Its process has ended.
+    is_dead: bool,
+}
+
+/// Another job that this process knows.
+struct Job {
+    segment: Segment,
+    /// This process's slot among the guests there, and its rings to the ranks, while it is connected.
+    visit: Option<(usize, Mapping)>,
+}
+
+/// A guest that has a ring to this rank.
+struct Visit {
+    guest: usize,
+    /// Its number; `None` for one whose job cannot be reached, so that it cannot be answered.
+    number: Option<usize>,
+    _ring: Option<Mapping>,
+}
+
+impl Strangers {
+    pub(crate) fn new(own: JobId) -> Strangers {
+        Strangers { own, known: Vec::new(), numbers: HashMap::new(), jobs: HashMap::new(), visits: Vec::new() }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.known.len()
+    }
+}
+
+impl Shm {
+    /// This process, for processes of any job.
+    pub fn address(&self) -> Address {
+        Address { job: self.strangers.own, slot: self.rank() as u32 }
+    }
+
+    /// Any process that has a number here.
+    pub fn address_of(&self, peer: usize) -> Address {
+        match peer.checked_sub(self.ranks()) {
+            None => Address { job: self.strangers.own, slot: peer as u32 },
+            Some(index) => self.known(index).address,
+        }
+    }
+
+    /// Whether the number is that of a process of another job.
+    pub fn is_stranger(&self, peer: usize) -> bool {
+        peer >= self.ranks()
+    }
+
+    /// The numbers that exist are below this one.
+    pub fn numbers(&self) -> usize {
+        self.ranks() + self.strangers.count()
+    }
+
+    /// Whether any process of another job is known.
+    pub fn has_strangers(&self) -> bool {
+        !self.strangers.jobs.is_empty()
+    }
+
+    fn known(&self, index: usize) -> &Known {
+        match self.strangers.known.get(index) {
+            Some(Some(known)) => known,
+            _ => unreachable!("process {} is not known", self.ranks() + index),
+        }
+    }
+
+    /// The segment and the slot of a stranger.
+    #[cold]
+    fn seat_of(&self, peer: usize) -> (&Segment, usize) {
+        let address = self.known(peer - self.ranks()).address;
+        match self.strangers.jobs.get(&address.job) {
+            Some(job) => (&job.segment, address.slot as usize),
+            None => unreachable!("a job is known as long as one of its processes is"),
+        }
+    }
+
+    /// The segment that a process belongs to, and its slot there.
+    pub(crate) fn home_of(&self, peer: usize) -> (&Segment, usize) {
+        if self.is_stranger(peer) { self.seat_of(peer) } else { (self.segment(), peer) }
+    }
+
+    #[cold]
+    pub(crate) fn block_of_stranger(&self, peer: usize) -> &RankBlock {
+        let (segment, slot) = self.seat_of(peer);
+        segment.rank(slot)
+    }
+
+    #[cold]
+    pub(crate) fn wake_stranger(&self, peer: usize) {
+        let (segment, slot) = self.seat_of(peer);
+        wait::wake(segment.header(), segment.rank(slot), self.barrier());
+    }
+
+    pub(crate) fn wake_strangers(&self) {
+        let known = self.strangers.known.iter().enumerate().filter(|(_, known)| known.is_some());
+        known.for_each(|(index, _)| self.wake_stranger(self.ranks() + index));
+    }
+
+    // ---- getting to know ----
+
+    /// The number of a process, which gets one if it has none yet; then this process is a guest of its job. An error says why it
+    /// cannot be reached.
+    pub fn number_of(&mut self, address: Address) -> io::Result<usize> {
+        if address.job == self.strangers.own {
+            let slot = address.slot as usize;
+            return if slot < self.ranks() { Ok(slot) } else { Err(no_such_slot()) };
+        }
+        self.connect(address)?;
+        if let Some(&number) = self.strangers.numbers.get(&address) {
+            return Ok(number);
+        }
+        let known = &mut self.strangers.known;
+        let index = known.iter().position(Option::is_none).unwrap_or(known.len());
+        if index == known.len() {
+            known.push(None);
+        }
+        known[index] = Some(Known { address, is_dead: false });
+        let number = self.ranks() + index;
+        self.strangers.numbers.insert(address, number);
+        self.make_room(number);
+        Ok(number)
+    }
+
+    /// Makes this process a guest of the address's job, if it is none.
+    fn connect(&mut self, address: Address) -> io::Result<()> {
+        let own = self.address();
+        let job = match self.strangers.jobs.entry(address.job) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Job { segment: address.job.open()?, visit: None }),
+        };
+        let result = if address.slot as usize >= job.segment.ranks() {
+            Err(no_such_slot())
+        } else if job.visit.is_some() {
+            return Ok(());
+        } else {
+            visit(&job.segment, own)
+        };
+        match result {
+            Ok(visit) => {
+                job.visit = Some(visit);
+                Ok(())
+            }
+            Err(error) => {
+                self.drop_deserted(|_| false);
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens the ring to a stranger.
+    pub(crate) fn open_to_stranger(&self, peer: usize) -> Box<Producer> {
+        let Address { job, slot } = self.known(peer - self.ranks()).address;
+        let Some(Job { segment, visit: Some((guest, rings)) }) = self.strangers.jobs.get(&job) else {
+            unreachable!("a message to a job that this process has left")
+        };
+        let (guest, rank) = (*guest, slot as usize);
+        let producer = Box::new(Producer::of_guest(rings, rank));
+        segment.guest(guest).add_share();
+        segment.guest_bits(rank)[guest / 64].fetch_or(1 << (guest % 64), AcqRel);
+        // Release: who hears the bell sees the bit.
+        segment.guest_bell(rank).fetch_add(1, Release);
+        producer
+    }
+
+    // ---- guests ----
+
+    /// Guests came or left: takes in the rings of those that came, and lets those go that left and whose rings are empty.
+    pub fn see_guests(&mut self) {
+        let me = self.rank();
+        let rung = self.segment().guest_bell(me).load(Acquire);
+        let mut look_again = false;
+        for index in (0..self.strangers.visits.len()).rev() {
+            look_again |= !self.end_visit(index);
+        }
+        for word in 0..GUESTS / 64 {
+            let mut bits = self.segment().guest_bits(me)[word].load(Acquire);
+            while bits != 0 {
+                let guest = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if !self.strangers.visits.iter().any(|visit| visit.guest == guest) {
+                    look_again |= !self.begin_visit(guest);
+                }
+            }
+        }
+        self.heard_guests(if look_again { rung.wrapping_sub(1) } else { rung });
+    }
+
+    /// Takes in the ring of a guest; `false` while an earlier one of the same process is not empty yet.
+    fn begin_visit(&mut self, guest: usize) -> bool {
+        let area = self.segment().layout().guest_ring(guest, self.rank());
+        let address = self.segment().guest(guest).address();
+        let number = self.number_of(address).ok();
+        if number.is_some_and(|number| self.has_receiver(number)) {
+            return false;
+        }
+        let mapped = number.and_then(|number| Some((number, Mapping::new(self.segment(), area).ok()?)));
+        let (number, ring) = match mapped {
+            Some((number, ring)) => {
+                self.receive_from(number, Box::new(Consumer::of_guest(&ring)));
+                (Some(number), Some(ring))
+            }
+            None => (None, None),
+        };
+        self.strangers.visits.push(Visit { guest, number, _ring: ring });
+        true
+    }
+
+    /// Lets a guest go that has left; `false` while something of it is to be received.
+    fn end_visit(&mut self, index: usize) -> bool {
+        let Visit { guest, number, .. } = self.strangers.visits[index];
+        if self.segment().guest(guest).phase() != Phase::Left {
+            return true;
+        }
+        if number.is_some_and(|number| self.peek(number).is_some()) {
+            return false;
+        }
+        if let Some(number) = number {
+            self.receive_no_more_from(number);
+        }
+        drop(self.strangers.visits.swap_remove(index));
+        let (segment, me) = (self.segment(), self.rank());
+        let cleared = segment.clear(segment.layout().guest_ring(guest, me));
+        segment.guest_bits(me)[guest / 64].fetch_and(!(1 << (guest % 64)), AcqRel);
+        // A ring that cannot be made as new is never used again.
+        if cleared {
+            segment.guest(guest).give_up_share();
+        }
+        true
+    }
+
+    /// Guests whose processes have died never say that they leave.
+    fn dismiss_dead_guests(&self) {
+        for visit in &self.strangers.visits {
+            dismiss_if_dead(self.segment(), visit.guest);
+        }
+    }
+
+    // ---- forgetting ----
+
+    /// Leaves the jobs of which no process is named any more, as far as the caller can tell.
+    pub fn leave_jobs(&mut self, is_named: impl Fn(usize) -> bool) {
+        let named: Vec<JobId> = self
+            .strangers
+            .numbers
+            .iter()
+            .filter(|(_, number)| is_named(**number))
+            .map(|(address, _)| address.job)
+            .collect();
+        self.dismiss_dead_guests();
+        let barrier = self.barrier();
+        let mut left = Vec::new();
+        for (id, job) in self.strangers.jobs.iter_mut().filter(|(id, _)| !named.contains(id)) {
+            let Some((guest, rings)) = job.visit.take() else { continue };
+            say_goodbye(&job.segment, guest, std::process::id(), barrier);
+            left.push((*id, rings));
+        }
+        let numbers: Vec<(Address, usize)> =
+            self.strangers.numbers.iter().map(|(&address, &number)| (address, number)).collect();
+        // The rings are unmapped when nothing here sends into them any more.
+        for (id, _) in &left {
+            let gone = numbers.iter().filter(|(address, _)| address.job == *id);
+            gone.for_each(|&(_, number)| self.send_no_more_to(number));
+        }
+    }
+
+    /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
+    /// numbers are free then; says which.
+    pub fn drop_deserted(&mut self, is_held: impl Fn(usize) -> bool) -> Vec<usize> {
+        let Strangers { numbers, jobs, visits, .. } = &mut *self.strangers;
+        let mut freed = Vec::new();
+        jobs.retain(|id, job| {
+            let of_job = || numbers.iter().filter(|(address, _)| address.job == *id).map(|(_, &number)| number);
+            let visited =
+                visits.iter().filter_map(|visit| visit.number).any(|visitor| of_job().any(|number| number == visitor));
+            let stays = job.visit.is_some() || visited || of_job().any(&is_held);
+            if !stays {
+                freed.extend(of_job());
+            }
+            stays
+        });
+        numbers.retain(|_, number| !freed.contains(number));
+        let ranks = self.segment().ranks();
+        let known = &mut self.strangers.known;
+        freed.iter().for_each(|number| known[number - ranks] = None);
+        freed
+    }
+
+    // ---- the dead ----
+
+    /// Looks for strangers whose processes have ended or aborted, and says who is dead.
+    pub fn look_for_dead(&mut self) -> Vec<usize> {
+        let ranks = self.ranks();
+        let mut dead = Vec::new();
+        for index in 0..self.strangers.known.len() {
+            let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
+            let block = self.block_of_stranger(ranks + index);
+            let aborted = block.state.load(Acquire) == STATE_ABORTED;
+            if is_dead || aborted || !lifeline::process_lives(block.pid.load(Relaxed)) {
+                dead.push(ranks + index);
+            }
+        }
+        for number in &dead {
+            if let Some(known) = &mut self.strangers.known[number - ranks] {
+                known.is_dead = true;
+            }
+        }
+        dead
+    }
+
+    /// Whether a process is one that [`Shm::look_for_dead`] has found.
+    pub fn is_dead(&self, peer: usize) -> bool {
+        let stranger = peer.checked_sub(self.ranks()).and_then(|index| self.strangers.known.get(index)?.as_ref());
+        stranger.is_some_and(|known| known.is_dead)
+    }
+
+    // ---- memory ----
+
+    /// Maps an area that `owner` allocated.
+    pub fn map(&self, owner: usize, area: Area) -> io::Result<Mapping> {
+        Mapping::new(self.home_of(owner).0, area)
+    }
+}
+
+/// Takes a slot among the guests of a segment, and maps its rings.
+fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Mapping)> {
+    let pid = std::process::id();
+    let find = || (0..GUESTS).find(|&guest| segment.guest(guest).claim(pid, own));
+    let mut found = find();
+    if found.is_none() {
+        (0..GUESTS).for_each(|guest| dismiss_if_dead(segment, guest));
+        found = find();
+    }
+    let Some(guest) = found else {
+        return Err(io::Error::other(format!("{GUESTS} processes of other jobs are connected with it already")));
+    };
+    // It may need a CPU as the ranks do.
+    segment.header().awake.fetch_add(1, Relaxed);
+    let rings = Mapping::new(segment, segment.layout().guest_rings(guest))
+        .inspect_err(|_| say_goodbye(segment, guest, pid, wait::Barrier::Symmetric))?;
+    Ok((guest, rings))
+}
+
+fn dismiss_if_dead(segment: &Segment, guest: usize) {
+    let (found, pid) = (segment.guest(guest), segment.guest(guest).pid());
+    if matches!(found.phase(), Phase::Present | Phase::Taken) && !lifeline::process_lives(pid) {
+        say_goodbye(segment, guest, pid, wait::Barrier::Symmetric);
+    }
+}
+
+/// A guest leaves a segment: its ranks are told.
+fn say_goodbye(segment: &Segment, guest: usize, pid: u32, barrier: wait::Barrier) {
+    if !segment.guest(guest).leave(pid) {
+        return;
+    }
+    segment.header().awake.fetch_sub(1, Relaxed);
+    for rank in 0..segment.ranks() {
+        if segment.guest_bits(rank)[guest / 64].load(Acquire) & 1 << (guest % 64) != 0 {
+            segment.guest_bell(rank).fetch_add(1, Release);
+            wait::wake(segment.header(), segment.rank(rank), barrier);
+        }
+    }
+    segment.guest(guest).give_up_share();
+}
+
+fn no_such_slot() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "its job has no such process")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shm::Head;
+    use std::os::fd::AsRawFd;
+
+    /// A job of one rank, held by this process.
+    fn job() -> Shm {
+        let (_, segment) = Segment::create(1, 1).unwrap();
+        let inode = lifeline::inode(segment.file()).unwrap();
+        let id = JobId { inode, holder: std::process::id(), fd: segment.file().as_raw_fd() as u32 };
+        Shm::attach(segment, id, 0)
+    }
+
+    const HEAD: Head = Head { kind: 1, flags: 0, context: 8, tag: 3, source: 5, aux: 0 };
+
+    fn receive(shm: &mut Shm, peer: usize) -> Option<u64> {
+        let packet = shm.peek(peer)?;
+        assert_eq!(packet.head(), HEAD);
+        let word = packet.word(2);
+        shm.pop(peer, packet);
+        Some(word)
+    }
+
+    #[test]
+    fn two_jobs_meet_and_part_and_meet_again() {
+        let (mut a, mut b) = (job(), job());
+        for turn in 0..20 {
+            let to_b = a.number_of(b.address()).unwrap();
+            assert_eq!(to_b, 1, "the number is used again");
+            assert_eq!(a.address_of(to_b), b.address());
+            assert!(a.is_stranger(to_b) && !a.is_stranger(0));
+            assert!(!b.has_guest_news());
+            assert!(a.send_control(to_b, &HEAD, &[0, 0, turn, 0]));
+            assert!(b.has_guest_news());
+            b.see_guests();
+            assert!(!b.has_guest_news());
+            let to_a = b.number_of(a.address()).unwrap();
+            assert_eq!(b.senders(), 1);
+            assert_eq!(b.sender(0), to_a);
+            assert_eq!(receive(&mut b, to_a), Some(turn));
+            // The last packet of one that has left is received.
+            assert!(a.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]));
+            a.leave_jobs(|_| false);
+            b.see_guests();
+            assert!(b.has_guest_news(), "it is to look again");
+            assert_eq!(receive(&mut b, to_a), Some(100 + turn));
+            b.see_guests();
+            assert!(!b.has_guest_news());
+            assert_eq!(b.senders(), 0);
+            assert_eq!(b.segment().guest(0).phase(), Phase::Free);
+            assert!(b.drop_deserted(|_| false).is_empty(), "it is a guest there");
+            b.leave_jobs(|_| false);
+            assert!(b.drop_deserted(|number| number == to_a).is_empty(), "it is held");
+            assert_eq!(b.drop_deserted(|_| false), [to_a]);
+            a.see_guests();
+            assert_eq!(a.drop_deserted(|_| false), [to_b]);
+            assert!(!a.has_strangers() && !b.has_strangers());
+        }
+    }
+
+    #[test]
+    fn who_cannot_be_reached_is_not_known() {
+        let (mut a, b) = (job(), job());
+        let nobody = Address { slot: 7, ..b.address() };
+        assert!(a.number_of(nobody).is_err());
+        let gone = b.address();
+        drop(b);
+        assert!(a.number_of(gone).is_err());
+        assert!(!a.has_strangers());
+    }
+
+    #[test]
+    fn a_guest_of_a_dead_process_makes_room() {
+        let a = job();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let guest = a.segment().guest(3);
+        assert!(guest.claim(child.id(), a.address()));
+        dismiss_if_dead(a.segment(), 3);
+        assert_eq!(guest.phase(), Phase::Free);
+        assert!(guest.claim(std::process::id(), a.address()));
+        dismiss_if_dead(a.segment(), 3);
+        assert_eq!(guest.phase(), Phase::Present);
+    }
+}
