@@ -44,11 +44,14 @@ pub unsafe fn comm_spawn_multiple(
             bail!(MPI_ERR_COUNT, "count is {count}; at least one command is needed");
         }
         // SAFETY: the caller's promise: arrays of so many elements.
-        let (commands, most, infos) = unsafe {
+        let infos = unsafe { slice_mut(array_of_info.cast_mut(), count, "array_of_info")? };
+        // Handles first, as everywhere.
+        infos.iter().try_for_each(|&info| crate::infos::get(info).map(drop))?;
+        // SAFETY: as above.
+        let (commands, most) = unsafe {
             (
                 slice_mut(array_of_commands, count, "array_of_commands")?,
                 slice_mut(array_of_maxprocs.cast_mut(), count, "array_of_maxprocs")?,
-                slice_mut(array_of_info.cast_mut(), count, "array_of_info")?,
             )
         };
         let each = |i: usize| {
