@@ -29,6 +29,9 @@ const MISSING: usize = HUGE_PAGE / 16;
 /// Runs of pages that are there, at the most.
 const RUNS: usize = 8;
 
+/// Regions of a buffer that are looked at, at the most: 1 GiB, which takes a third of a second to move, once.
+const REGIONS: usize = 512;
+
 /// Buffers that are remembered.
 const PLACES: usize = 1024;
 
@@ -88,7 +91,8 @@ pub fn used(address: usize, bytes: usize) {
         Err(TryLockError::WouldBlock) => return,
     };
     if table.count(address, bytes) {
-        for region in address / HUGE_PAGE..=(address + (bytes - 1)) / HUGE_PAGE {
+        let last = address.saturating_add(bytes - 1) / HUGE_PAGE;
+        for region in (address / HUGE_PAGE..=last).take(REGIONS) {
             if pages_of(region) == Pages::Small {
                 collapse(region);
             }
