@@ -10,7 +10,7 @@ use crate::call::Cx;
 use crate::keyvals::{self, Callbacks, Holder};
 use crate::library::{self, Guard};
 use crate::watch::Watch;
-use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM};
+use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Owner};
@@ -18,6 +18,7 @@ use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Part, Share};
 use oxmpi_core::talk::{Line, Party, Talk};
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
@@ -161,6 +162,15 @@ pub fn check_intra(comm: &Made) -> Result<()> {
         bail!(MPI_ERR_COMM, "{} is an intercommunicator; this function needs an intracommunicator", comm.describe());
     }
     Ok(())
+}
+
+/// The root of a function that is for intracommunicators only.
+pub fn root_of(comm: &Made, root: c_int) -> Result<usize> {
+    check_intra(comm)?;
+    match usize::try_from(root) {
+        Ok(root) if root < comm.group.len() => Ok(root),
+        _ => bail!(MPI_ERR_ROOT, "root is {root}; it must be a rank of {}, 0 to {}", comm.describe(), comm.size() - 1),
+    }
 }
 
 /// Ends a communicator on this process: first its attributes, whose callbacks may still use it, then the rest.

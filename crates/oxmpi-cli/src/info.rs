@@ -51,7 +51,9 @@ pub fn text() -> String {
     out += &format!("      {:<40} {:>4} of {:>3}\n", "All", all.built, all.total);
     let extra = Count::of(ALL.iter().filter(|fun| !fun.is_standard()));
     out += &format!("      {:<40} {:>4} of {:>3}\n", "Beside the ABI, for older programs", extra.built, extra.total);
-    out += "\nA function that is not built yet answers MPI_ERR_UNSUPPORTED_OPERATION; `oxmpi info --missing` lists them.\n";
+    if all.built < all.total {
+        out += "\nA function that is not built answers MPI_ERR_UNSUPPORTED_OPERATION; `oxmpi info --missing` lists them.\n";
+    }
     out
 }
 

@@ -38,7 +38,8 @@ pub unsafe fn comm_accept(
     newcomm: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let root = root_of(&guard, comm, root, newcomm)?;
+    let root = comms::root_of(guard.comm(comm)?, root)?;
+    check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string, at the root.
     let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
         Ok(port) => ports::accept(cx, &mut guard, &port.name, comm, root, &mut || Ok(()))?,
@@ -57,7 +58,8 @@ pub unsafe fn comm_connect(
     newcomm: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.process()?;
-    let root = root_of(&guard, comm, root, newcomm)?;
+    let root = comms::root_of(guard.comm(comm)?, root)?;
+    check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string, at the root.
     let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
         Ok(port) => ports::connect(cx, &mut guard, &port.name, comm, root, port.patience, &mut || Ok(()))?,
@@ -74,17 +76,6 @@ pub unsafe fn comm_join(cx: &Cx, fd: c_int, intercomm: *mut Comm) -> Result<()> 
     let handle = ports::join(cx, &mut guard, &socket)?;
     // SAFETY: checked.
     unsafe { store(intercomm, handle, "intercomm") }
-}
-
-/// What all processes check before they take part.
-fn root_of(guard: &Guard, comm: Comm, root: c_int, newcomm: *mut Comm) -> Result<usize> {
-    let found = guard.comm(comm)?;
-    comms::check_intra(found)?;
-    check_place(newcomm, "newcomm")?;
-    match usize::try_from(root) {
-        Ok(root) if root < found.group.len() => Ok(root),
-        _ => bail!(MPI_ERR_ROOT, "root is {root}; {} has ranks 0 to {}", found.describe(), found.size() - 1),
-    }
 }
 
 /// What counts at the root only; empty elsewhere.

@@ -99,14 +99,8 @@ unsafe fn perform(
 ) -> Result<()> {
     let mut guard = cx.world()?;
     let found = guard.comm(comm)?;
-    comms::check_intra(found)?;
+    let root = comms::root_of(found, root)?;
     check_place(intercomm, "intercomm")?;
-    let root = match usize::try_from(root) {
-        Ok(root) if root < found.group.len() => root,
-        _ => {
-            bail!(MPI_ERR_ROOT, "root is {root}; it must be a rank of {}, 0 to {}", found.describe(), found.size() - 1)
-        }
-    };
     let wanted = (found.rank as usize == root).then(wanted);
     match spawn::spawn(cx, &mut guard, comm, root, wanted) {
         Ok(Family { intercomm: made, counts }) => {
