@@ -102,6 +102,8 @@ pub const PARENTS_NONE: u32 = 0;
 pub const PARENTS_CONNECTED: u32 = 1;
 /// It has disconnected from them.
 pub const PARENTS_LEFT: u32 = 2;
+/// It is disconnecting from them: it will have when the first rank has.
+pub const PARENTS_LEAVING: u32 = 3;
 
 /// Where things lie in a segment for a given number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

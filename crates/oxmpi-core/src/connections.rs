@@ -10,7 +10,7 @@ use crate::request::{Body, Start};
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ERR_PROC_ABORTED};
 use oxmpi_base::address::{Address, JobId};
-use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEFT};
+use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -64,7 +64,7 @@ impl Process {
     pub fn awaits_family(&self) -> bool {
         let shm = self.engine.shm();
         let stays = |process: usize| !shm.has_left(process) && self.family.contains(&shm.address_of(process).job);
-        !self.family.is_empty() && self.shared_with().into_iter().any(stays)
+        !self.family.is_empty() && self.shared_with(None).into_iter().any(stays)
     }
 
     /// This process begins to connect to the job that spawned it, which has that port: from here on, what becomes of it concerns
@@ -81,6 +81,16 @@ impl Process {
         self.family.extend(group.iter().next().map(|process| shm.address_of(process as usize).job));
     }
 
+    /// A communicator is about to go: notes whether it is the last that is shared with the parents.
+    pub fn prepare_to_leave(&mut self, context: u32) {
+        let shm = self.engine.shm();
+        let shares =
+            |job: JobId| self.shared_with(Some(context)).iter().any(|&process| shm.address_of(process).job == job);
+        if self.parent_job.is_some_and(|job| !shares(job)) {
+            shm.block().parents.store(PARENTS_LEAVING, Ordering::Release);
+        }
+    }
+
     /// Notes with which parents and children this process shares nothing any more. A group is not shared.
     pub fn leave_family(&mut self) {
         if self.family.is_empty() {
@@ -88,7 +98,7 @@ impl Process {
         }
         let shm = self.engine.shm();
         let shared: BTreeSet<JobId> =
-            self.shared_with().into_iter().map(|process| shm.address_of(process).job).collect();
+            self.shared_with(None).into_iter().map(|process| shm.address_of(process).job).collect();
         self.family.retain(|job| shared.contains(job));
         if self.parent_job.is_some_and(|job| !shared.contains(&job)) {
             shm.block().parents.store(PARENTS_LEFT, Ordering::Release);
@@ -96,11 +106,12 @@ impl Process {
         }
     }
 
-    /// The strangers that are in a communicator, a window or a file of this process.
-    fn shared_with(&self) -> BTreeSet<usize> {
+    /// The strangers that are in a communicator, but for the one of a context, a window or a file of this process.
+    fn shared_with(&self, except: Option<u32>) -> BTreeSet<usize> {
         let mut shared = BTreeSet::new();
         let mut add = |group: &Ranks| shared.extend(group.iter().map(|process| process as usize));
-        self.comms.iter().for_each(|(_, comm)| add(&comm.group));
+        let comms = self.comms.iter().filter(|(_, comm)| Some(comm.context) != except);
+        comms.for_each(|(_, comm)| add(&comm.group));
         self.windows.iter().for_each(|(_, win)| add(win.group.ranks()));
         self.files.iter().for_each(|(_, file)| add(file.group.ranks()));
         shared.retain(|&process| self.engine.shm().is_stranger(process));

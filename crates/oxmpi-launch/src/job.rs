@@ -7,7 +7,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use oxmpi_base::lifeline::process_lives;
-use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_NONE, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_base::segment::{
+    PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_ABORTED, STATE_FINALIZED,
+    STATE_RUNNING,
+};
 use oxmpi_boot::spawned::Message;
 
 use crate::options::{Request, Settings};
@@ -296,10 +299,15 @@ impl<'a> Job<'a> {
 
     /// What happens to this job concerns the processes that spawned it.
     fn is_connected(&self) -> bool {
-        (0..self.ranks.len()).map(|rank| self.started.segment.rank(rank)).any(|block| {
-            block.parents.load(Acquire) == PARENTS_CONNECTED
-                && block.state.load(Acquire) != STATE_FINALIZED
-                && block.leaving.load(Acquire) == 0
+        let blocks = || (0..self.ranks.len()).map(|rank| self.started.segment.rank(rank));
+        let stays =
+            |block: &&RankBlock| block.state.load(Acquire) != STATE_FINALIZED && block.leaving.load(Acquire) == 0;
+        let has_left = blocks().any(|block| block.parents.load(Acquire) == PARENTS_LEFT);
+        blocks().filter(stays).any(|block| match block.parents.load(Acquire) {
+            PARENTS_CONNECTED => true,
+            // All leave together.
+            PARENTS_LEAVING => !has_left,
+            _ => false,
         })
     }
 

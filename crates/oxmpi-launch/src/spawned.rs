@@ -165,9 +165,7 @@ impl Spawned {
         if sys::poll(&mut fds, Some(patience)).is_err() || fds[0].revents == 0 {
             return false;
         }
-        let mut packet = [0; 16];
-        let got = sys::read(line.as_raw_fd(), &mut packet).unwrap_or(0);
-        self.taken |= &packet[..got] == TAKEN;
+        self.taken |= last_word(line) == TAKEN;
         true
     }
 
@@ -228,5 +226,37 @@ impl Spawned {
 
     pub fn root(&self) -> Pid {
         self.root.pid
+    }
+}
+
+/// What the other end has said before it closed. If that was without reading what we said, the kernel tells so first.
+fn last_word(line: &OwnedFd) -> Vec<u8> {
+    let mut packet = vec![0; TAKEN.len() + 1];
+    let got = match sys::read(line.as_raw_fd(), &mut packet) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => sys::read(line.as_raw_fd(), &mut packet),
+        got => got,
+    };
+    packet.truncate(got.unwrap_or(0));
+    packet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::FromRawFd;
+
+    #[test]
+    fn a_root_is_heard_that_takes_a_job_and_does_not_hear_that_it_has_failed() {
+        let mut ends = [0; 2];
+        // SAFETY: there is room for the two descriptors, which belong to nobody else.
+        let (near, far) = unsafe {
+            assert_eq!(libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET, 0, ends.as_mut_ptr()), 0);
+            (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
+        };
+        sys::send(near.as_raw_fd(), b"0 failed").unwrap();
+        sys::send(far.as_raw_fd(), TAKEN).unwrap();
+        drop(far);
+        assert_eq!(last_word(&near), TAKEN);
+        assert_eq!(last_word(&near), b"");
     }
 }

@@ -279,6 +279,7 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
         let own = comms::process_number(&guard);
         let party = guard.comm_mut(handle)?.party(own);
+        guard.prepare_to_leave(context);
         comms::talk(cx, &mut guard, |line| async move { line.part(&party).await });
     }
     drop(guard);
