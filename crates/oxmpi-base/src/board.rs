@@ -27,6 +27,8 @@ use std::ptr::NonNull;
 
 /// Rounds that a rank may be ahead of the slowest. A power of two.
 const SLOTS: usize = 128;
+/// The part of a call that all later rounds depend on, too. Ranks that differ in the rest may go on after that round.
+pub const LASTING: u64 = (1 << 30) - 1;
 
 /// Bytes that are prefetched at the most, and the most of a round for which another place is taken than that of the round
 /// before: a longer one would only fill the caches.
@@ -166,7 +168,7 @@ impl Past {
     /// The history of the round after this one.
     #[inline]
     fn next_history(&self) -> u64 {
-        (self.history.rotate_left(23) ^ self.call).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        (self.history.rotate_left(23) ^ self.call & LASTING).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
@@ -393,18 +395,24 @@ impl Seat {
     /// The first call in which a rank differs from us, and ours: of this round or, as far as its lines tell, an earlier
     /// one. `None` if only its history tells that there was one.
     pub fn first_difference(&self, rank: usize) -> Option<(u64, u64)> {
+        // Lines of earlier rounds may be overwritten just now, so that what they say is a guess. Not that of this round.
+        let now = self.difference(rank, self.round).filter(|(theirs, ours)| (theirs ^ ours) & LASTING == 0);
         let oldest = self.round.saturating_sub(self.memory.slots as u64 - 1).max(1);
-        (oldest..=self.round).find_map(|round| {
-            let (at, word) = self.memory.words(rank, round);
-            let word = match () {
-                // Acquire: pairs with `publish`.
-                () if at.load(Ordering::Acquire) == round => word.load(Ordering::Relaxed),
-                () if round == self.round => self.waiting_word(rank)?,
-                () => return None,
-            };
-            let ours = self.past(round);
-            (word != ours.word()).then(|| (word.wrapping_sub(ours.history), ours.call))
-        })
+        now.or_else(|| (oldest..=self.round).find_map(|round| self.difference(rank, round)))
+    }
+
+    /// The call of a rank and ours in a round, if they differ and we know.
+    fn difference(&self, rank: usize, round: u64) -> Option<(u64, u64)> {
+        let (at, word) = self.memory.words(rank, round);
+        let word = match () {
+            // Acquire: pairs with `publish`.
+            () if at.load(Ordering::Acquire) == round => word.load(Ordering::Relaxed),
+            () if round == self.round => self.waiting_word(rank)?,
+            () => return None,
+        };
+        let (theirs, ours) = (word.wrapping_sub(self.past(round).history), self.past(round).call);
+        let counts = if round == self.round { u64::MAX } else { LASTING };
+        ((theirs ^ ours) & counts != 0).then_some((theirs, ours))
     }
 
     /// A rank has been seen to arrive in this round, and so has finished the one before.
@@ -534,265 +542,4 @@ impl Seat {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A board of its own, outside any segment.
-    struct Owned {
-        header: Box<Header>,
-        finished: Vec<Finished>,
-        lines: Vec<Line>,
-        rooms: Vec<u8>,
-    }
-
-    impl Owned {
-        fn new(ranks: usize, slots: usize, room: usize) -> (Owned, Memory) {
-            let finished = || Finished {
-                round: AtomicU64::new(0),
-                awaited: AtomicU32::new(0),
-                cpu: AtomicU32::new(0),
-                waiting: Notice::none(),
-            };
-            let line = || Line { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; LINE_BYTES] };
-            let mut owned = Owned {
-                header: Box::new(Header {
-                    broken: AtomicU32::new(0),
-                    awaited: AtomicU32::new(0),
-                    moves: AtomicU32::new(0),
-                }),
-                finished: (0..ranks).map(|_| finished()).collect(),
-                lines: (0..ranks * slots).map(|_| line()).collect(),
-                rooms: vec![0; ranks * room_stride(room)],
-            };
-            let memory = Memory {
-                header: NonNull::from(&mut *owned.header),
-                finished: NonNull::new(owned.finished.as_mut_ptr()).unwrap(),
-                lines: NonNull::new(owned.lines.as_mut_ptr()).unwrap(),
-                rooms: NonNull::new(owned.rooms.as_mut_ptr()).unwrap(),
-                ranks,
-                slots,
-                room,
-            };
-            (owned, memory)
-        }
-    }
-
-    #[cfg(not(loom))]
-    mod alone {
-        use super::*;
-
-        #[test]
-        fn parts_of_a_room_do_not_meet() {
-            let (_owned, memory) = Owned::new(2, 4, 1024);
-            let (mut a, b) = (Seat::over(memory, 0), Seat::over(memory, 1));
-            a.advance(7);
-            assert_eq!(a.place(500), Some(0));
-            a.finish();
-            a.advance(7);
-            assert_eq!(a.place(400), Some(512));
-            a.finish();
-            a.advance(7);
-            assert_eq!(a.place(64), Some(960));
-            a.finish();
-            a.advance(7);
-            assert_eq!(a.place(64), None, "the other rank has finished nothing");
-            assert!(!a.is_settled(a.spare()));
-            b.memory.finished(1).round.store(1, Ordering::Release);
-            assert!(a.is_settled(1));
-            assert_eq!(a.place(65), Some(0));
-            a.finish();
-            a.advance(7);
-            assert!(a.is_settled(a.replaced()), "round 1 is settled");
-            a.finish();
-            a.advance(7);
-            assert!(!a.is_settled(a.replaced()), "round 2 is not");
-        }
-
-        #[test]
-        fn who_only_listened_waits_for_the_slot_it_takes() {
-            let (_owned, memory) = Owned::new(2, 4, 64);
-            let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
-            for _ in 0..20 {
-                b.advance(7);
-                b.finish();
-            }
-            for _ in 0..40 {
-                a.advance(7);
-                a.finish();
-            }
-            assert!(!a.is_settled(a.replaced()));
-            assert!(a.spare() >= a.replaced());
-            assert!(a.spare() < a.round());
-        }
-
-        /// Two take turns in writing: each hears from the other's lines alone that its own were read.
-        #[test]
-        fn lines_tell_what_is_settled() {
-            let (_owned, memory) = Owned::new(2, 4, 128);
-            let mut seats = [Seat::over(memory, 0), Seat::over(memory, 1)];
-            for turn in 0..12 {
-                let (writer, reader) = (turn % 2, 1 - turn % 2);
-                seats.iter_mut().for_each(|seat| _ = seat.advance(7));
-                assert!(seats[writer].place(64).is_some());
-                seats[writer].publish();
-                assert!(seats[reader].has_arrived(writer));
-                // Nobody finishes a round here, so that the counts of finished ones tell nothing.
-                seats[reader].saw(writer);
-            }
-        }
-
-        #[test]
-        fn a_board_is_deserted_when_all_have_left() {
-            let (_owned, memory) = Owned::new(3, 4, 64);
-            let seats: Vec<Seat> = (0..3).map(|rank| Seat::over(memory, rank)).collect();
-            for seat in &seats {
-                assert!(!seats[0].is_deserted() && !seats[0].has_left(seat.rank()));
-                seat.leave();
-                assert!(seats[0].has_left(seat.rank()));
-            }
-            assert!(seats[0].is_deserted());
-        }
-    }
-
-    #[cfg(loom)]
-    mod loom_tests {
-        use super::*;
-
-        /// One tells another for more rounds than there are slots: nothing is overwritten before it was read.
-        #[test]
-        fn loom_a_fast_writer_does_not_overrun_a_reader() {
-            loom::model(|| {
-                let (_owned, memory) = Owned::new(2, 2, 64);
-                let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
-                let writer = loom::thread::spawn(move || {
-                    for _ in 0..3 {
-                        tx.advance(10);
-                        while !tx.is_settled(tx.replaced()) {
-                            loom::thread::yield_now();
-                        }
-                        tx.publish();
-                        tx.finish();
-                    }
-                });
-                for _ in 0..3 {
-                    rx.advance(10);
-                    while !rx.has_arrived(0) {
-                        loom::thread::yield_now();
-                    }
-                    assert!(rx.agrees(0));
-                    rx.finish();
-                }
-                writer.join().unwrap();
-            });
-        }
-
-        /// A chain's area is written again when its one reader has finished the round before.
-        #[test]
-        fn loom_an_area_of_a_chain_is_not_written_while_it_is_read() {
-            loom::model(|| {
-                let (_owned, memory) = Owned::new(2, 4, 64);
-                let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
-                let area = loom::sync::Arc::new(loom::cell::UnsafeCell::new(0));
-                let written = area.clone();
-                let writer = loom::thread::spawn(move || {
-                    for _ in 0..3 {
-                        let round = tx.advance(10);
-                        while !tx.has_finished(1, round - 1) {
-                            loom::thread::yield_now();
-                        }
-                        // SAFETY: loom finds out whether somebody reads it.
-                        written.with_mut(|area| unsafe { *area = round });
-                        tx.publish();
-                        tx.finish();
-                    }
-                });
-                for _ in 0..3 {
-                    let round = rx.advance(10);
-                    while !rx.has_arrived(0) {
-                        loom::thread::yield_now();
-                    }
-                    // SAFETY: as above.
-                    assert_eq!(area.with(|area| unsafe { *area }), round);
-                    rx.finish();
-                }
-                writer.join().unwrap();
-            });
-        }
-
-        /// Ranks in the same calls never seem to wait in different ones, whatever is written meanwhile.
-        #[test]
-        fn loom_waiting_words_are_of_their_round() {
-            loom::model(|| {
-                let (_owned, memory) = Owned::new(2, 4, 64);
-                let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
-                let writer = loom::thread::spawn(move || {
-                    for call in [5, 6] {
-                        tx.advance(call);
-                        tx.say_waiting();
-                    }
-                });
-                rx.advance(5);
-                assert!(!rx.waits_elsewhere(0));
-                writer.join().unwrap();
-                rx.advance(8);
-                assert!(rx.waits_elsewhere(0));
-                assert_eq!(rx.first_difference(0), Some((6, 8)));
-            });
-        }
-
-        /// They take turns in writing, with room for one: what a line tells is enough to know that the other's was read.
-        #[test]
-        fn loom_turns_settle_themselves() {
-            fn take_turns(seat: &mut Seat) {
-                for turn in 0..4 {
-                    let round = seat.advance(10);
-                    if turn % 2 == seat.rank {
-                        // The finished counts would do, too, but are not looked at so soon.
-                        assert!(seat.place(64).is_some() && seat.settled + 2 >= round, "the other's line has told");
-                        seat.publish();
-                    } else {
-                        let other = 1 - seat.rank;
-                        while !seat.has_arrived(other) {
-                            loom::thread::yield_now();
-                        }
-                        seat.saw(other);
-                    }
-                    seat.finish();
-                }
-            }
-            loom::model(|| {
-                let (_owned, memory) = Owned::new(2, 4, 64);
-                let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
-                let peer = loom::thread::spawn(move || take_turns(&mut a));
-                take_turns(&mut b);
-                peer.join().unwrap();
-            });
-        }
-
-        /// Both write and both read: two slots are enough, and the counts of finished rounds are not needed.
-        #[test]
-        fn loom_exchanges_settle_themselves() {
-            fn take_part(seat: &mut Seat) {
-                for _ in 0..3 {
-                    let round = seat.advance(10);
-                    assert!(seat.settled + 2 >= round);
-                    seat.publish();
-                    let other = 1 - seat.rank;
-                    while !seat.has_arrived(other) {
-                        loom::thread::yield_now();
-                    }
-                    assert!(seat.agrees(other));
-                    seat.exchanged();
-                    seat.finish();
-                }
-            }
-            loom::model(|| {
-                let (_owned, memory) = Owned::new(2, 2, 64);
-                let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
-                let peer = loom::thread::spawn(move || take_part(&mut a));
-                take_part(&mut b);
-                peer.join().unwrap();
-            });
-        }
-    }
-}
+mod tests;

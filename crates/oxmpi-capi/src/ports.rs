@@ -281,7 +281,10 @@ fn ask(
                 return Some(closed());
             }
             let late = patience.filter(|&patience| start.elapsed() >= patience)?;
-            let text = format!("nobody accepted at the port \"{name}\" within {} seconds", late.as_secs_f64());
+            let text = format!(
+                "nobody accepted at the port \"{name}\" within {} seconds (the info key timeout says how long to wait)",
+                late.as_secs_f64()
+            );
             Some(Error::new(MPI_ERR_PORT, text))
         },
     );

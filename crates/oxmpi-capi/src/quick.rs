@@ -127,8 +127,8 @@ pub unsafe fn scan(cx: &Cx, operands: &Operands, count: i64, exclusive: bool, co
     if reduction.element * reduction.count > SCANS {
         return Ok(false);
     }
-    let (own, out) = if exclusive && rank == 0 && !is_in_place(operands.send) {
-        // Nothing is received.
+    let (own, out) = if exclusive && rank == 0 && !is_in_place(operands.send) && operands.send != operands.recv {
+        // Nothing is received. (Where both buffers are one, everybody finds fault with that.)
         let Some(own) = source(&guard, operands, count, 1) else { return Ok(false) };
         (own, std::ptr::null_mut())
     } else {
@@ -302,7 +302,7 @@ fn perform(
     let wait = &mut Waiter { cx, guard: &mut *guard, watch: &watch, error: None };
     let mut result = operation(&mut node, wait);
     if result.is_err() {
-        node.give_up(wait);
+        node.fail(wait);
         result = wait.error.take().map_or(result, Err);
     }
     match guard.comm_mut(comm) {

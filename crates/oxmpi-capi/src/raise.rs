@@ -35,16 +35,19 @@ pub fn raise(fun: Fun, on: On, error: &Error) -> c_int {
     let code = library::errors().code_for(error, fun.name());
     let in_status = IN_STATUS.replace(MPI_ERR_IN_STATUS);
     events::failed(fun, error.class());
-    call_handler(fun, on, if code == MPI_ERR_IN_STATUS { in_status } else { code }, error.text());
-    code
+    let given = if code == MPI_ERR_IN_STATUS { in_status } else { code };
+    match call_handler(fun, on, given, error.text()) {
+        left if left == given => code,
+        changed => changed,
+    }
 }
 
-/// Calls the handler of an object with a code; returns if the handler does.
+/// Calls the handler of an object with a code; returns if the handler does, with the code that it leaves to be returned.
 #[cold]
-pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) {
+pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {
     let (handler, mut object) = target(on);
     match handler {
-        MPI_ERRORS_RETURN => {}
+        MPI_ERRORS_RETURN => code,
         MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(fun, code, text, on),
         users => {
             // Asked for here and not used under the lock: the function may call MPI.
@@ -55,6 +58,7 @@ pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) {
                 let function = std::mem::transmute::<usize, Handler>(function);
                 function(&mut object, &mut code);
             }
+            code
         }
     }
 }

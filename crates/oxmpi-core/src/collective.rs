@@ -329,7 +329,9 @@ impl Process {
 
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
         let route = run.script.stage.route(to, local);
-        run.sends.extend(self.engine.send(Mode::Standard, &route, run.script.buf(piece)));
+        // Who depends on what went wrong here gets nothing, so that it knows.
+        let buf = if run.error.is_some() { Buf::dense(std::ptr::null_mut(), 0) } else { run.script.buf(piece) };
+        run.sends.extend(self.engine.send(Mode::Standard, &route, buf));
     }
 
     fn start_recv(&mut self, run: &mut Run, from: u32, piece: &Piece, local: bool) {

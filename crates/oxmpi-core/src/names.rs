@@ -1,10 +1,10 @@
-//! Names that servers publish for their ports, without any daemon or file: a published name is a pair of abstract Unix sockets that
+//! Names that servers publish for their ports, without any daemon or file: a published name is a few abstract Unix sockets that
 //! the publishing process has bound, so that it vanishes with the process. One is named after the service alone, which nobody can bind
-//! twice; the name of the other has the port in it, and is found in `/proc/net/unix`.
+//! twice; the names of the others have the port in them, piece by piece, and are found in `/proc/net/unix`.
 //!
-//! So a name is known on its node, within a network namespace, and to processes of the same user.
+//! So a name is known on its node, within a network namespace, and to processes of the same user. What is published need not be
+//! a port of OxMPI's: that is for those who connect to find out.
 
-use crate::connections::Port;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use std::collections::BTreeMap;
@@ -20,12 +20,12 @@ pub struct Names {
 }
 
 struct Published {
-    port: Port,
-    _sockets: [UnixDatagram; 2],
+    port: Vec<u8>,
+    _sockets: Vec<UnixDatagram>,
 }
 
 impl Names {
-    pub fn publish(&mut self, service: &[u8], port: Port) -> Result<()> {
+    pub fn publish(&mut self, service: &[u8], port: &[u8]) -> Result<()> {
         let name = socket_name(service);
         let taken = match bind(&name) {
             Ok(taken) => taken,
@@ -34,20 +34,24 @@ impl Names {
             }
             Err(error) => bail!(MPI_ERR_SERVICE, "the name \"{}\" cannot be published: {error}", show(service)),
         };
-        match bind(&format!("{name}={port}")) {
-            Ok(told) => {
-                self.published.insert(service.to_vec(), Published { port, _sockets: [taken, told] });
+        let pieces = pieces_of(port);
+        let told =
+            pieces.iter().enumerate().map(|(at, piece)| bind(&format!("{name}={at:x}/{:x}:{piece}", pieces.len())));
+        match [Ok(taken)].into_iter().chain(told).collect() {
+            Ok(sockets) => {
+                self.published.insert(service.to_vec(), Published { port: port.to_vec(), _sockets: sockets });
                 Ok(())
             }
             Err(error) => bail!(MPI_ERR_SERVICE, "the name \"{}\" cannot be published: {error}", show(service)),
         }
     }
 
-    pub fn unpublish(&mut self, service: &[u8], port: Port) -> Result<()> {
+    pub fn unpublish(&mut self, service: &[u8], port: &[u8]) -> Result<()> {
         match self.published.get(service) {
             None => bail!(MPI_ERR_SERVICE, "this process has not published the name \"{}\"", show(service)),
             Some(found) if found.port != port => {
-                bail!(MPI_ERR_SERVICE, "the name \"{}\" was published for the port {}", show(service), found.port)
+                let (service, port) = (show(service), show(&found.port));
+                bail!(MPI_ERR_SERVICE, "the name \"{service}\" was published for the port {port}")
             }
             Some(_) => self.published.remove(service),
         };
@@ -61,7 +65,7 @@ impl Names {
 }
 
 /// The port that somebody has published under a name.
-pub fn look_up(service: &[u8]) -> Result<Port> {
+pub fn look_up(service: &[u8]) -> Result<Vec<u8>> {
     let sockets = match std::fs::read("/proc/net/unix") {
         Ok(sockets) => sockets,
         Err(error) => bail!(MPI_ERR_NAME, "names cannot be looked up, since /proc/net/unix cannot be read: {error}"),
@@ -69,10 +73,45 @@ pub fn look_up(service: &[u8]) -> Result<Port> {
     let wanted = format!("@{}=", socket_name(service));
     let lines = sockets.split(|&byte| byte == b'\n');
     let names = lines.filter_map(|line| std::str::from_utf8(line.rsplit(|&byte| byte == b' ').next()?).ok());
-    match names.filter_map(|name| name.strip_prefix(&wanted)).find_map(|port| port.parse().ok()) {
-        Some(port) => Ok(port),
-        None => bail!(MPI_ERR_NAME, "nobody has published the name \"{}\" on this node", show(service)),
+    let mut pieces: Vec<_> = names.filter_map(|name| name.strip_prefix(&wanted)).filter_map(read_piece).collect();
+    pieces.sort_unstable();
+    let is_all = pieces.iter().enumerate().all(|(at, &(index, count, _))| (index, count) == (at, pieces.len()));
+    if pieces.is_empty() || !is_all {
+        bail!(MPI_ERR_NAME, "nobody has published the name \"{}\" on this node", show(service));
     }
+    Ok(read_plain(&pieces.into_iter().map(|(.., piece)| piece).collect::<String>()))
+}
+
+/// Characters of a port's name in the name of one socket, which has 107 with all that is before them.
+const PIECE: usize = 50;
+
+/// What a port is called, in characters that names of sockets can have, in pieces that they have room for.
+fn pieces_of(port: &[u8]) -> Vec<String> {
+    let plain = |byte: &u8| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b':' | b'.' | b'-' => char::from(*byte).to_string(),
+        other => format!("%{other:02x}"),
+    };
+    let text: String = port.iter().map(plain).collect();
+    let pieces = text.as_bytes().chunks(PIECE).map(|piece| String::from_utf8_lossy(piece).into_owned());
+    if text.is_empty() { vec![text] } else { pieces.collect() }
+}
+
+/// The index of a piece, how many there are, and the piece.
+fn read_piece(told: &str) -> Option<(usize, usize, &str)> {
+    let (place, piece) = told.split_once(':')?;
+    let (at, count) = place.split_once('/')?;
+    Some((usize::from_str_radix(at, 16).ok()?, usize::from_str_radix(count, 16).ok()?, piece))
+}
+
+fn read_plain(text: &str) -> Vec<u8> {
+    let mut parts = text.split('%');
+    let mut bytes: Vec<u8> = parts.next().unwrap_or_default().into();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        bytes.extend(u8::from_str_radix(code, 16).ok());
+        bytes.extend(rest.bytes());
+    }
+    bytes
 }
 
 fn bind(name: &str) -> io::Result<UnixDatagram> {
@@ -96,12 +135,10 @@ fn show(service: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oxmpi_base::address::{Address, JobId};
 
     #[test]
     fn a_name_is_found_until_it_is_taken_back() {
-        let job = JobId { inode: u64::MAX, holder: 4_194_304, fd: 1023 };
-        let port = Port { owner: Address { job, slot: 65535 }, number: i32::MAX as u32 };
+        let port = b"oxmpi:4194304:1023:ffffffffffffffff:65535:7fffffff";
         let service = format!("a name of {} with blanks\n and more {}", std::process::id(), "x".repeat(300));
         let service = service.as_bytes();
         assert_eq!(look_up(service).unwrap_err().class(), MPI_ERR_NAME);
@@ -110,13 +147,23 @@ mod tests {
         assert_eq!(look_up(service).unwrap(), port);
         assert_eq!(Names::default().publish(service, port).unwrap_err().class(), MPI_ERR_SERVICE);
         assert_eq!(look_up(&service[..9]).unwrap_err().class(), MPI_ERR_NAME);
-        let other = Port { number: 3, ..port };
-        assert_eq!(names.unpublish(service, other).unwrap_err().class(), MPI_ERR_SERVICE);
+        assert_eq!(names.unpublish(service, b"another").unwrap_err().class(), MPI_ERR_SERVICE);
         names.unpublish(service, port).unwrap();
         assert_eq!(names.unpublish(service, port).unwrap_err().class(), MPI_ERR_SERVICE);
         assert_eq!(look_up(service).unwrap_err().class(), MPI_ERR_NAME);
         names.publish(service, port).unwrap();
         drop(names);
         assert_eq!(look_up(service).unwrap_err().class(), MPI_ERR_NAME);
+    }
+
+    #[test]
+    fn any_text_can_be_published() {
+        let service = format!("any text of {}", std::process::id());
+        let mut names = Names::default();
+        for port in ["", "otherhost:122", "with blanks,\n%, \u{e9} and =", &"long ".repeat(204)] {
+            names.publish(service.as_bytes(), port.as_bytes()).unwrap();
+            assert_eq!(look_up(service.as_bytes()).unwrap(), port.as_bytes());
+            names.unpublish(service.as_bytes(), port.as_bytes()).unwrap();
+        }
     }
 }

@@ -22,6 +22,12 @@
 #define MPI_IGatherv MPI_Igatherv
 #define MPI_IScatter MPI_Iscatter
 #define MPI_IScatterv MPI_Iscatterv
+#define MPI_IAllreduce MPI_Iallreduce
+#define MPI_IReduce MPI_Ireduce
+#define MPI_IReduce_scatter MPI_Ireduce_scatter
+#define MPI_IReduce_scatter_block MPI_Ireduce_scatter_block
+#define MPI_IScan MPI_Iscan
+#define MPI_IExscan MPI_Iexscan
 
 int main(int argc, char **argv) {
     start(&argc, &argv);
@@ -49,6 +55,12 @@ int main(int argc, char **argv) {
     FORMS(Gatherv, &all[2 * N * rank], N, MPI_INT, all, counts, displs, MPI_INT, rank, comm);
     FORMS(Scatter, all, N, MPI_INT, own, N, MPI_INT, rank, comm);
     FORMS(Scatterv, all, counts, displs, MPI_INT, &all[2 * N * rank], N, MPI_INT, rank, comm);
+    FORMS(Reduce, all, all, N, MPI_INT, MPI_SUM, rank, comm);
+    FORMS(Allreduce, all, all, N, MPI_INT, MPI_SUM, comm);
+    FORMS(Reduce_scatter, all, all, counts, MPI_INT, MPI_SUM, comm);
+    FORMS(Reduce_scatter_block, all, all, N, MPI_INT, MPI_SUM, comm);
+    FORMS(Scan, all, all, N, MPI_INT, MPI_SUM, comm);
+    FORMS(Exscan, all, all, N, MPI_INT, MPI_SUM, comm);
 
     // With other places it is not the same memory, and the ranks are still in step.
     int given[N] = {rank, rank + 1, rank + 2};

@@ -12,6 +12,12 @@ static void note(MPI_Comm *comm, int *code, ...) {
     last_was_self = *comm == MPI_COMM_SELF;
 }
 
+// One that has dealt with the error.
+static void forgive(MPI_Comm *comm, int *code, ...) {
+    note(comm, code);
+    *code = MPI_SUCCESS;
+}
+
 static int other_calls;
 
 static void other(MPI_Comm *comm, int *code, ...) {
@@ -66,6 +72,30 @@ static void own(void) {
     // A call without error calls nobody.
     MPI_Send(&value, 0, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
     CHECK_EQ(calls, 1);
+}
+
+// What a handler leaves for the call to return is what it returns.
+static void changed(void) {
+    int value = 0;
+    MPI_Errhandler mine, before;
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[2];
+    OK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &before));
+    OK(MPI_Comm_create_errhandler(forgive, &mine));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, mine));
+    OK(MPI_Errhandler_free(&mine));
+    calls = 0;
+    OK(MPI_Send(&value, 1, MPI_INT, 0, -5, MPI_COMM_SELF));
+    CHECK_EQ(calls, 1);
+    CHECK_CLASS(last_code, MPI_ERR_TAG);
+    OK(MPI_Irecv(&value, 0, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[0]));
+    OK(MPI_Isend(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[1]));
+    OK(MPI_Waitall(2, requests, statuses));
+    CHECK_EQ(calls, 2);
+    CHECK_CLASS(last_code, MPI_ERR_TRUNCATE);
+    CHECK_CLASS(statuses[0].MPI_ERROR, MPI_ERR_TRUNCATE);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, before));
+    OK(MPI_Errhandler_free(&before));
 }
 
 // Library style: note the handler, put one's own, restore.
@@ -159,6 +189,7 @@ int main(int argc, char **argv) {
     start(&argc, &argv);
     defaults();
     own();
+    changed();
     restore();
     whose();
     by_hand();

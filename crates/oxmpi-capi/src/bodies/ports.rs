@@ -19,7 +19,7 @@ pub unsafe fn open_port(cx: &Cx, info: Info, port_name: *mut c_char) -> Result<(
     check_place(port_name, "port_name")?;
     let name = ports::open_port(&mut guard)?;
     // SAFETY: room for MPI_MAX_PORT_NAME characters.
-    unsafe { store_name(port_name, &name) }
+    unsafe { store_name(port_name, name.as_bytes()) }
 }
 
 pub unsafe fn close_port(cx: &Cx, port_name: *const c_char) -> Result<()> {
@@ -62,7 +62,10 @@ pub unsafe fn comm_connect(
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string, at the root.
     let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
-        Ok(port) => ports::connect(cx, &mut guard, &port.name, comm, root, port.patience, &mut || Ok(()))?,
+        Ok(port) => {
+            let patience = Some(port.patience.unwrap_or(PATIENCE));
+            ports::connect(cx, &mut guard, &port.name, comm, root, patience, &mut || Ok(()))?
+        }
         Err(error) => ports::refuse(cx, &mut guard, comm, root, error)?,
     };
     // SAFETY: checked.
@@ -85,8 +88,9 @@ struct AtRoot {
     patience: Option<Duration>,
 }
 
-/// The key of an info that says how many seconds a connection is waited for.
+/// The key of an info that says how many seconds a connection is waited for, and how long that is without it.
 const TIMEOUT: &str = "timeout";
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// # Safety
 /// At the root, `port_name` is null or a string.
@@ -112,16 +116,20 @@ pub unsafe fn publish_name(cx: &Cx, service_name: *const c_char, info: Info, por
     let mut guard = cx.process()?;
     infos::get(info)?;
     // SAFETY: null or strings.
-    let (service, port) = unsafe { (text(service_name, "service_name")?, name_of(port_name, "port_name")?) };
-    guard.names.publish(service, ports::parse(&port)?)
+    let (service, port) = unsafe { (text(service_name, "service_name")?, text(port_name, "port_name")?) };
+    let (length, most) = (port.len(), MPI_MAX_PORT_NAME - 1);
+    if length > most as usize {
+        bail!(MPI_ERR_PORT, "port_name has {length} characters; the names of ports have {most} at the most");
+    }
+    guard.names.publish(service, port)
 }
 
 pub unsafe fn unpublish_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *const c_char) -> Result<()> {
     let mut guard = cx.process()?;
     infos::get(info)?;
     // SAFETY: null or strings.
-    let (service, port) = unsafe { (text(service_name, "service_name")?, name_of(port_name, "port_name")?) };
-    guard.names.unpublish(service, ports::parse(&port)?)
+    let (service, port) = unsafe { (text(service_name, "service_name")?, text(port_name, "port_name")?) };
+    guard.names.unpublish(service, port)
 }
 
 pub unsafe fn lookup_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *mut c_char) -> Result<()> {
@@ -131,9 +139,10 @@ pub unsafe fn lookup_name(cx: &Cx, service_name: *const c_char, info: Info, port
     // SAFETY: null or a string.
     let service = unsafe { text(service_name, "service_name")? };
     drop(guard);
-    let port = names::look_up(service)?;
+    let mut port = names::look_up(service)?;
+    port.truncate(MPI_MAX_PORT_NAME as usize - 1);
     // SAFETY: room for MPI_MAX_PORT_NAME characters.
-    unsafe { store_name(port_name, &port.to_string()) }
+    unsafe { store_name(port_name, &port) }
 }
 
 /// # Safety
@@ -145,7 +154,7 @@ unsafe fn name_of(string: *const c_char, name: &str) -> Result<String> {
 
 /// # Safety
 /// `to` has room for the name and a null character.
-unsafe fn store_name(to: *mut c_char, name: &str) -> Result<()> {
+unsafe fn store_name(to: *mut c_char, name: &[u8]) -> Result<()> {
     debug_assert!(name.len() < MPI_MAX_PORT_NAME as usize);
     // SAFETY: as the caller says.
     unsafe {

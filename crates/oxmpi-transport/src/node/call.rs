@@ -4,6 +4,7 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
+use oxmpi_base::board::LASTING;
 
 /// From the lowest bit: function (10 bits), operation (6), root (14), bytes (34, of the total or of each rank's block).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +12,7 @@ pub struct Call(pub(super) u64);
 
 const ROOTS: usize = (1 << 14) - 1;
 const MOST_BYTES: usize = (1 << 34) - 1;
+const _: () = assert!(LASTING == (1 << 30) - 1, "all but the bytes");
 
 impl Call {
     pub(super) const BARRIER: Call = Call::new(Fun::Barrier, None, ROOTS, 0);
@@ -32,6 +34,11 @@ impl Call {
         let root = if root < ROOTS { root } else { ROOTS };
         let bytes = if bytes < MOST_BYTES { bytes } else { MOST_BYTES };
         Call(fun as u64 | op << 10 | (root as u64) << 16 | (bytes as u64) << 30)
+    }
+
+    /// The same call, but for the bytes, which are so many at the most.
+    pub(super) fn is_like(self, other: Call, most: usize) -> bool {
+        self.0 & LASTING == other.0 & LASTING && self.bytes().max(other.bytes()) <= most as u64
     }
 
     fn fun(self) -> Option<Fun> {

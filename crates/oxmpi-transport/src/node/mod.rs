@@ -94,6 +94,8 @@ pub struct Node {
     sender: Option<usize>,
     /// A hash of the calls that went another way.
     history: u64,
+    /// What went wrong in this round concerns no other.
+    can_go_on: bool,
 }
 
 impl Node {
@@ -112,8 +114,19 @@ impl Node {
         crowded: bool,
     ) -> Option<Node> {
         let seat = Seat::new(&mapping, members.len(), room, rank)?;
-        let (means, met, sender, history) = (Means::default(), false, None, 0);
-        Some(Node { seat, mapping, members, barrier, means, crowded, scratch: Vec::new(), met, sender, history })
+        Some(Node {
+            seat,
+            mapping,
+            members,
+            barrier,
+            means: Means::default(),
+            crowded,
+            scratch: Vec::new(),
+            met: false,
+            sender: None,
+            history: 0,
+            can_go_on: false,
+        })
     }
 
     /// All ranks have found what all of them can do.
@@ -138,9 +151,21 @@ impl Node {
         self.mapping.area()
     }
 
+    /// Ends a round that has failed. Where the ranks are still in step they can go on with the next one.
+    #[cold]
+    pub fn fail(&mut self, wait: &mut impl Wait) {
+        if std::mem::take(&mut self.can_go_on) {
+            self.close(wait);
+            // Whoever came last would have.
+            self.wake_all(wait);
+        } else {
+            self.give_up(wait);
+        }
+    }
+
     /// The ranks are out of step, or one cannot go on: nobody shall wait for anybody any more.
     #[cold]
-    pub fn give_up(&self, wait: &mut impl Wait) {
+    fn give_up(&self, wait: &mut impl Wait) {
         self.seat.break_up();
         self.wake_all(wait);
     }
@@ -354,16 +379,25 @@ impl Node {
 
     /// A rank has not come, or in another call.
     #[cold]
-    fn mismatch(&self, wait: &mut impl Wait, rank: usize) -> oxmpi_abi::Error {
+    fn mismatch(&mut self, wait: &mut impl Wait, rank: usize) -> oxmpi_abi::Error {
         let Some(rank) = [rank].into_iter().chain(self.others()).find(|&rank| self.differs(rank)) else {
             return call::out_of_step();
         };
-        self.give_up(wait);
         if self.is_gone(rank) {
+            self.give_up(wait);
             return call::gone(rank, self.rank());
         }
         let calls = self.seat.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
+        self.can_go_on = calls.is_some_and(|(theirs, ours)| theirs.is_like(ours, self.one_round()));
+        if !self.can_go_on {
+            self.give_up(wait);
+        }
         call::mismatch(rank, self.rank(), calls)
+    }
+
+    /// Up to so many bytes every operation takes one round, in which everybody shows its line before it looks at others'.
+    fn one_round(&self) -> usize {
+        self.shared_work().min(self.chunk() / self.ranks())
     }
 
     #[inline]

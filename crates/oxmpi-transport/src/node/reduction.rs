@@ -235,7 +235,7 @@ impl Node {
     }
 
     /// Up to so many bytes everybody who wants a result computes it all.
-    fn shared_work(&self) -> usize {
+    pub(super) fn shared_work(&self) -> usize {
         (SHARED_WORK / self.ranks()).max(LINE_BYTES).min(self.chunk())
     }
 
