@@ -93,7 +93,11 @@ pub fn kernel(op: Op, named: &Named) -> Result<Kernel> {
         Some(kernel) if op.allows(named.group) => Ok(kernel),
         _ => {
             let name = if named.name.is_empty() { "a pair of a value and an index" } else { named.name };
-            bail!(MPI_ERR_OP, "{} is not defined for {name}; it is for {}", op.name(), op.meant_for())
+            let hint = match named.group {
+                Group::Character => " (MPI_SIGNED_CHAR and MPI_UNSIGNED_CHAR are integers, characters are not)",
+                _ => "",
+            };
+            bail!(MPI_ERR_OP, "{} is not defined for {name}; it is for {}{hint}", op.name(), op.meant_for())
         }
     }
 }

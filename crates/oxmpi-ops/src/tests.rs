@@ -287,6 +287,8 @@ fn the_table_of_the_standard() {
     let error = kernel(Op::Max, NAMED.iter().find(|named| named.name == "MPI_COMPLEX").unwrap()).unwrap_err();
     assert_eq!(error.class(), MPI_ERR_OP);
     assert!(error.text().contains("MPI_MAX") && error.text().contains("MPI_COMPLEX"), "{error}");
+    let error = kernel(Op::Sum, NAMED.iter().find(|named| named.name == "MPI_CHAR").unwrap()).unwrap_err();
+    assert!(error.text().contains("MPI_SIGNED_CHAR"), "{error}");
 }
 
 #[test]
