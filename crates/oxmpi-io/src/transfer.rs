@@ -7,7 +7,7 @@
 use crate::lock::Lock;
 use crate::{File, View, failed};
 use oxmpi_abi::constants::*;
-use oxmpi_abi::{Error, Result, bail};
+use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Buf, Cursor};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -67,7 +67,7 @@ unsafe fn access(file: &File, view: &View, offset: i64, memory: &Buf, way: Way, 
         return unsafe { mover.run(0, None, bytes) };
     }
     let stream = view.stream();
-    let beyond = || Error::new(MPI_ERR_ARG, format!("{bytes} bytes at offset {offset} are more than a file can hold"));
+    let beyond = || view.beyond(format!("the end of {bytes} bytes at offset {offset}"));
     let start = view.position(offset).filter(|start| bytes <= stream.len() - start).ok_or_else(beyond)?;
     let _lock = match atomic {
         true => Some(lock(file, view, start, bytes, way)?),

@@ -291,6 +291,36 @@ static void sparse(void) {
     close_file(&fh);
 }
 
+// A struct of a type with an end of its own and one far behind: its extent is that of the first, so a second copy would overlap.
+// As a selection of an array that is used once, it is good.
+static void once(void) {
+    MPI_Datatype marked, filetype;
+    const int far = 1000 * size;
+    int mine[3] = {rank, rank + 100, rank + 200}, got[3] = {-1, -1, -1};
+    fh = open_new("once");
+    MPI_Type_create_resized(MPI_INT, 0, 20, &marked);
+    MPI_Type_create_struct(2, (const int[]){1, 2}, (const MPI_Aint[]){4 * rank, 4 * (far + 2 * rank)},
+                           (const MPI_Datatype[]){marked, MPI_INT}, &filetype);
+    MPI_Type_commit(&filetype);
+    OK(MPI_File_set_view(fh, 0, MPI_INT, filetype, "native", MPI_INFO_NULL));
+    OK(MPI_File_write_all(fh, mine, 3, MPI_INT, &status));
+    CHECK_COUNT(status, MPI_INT, 3);
+    OK(MPI_File_read_at_all(fh, 0, got, 3, MPI_INT, &status));
+    CHECK(!memcmp(mine, got, sizeof got));
+    CHECK_ERROR(MPI_File_write_at(fh, 2, mine, 2, MPI_INT, &status), MPI_ERR_ARG, "overlap");
+    CHECK_ERROR(MPI_File_read(fh, got, 1, MPI_INT, &status), MPI_ERR_ARG, "overlap");
+    MPI_Barrier(MPI_COMM_WORLD);
+    int outside[2] = {-1, -1};
+    CHECK_EQ(read_outside("once", 4 * rank, outside, 4), 4);
+    CHECK_EQ(outside[0], rank);
+    CHECK_EQ(read_outside("once", 4 * (far + 2 * rank), outside, 8), 8);
+    CHECK(outside[0] == rank + 100 && outside[1] == rank + 200);
+    CHECK_EQ(size_outside("once"), 4 * (far + 2 * size));
+    MPI_Type_free(&filetype);
+    MPI_Type_free(&marked);
+    close_file(&fh);
+}
+
 int main(int argc, char **argv) {
     start(&argc, &argv);
     return_errors();
@@ -306,5 +336,6 @@ int main(int argc, char **argv) {
     asked();
     wrong();
     sparse();
+    once();
     return finish();
 }
