@@ -106,8 +106,8 @@ pub struct Incoming {
     buf: Buf,
     partitions: usize,
     pattern: Pattern,
-    /// What the end of it will be, if all goes well.
-    status: Status,
+    /// The source and the tag that the program knows.
+    from: (i32, i32),
     heard: Mutex<Heard>,
 }
 
@@ -122,6 +122,7 @@ pub struct Receiving {
     plan: Arc<Incoming>,
     /// The sender's partitions that have not come, once it is known how many there are: the receive of each and its number.
     missing: Option<Vec<(OpId, u64)>>,
+    status: Status,
     error: Option<Error>,
 }
 
@@ -131,7 +132,8 @@ impl Incoming {
     }
 
     pub fn start(self: &Arc<Self>) -> Receiving {
-        Receiving { plan: Arc::clone(self), missing: None, error: None }
+        let status = Status::new(self.from.0, self.from.1, 0);
+        Receiving { plan: Arc::clone(self), missing: None, status, error: None }
     }
 
     fn heard(&self) -> MutexGuard<'_, Heard> {
@@ -166,6 +168,7 @@ impl Receiving {
         if self.missing.is_none() {
             let Some([count, bytes, first]) = plan.note(engine) else { return false };
             let all = plan.buf.len() as u64;
+            self.status = Status::new(plan.from.0, plan.from.1, all.min(count * bytes));
             if count * bytes != all {
                 let text = format!("the send has {count} partitions of {bytes} bytes, this receive is for {all} bytes");
                 self.error = Some(Error::new(MPI_ERR_TRUNCATE, text));
@@ -192,7 +195,7 @@ impl Receiving {
     }
 
     pub(crate) fn outcome(&self) -> Outcome {
-        Outcome { status: self.plan.status, error: self.error.clone() }
+        Outcome { status: self.status, error: self.error.clone() }
     }
 
     /// Whether one of our own partitions has come.
@@ -227,11 +230,11 @@ impl Process {
 
     /// Makes a partitioned receive, which hears of the send that it matches sooner or later.
     pub fn make_incoming(&mut self, comm: Comm, buf: Buf, partitions: usize, pattern: Pattern) -> Result<Incoming> {
-        let status = Status::new(pattern.source, pattern.tag, buf.len() as u64);
+        let from = (pattern.source, pattern.tag);
         let pattern = Pattern { context: self.comm(comm)?.inner_context(), source: pattern.source | SOURCE, ..pattern };
         let mut words = Box::new(Note::default());
         let op = self.engine.recv(pattern, Buf::dense(words.as_mut_ptr().cast(), size_of::<Note>()));
-        Ok(Incoming { buf, partitions, pattern, status, heard: Mutex::new(Heard::NotYet(op, words)) })
+        Ok(Incoming { buf, partitions, pattern, from, heard: Mutex::new(Heard::NotYet(op, words)) })
     }
 
     /// Receives that wait to hear what will come.
