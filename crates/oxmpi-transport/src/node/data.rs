@@ -11,7 +11,7 @@ use oxmpi_datatype::Buf;
 
 /// A copy of so many bytes from rank to rank is faster by the kernel than with a stop on the way: every line that a rank
 /// writes and another reads changes caches twice.
-const DIRECT: usize = 8 << 10;
+pub(super) const DIRECT: usize = 8 << 10;
 
 /// That for a broadcast to one rank, of which each side copies a half: writing one piece and reading the one before overlap, too.
 const DIRECT_BROADCAST: usize = 64 << 10;

@@ -397,7 +397,7 @@ impl Node {
 
     /// Up to so many bytes every operation takes one round, in which everybody shows its line before it looks at others'.
     fn one_round(&self) -> usize {
-        self.shared_work().min(self.chunk() / self.ranks())
+        self.shared_work().min(self.chunk() / self.ranks()).min(data::DIRECT - 1)
     }
 
     #[inline]
