@@ -1,13 +1,14 @@
 # OxMPI's commands. `make demo` shows it working; `make test` is what a change must pass (.ci/run).
 # Everything that they write is in build/ and in cargo's target folder.
 
-PREFIX ?= $(HOME)/.local/oxmpi
+# It reaches the recipes through the environment, since it may hold any character.
+export PREFIX ?= $(HOME)/.local/oxmpi
 
 STAGE  := build/prefix
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# Where rustup puts cargo, for a shell that was started before it was installed.
-export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+# With rustup's cargo where the one on the PATH is missing or too old.
+export PATH := $(shell scripts/deps path)
 
 .PHONY: help demo test install bench clean
 .PHONY: deps test-deps stage lint unit loom abi programs wrappers kills soak
@@ -15,7 +16,8 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
 	@echo 'make test                 all checks and tests'
-	@echo 'make install PREFIX=...   install (default: $(PREFIX))'
+	@echo "make install PREFIX=...   install (default: $$PREFIX)"
+	@echo 'make stage                build only, into $(STAGE); `sudo make install` copies that'
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make clean                remove what the others wrote'
@@ -29,9 +31,10 @@ test: test-deps
 	@for part in lint unit loom abi programs wrappers kills; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
-install: deps
-	cargo xtask install --prefix '$(PREFIX)'
-	@echo "To use it, put it on your PATH:  export PATH=\"$$(cd '$(PREFIX)' && pwd)/bin:\$$PATH\""
+# Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
+install:
+	@if scripts/install --must-build; then $(MAKE) --no-print-directory stage; fi
+	@scripts/install $(STAGE) "$$PREFIX"
 
 bench: stage
 	bench/run --prefix $(STAGE)
@@ -82,6 +85,7 @@ programs: stage
 wrappers: stage
 	tests/wrappers/run $(STAGE) build/tests-wrappers
 	tests/cmake/run $(STAGE) build/tests-cmake
+	tests/install/run $(STAGE) build/tests-install
 
 # Jobs in every state of MPI that lose a rank or their mpirun.
 kills: stage
