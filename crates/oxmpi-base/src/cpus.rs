@@ -170,12 +170,18 @@ pub fn current() -> Option<usize> {
 
 /// How many CPUs this process can keep busy at a time; at least 1.
 pub fn available() -> u32 {
-    let mask = CpuSet::affinity().map_or(1, |set| set.len()).max(1) as u32;
+    let usable = CpuSet::affinity().ok().or_else(online);
+    let mask = usable.map_or(1, |set| set.len()).max(1) as u32;
     match quota() {
         // To the nearest whole CPU: a quota of 1.9 feeds two ranks nearly fully, one of 1.2 does not.
         Some(cpus) => mask.min(cpus.round() as u32).max(1),
         None => mask,
     }
+}
+
+/// The CPUs that the machine has, whether this process may use them or not.
+pub fn online() -> Option<CpuSet> {
+    fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|list| CpuSet::parse(&list))
 }
 
 /// The tightest CPU quota of this process's cgroup and the cgroups around it, in CPUs.

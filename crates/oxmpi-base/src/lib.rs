@@ -15,6 +15,7 @@ pub mod errand;
 pub mod guests;
 pub mod huge;
 pub mod lifeline;
+pub mod limits;
 pub mod lock;
 pub mod notice;
 pub mod prefetch;

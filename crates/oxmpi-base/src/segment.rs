@@ -14,6 +14,7 @@
 
 use crate::arena::Area;
 use crate::guests::{GUEST_CELLS, GUESTS, Guest};
+use crate::limits;
 use crate::notice::Notice;
 use std::fs::File;
 use std::io;
@@ -21,7 +22,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Descriptors that are kept have numbers from here on, out of the way of programs that count on low ones.
+/// Descriptors that are kept have numbers from here on where the limit allows it: above what shell scripts and programs
+/// use, and low enough not to enlarge the kernel's table of descriptors in every rank.
 const FIRST_DESCRIPTOR: i32 = 50;
 
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
@@ -223,7 +225,12 @@ impl Segment {
         // SAFETY: `fd` was just created and belongs to nobody else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let file = File::from(fd);
-        file.set_len(layout.file_length() as u64)?;
+        let length = layout.file_length() as u64;
+        // Beyond the limit the kernel would not only refuse, but send a signal that ends the process.
+        if limits::of(libc::RLIMIT_FSIZE).0 < length {
+            return Err(io::Error::from_raw_os_error(libc::EFBIG));
+        }
+        file.set_len(length)?;
         let fd = OwnedFd::from(file);
         let segment = Segment::map(fd.as_fd(), layout)?;
         let header = segment.header();
@@ -246,14 +253,7 @@ impl Segment {
     }
 
     fn map(fd: BorrowedFd<'_>, layout: Layout) -> io::Result<Segment> {
-        let least = fd.as_raw_fd().max(FIRST_DESCRIPTOR);
-        // SAFETY: the descriptor is open.
-        let file = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: just made, and nobody else's.
-        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        let file = keep(fd)?;
         Ok(Segment { base: map_shared(fd, 0, layout.mapped)?, layout, file })
     }
 
@@ -370,6 +370,26 @@ impl Drop for Segment {
         // SAFETY: the mapping is ours and nothing borrows from it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.mapped) };
     }
+}
+
+/// A copy of a descriptor that is to be kept, under a number out of the way. Close-on-exec.
+pub fn keep(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut result = Err(io::Error::from_raw_os_error(libc::EMFILE));
+    // `ulimit -n` may leave no number so high.
+    for least in [FIRST_DESCRIPTOR, 10, 3] {
+        // SAFETY: the descriptor is open.
+        let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
+        if copy >= 0 {
+            // SAFETY: just made, and nobody else's.
+            return Ok(unsafe { OwnedFd::from_raw_fd(copy) });
+        }
+        let error = io::Error::last_os_error();
+        // EINVAL: the number is above the limit, which is the same lack.
+        if error.raw_os_error() != Some(libc::EINVAL) {
+            result = Err(error);
+        }
+    }
+    result
 }
 
 /// A fresh shared mapping of a part of a file.

@@ -16,8 +16,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::JobId;
-use oxmpi_base::lifeline;
 use oxmpi_base::segment::Segment;
+use oxmpi_base::{lifeline, limits};
 
 use apps::ProcessSet;
 use env::Seat;
@@ -77,8 +77,10 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
     };
     let segment = reach(seat.segment, seat.segment_inode, seat.mpirun, true)
         .ok_or_else(|| fail(gone(&seat, "its shared segment cannot be opened")))?;
-    let mapped = Segment::attach(segment.as_fd())
-        .map_err(|error| fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", seat.mpirun)))?;
+    let mapped = Segment::attach(segment.as_fd()).map_err(|error| {
+        let error = limits::explain(&error);
+        fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", seat.mpirun))
+    })?;
     if mapped.ranks() < seat.local_size || seat.local_rank >= mapped.ranks() {
         return Err(fail(format!(
             "the job's segment has {} ranks, but {} says {}",

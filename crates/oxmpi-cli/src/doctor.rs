@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 
 use oxmpi_base::cpus::{self, CpuSet};
 use oxmpi_base::lifeline::{self, Victim};
+use oxmpi_base::limits::{self, size};
 use oxmpi_base::segment::Segment;
 use oxmpi_base::wait::{self, Barrier};
 
-use crate::{info, peers};
+use crate::{info, peers, trial};
 
 enum Finding {
     Good(String),
@@ -25,7 +26,7 @@ use Finding::{Broken, Good, Slower};
 /// The report, and 1 when something would keep programs from running.
 pub fn examine() -> (String, i32) {
     type Check = fn() -> Finding;
-    let checks: [(&str, Check); 9] = [
+    let checks: [(&str, Check); 10] = [
         ("CPUs", processors),
         ("CPU quota", quota),
         ("Shared memory", shared_memory),
@@ -35,6 +36,7 @@ pub fn examine() -> (String, i32) {
         ("Open files", open_files),
         ("Memory limits", memory),
         ("Installation", installation),
+        ("Trial", trial),
     ];
     let mut out = String::new();
     let (mut slower, mut broken) = (0, 0);
@@ -54,14 +56,16 @@ pub fn examine() -> (String, i32) {
     }
     out += &match (broken, slower) {
         (0, 0) => "\nNothing here keeps MPI programs from running well.\n".into(),
-        (0, n) => format!("\nMPI programs run here. {n} of these findings make them slower than they could be.\n"),
-        (n, _) => format!("\n{n} of these findings will make MPI programs fail.\n"),
+        (0, 1) => "\nMPI programs run here. One of these findings limits them or makes them slower.\n".into(),
+        (0, n) => format!("\nMPI programs run here. {n} of these findings limit them or make them slower.\n"),
+        (1, _) => "\nOne of these findings makes MPI programs fail.\n".into(),
+        (n, _) => format!("\n{n} of these findings make MPI programs fail.\n"),
     };
     (out, i32::from(broken > 0))
 }
 
 fn processors() -> Finding {
-    let all = std::fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|list| CpuSet::parse(&list));
+    let all = cpus::online();
     match CpuSet::affinity() {
         Ok(mine) => {
             let n = mine.len();
@@ -100,6 +104,11 @@ fn shared_memory() -> Finding {
         Ok(_) => {
             Good("memory for ranks to share can be made (memfd); /dev/shm is not needed, whatever its size.".into())
         }
+        Err(error) if error.raw_os_error() == Some(libc::EFBIG) => Broken(format!(
+            "`ulimit -f` limits files to {}, which counts for the memory that ranks share; it spans much more, though few \
+             of its pages are ever used. `ulimit -f unlimited` helps.",
+            size(limits::of(libc::RLIMIT_FSIZE).0)
+        )),
         Err(error) => Broken(format!(
             "no memory for ranks to share can be made (memfd_create: {error}); mpirun cannot start a job. A sandbox or \
              seccomp profile that forbids memfd_create must allow it."
@@ -173,31 +182,34 @@ fn clean_up() -> Finding {
     }
 }
 
+/// Descriptors that `mpirun` needs by itself, and for each rank.
+const OWN_DESCRIPTORS: u64 = 22;
+const DESCRIPTORS_A_RANK: u64 = 2;
+
 fn open_files() -> Finding {
-    let (soft, hard) = limit(libc::RLIMIT_NOFILE);
-    let ranks = hard.saturating_sub(256) / 4;
-    let text = format!("{} may be open, {} at most; mpirun needs some for each rank", number(soft), number(hard));
+    let (soft, hard) = limits::of(libc::RLIMIT_NOFILE);
+    let ranks = hard.saturating_sub(OWN_DESCRIPTORS) / DESCRIPTORS_A_RANK;
+    let text = format!("{} may be open, {} at most; mpirun needs two for each rank", number(soft), number(hard));
     match ranks {
-        0..64 => Slower(format!("{text}, so about {ranks} ranks can be started (`ulimit -n` sets it).")),
+        0 => Broken(format!(
+            "{text} and {OWN_DESCRIPTORS} for itself, so it cannot start any (`ulimit -n` sets the limit)."
+        )),
+        1..64 => Slower(format!("{text}, so about {ranks} ranks can be started (`ulimit -n` sets the limit).")),
         _ => Good(format!("{text}.")),
     }
 }
 
 fn memory() -> Finding {
     let mut tight = Vec::new();
-    let (space, _) = limit(libc::RLIMIT_AS);
+    let (space, _) = limits::of(libc::RLIMIT_AS);
     if space < 64 << 30 {
         tight.push(format!(
             "address space is limited to {} (`ulimit -v`), and the memory that ranks share needs room there even where \
              it is never used",
-            bytes(space)
+            size(space)
         ));
     }
-    let (file, _) = limit(libc::RLIMIT_FSIZE);
-    if file < 64 << 30 {
-        tight.push(format!("files are limited to {} (`ulimit -f`), which counts for shared memory too", bytes(file)));
-    }
-    let (processes, _) = limit(libc::RLIMIT_NPROC);
+    let (processes, _) = limits::of(libc::RLIMIT_NPROC);
     if processes < 256 {
         tight.push(format!("only {} processes may run (`ulimit -u`)", number(processes)));
     }
@@ -209,7 +221,7 @@ fn memory() -> Finding {
 }
 
 fn installation() -> Finding {
-    let Some(prefix) = info::prefix() else { return Slower("its place is unknown (is /proc mounted?).".into()) };
+    let Some(prefix) = info::prefix() else { return Broken("its place is unknown (is /proc mounted?).".into()) };
     let parts = ["bin/mpirun", "bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"];
     let missing: Vec<&str> = parts.into_iter().filter(|part| !prefix.join(part).exists()).collect();
     if !missing.is_empty() {
@@ -232,25 +244,17 @@ fn installation() -> Finding {
     }
 }
 
-fn limit(which: libc::__rlimit_resource_t) -> (u64, u64) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid during the call; where that fails, no limit is known.
-    match unsafe { libc::getrlimit(which, &mut limit) } {
-        0 => (limit.rlim_cur, limit.rlim_max),
-        _ => (u64::MAX, u64::MAX),
+/// The only proof that programs run is one that runs.
+fn trial() -> Finding {
+    match trial::run() {
+        Ok(true) => Good("two ranks were started with mpirun and met in a barrier.".into()),
+        Ok(false) => Slower("no program was tried, since the installation is not complete.".into()),
+        Err(text) => Broken(format!("a program of two ranks failed: {text}")),
     }
 }
 
 fn number(n: u64) -> String {
     if n == u64::MAX { "any number".into() } else { n.to_string() }
-}
-
-fn bytes(n: u64) -> String {
-    match n {
-        u64::MAX => "nothing".into(),
-        n if n >= 1 << 30 => format!("{:.1} GiB", n as f64 / (1u64 << 30) as f64),
-        n => format!("{:.1} MiB", n as f64 / (1u64 << 20) as f64),
-    }
 }
 
 /// Broken into lines for a terminal, the later ones indented.

@@ -65,7 +65,18 @@ pub fn missing() -> String {
 
 /// The folder above the `bin` that this program is in.
 pub fn prefix() -> Option<PathBuf> {
-    Some(std::env::current_exe().ok()?.parent()?.parent()?.to_path_buf())
+    let own = std::env::current_exe().ok().or_else(called)?;
+    Some(own.parent()?.parent()?.to_path_buf())
+}
+
+/// This program by the name that it was called by, where there is no /proc.
+fn called() -> Option<PathBuf> {
+    let name = PathBuf::from(std::env::args_os().next()?);
+    if name.components().count() > 1 {
+        return name.canonicalize().ok();
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).find_map(|folder| folder.join(&name).canonicalize().ok())
 }
 
 #[derive(Default)]

@@ -1,11 +1,13 @@
 //! `oxmpi`: what this installation is (`info`), whether this machine lets it work well (`doctor`), and the modules for a
-//! Fortran compiler (`fortran`), which alone changes anything. It starts no job.
+//! Fortran compiler (`fortran`), which alone changes anything. Only
+//! `doctor` starts a job, of two ranks, to see whether jobs run.
 
 mod doctor;
 mod fortran;
 mod info;
 mod man;
 mod peers;
+mod trial;
 
 use std::io::{self, Write};
 
@@ -39,6 +41,7 @@ fn main() {
         ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran" | "man", "--help" | "-h"] => (HELP.into(), 0),
         // Not for people: what `doctor` starts to try things out between processes.
         [peers::HOST] => peers::host(),
+        [trial::RANK] => trial::rank(),
         [peers::VISITOR, pid, address] => peers::visitor(pid, address),
         [] => {
             eprint!("{HELP}");

@@ -22,7 +22,7 @@ use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_base::address::JobId;
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
-use oxmpi_base::{huge, lifeline};
+use oxmpi_base::{huge, lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
@@ -98,8 +98,9 @@ impl Process {
         let ((segment, job), rank, size, appnum, universe, process_sets, parent_port, lifeline) =
             match oxmpi_boot::start_from_env()? {
                 Boot::Alone => {
-                    let made = oxmpi_boot::alone()
-                        .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {error}")))?;
+                    let made = oxmpi_boot::alone().map_err(|error| {
+                        Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {}", limits::explain(&error)))
+                    })?;
                     (made, 0, 1, None, 1, Vec::new(), None, None)
                 }
                 Boot::Member(member) => {
@@ -110,8 +111,12 @@ impl Process {
                 }
             };
         if let Some(lifeline) = &lifeline {
-            lifeline::hold(lifeline.as_fd())
-                .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot watch mpirun: {error}")))?;
+            lifeline::hold(lifeline.as_fd()).map_err(|error| {
+                Error::new(
+                    MPI_ERR_OTHER,
+                    format!("cannot watch mpirun: {error} (is /proc mounted? `oxmpi doctor` tells)"),
+                )
+            })?;
         }
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));

@@ -639,11 +639,15 @@ impl<'a> Job<'a> {
             None => (text, status),
         };
         let outputs = &mut self.started.outputs;
+        let losses = outputs.losses();
         if let Some(text) = text {
             outputs.say(&text);
-            outputs.finish(Duration::from_secs(1));
         }
-        status
+        if !losses.is_empty() {
+            outputs.say(&report::losses(&losses));
+        }
+        outputs.finish(Duration::from_secs(1));
+        if losses.is_empty() || status != 0 { status } else { 1 }
     }
 
     /// What there is to say about the end, and the status.

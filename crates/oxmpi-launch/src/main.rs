@@ -16,6 +16,7 @@ mod options;
 mod output;
 mod place;
 mod program;
+mod record;
 mod report;
 mod sink;
 mod spawn;
@@ -33,6 +34,7 @@ use options::{Command, Mistake};
 use spawned::Spawned;
 
 fn main() {
+    sys::survive_file_size_limit();
     let mut arguments = std::env::args_os();
     let called = arguments
         .next()

@@ -4,11 +4,11 @@
 //! another rank's line comes next, it starts on a new line. Nothing here ever waits: while somebody reads `mpirun`'s
 //! output slowly, the ranks' pipes are left alone, and they slow down in turn.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use crate::record::{Loss, Record};
 use crate::sink::Sink;
 use crate::sys::{self, Epoll};
 
@@ -34,6 +34,7 @@ pub struct Outputs {
     label: bool,
     buffer: Vec<u8>,
     numbers: Vec<u64>,
+    losses: Vec<Loss>,
 }
 
 /// What one rank writes to one of its channels.
@@ -44,8 +45,16 @@ struct Stream {
     /// The beginning of a line.
     held: Vec<u8>,
     since: Instant,
-    /// A file that gets everything as well.
-    copy: Option<File>,
+    /// A file that gets everything.
+    record: Option<Record>,
+    /// It is also passed on to `mpirun`'s own stdout or stderr.
+    shown: bool,
+}
+
+/// Where the output of a channel goes, beside or instead of `mpirun`'s own.
+pub struct Destination {
+    pub record: Option<Record>,
+    pub shown: bool,
 }
 
 impl Outputs {
@@ -65,12 +74,14 @@ impl Outputs {
             label,
             buffer: Vec::new(),
             numbers: Vec::new(),
+            losses: Vec::new(),
         })
     }
 
-    pub fn add(&mut self, rank: usize, channel: Channel, from: OwnedFd, copy: Option<File>) -> io::Result<()> {
+    pub fn add(&mut self, rank: usize, channel: Channel, from: OwnedFd, to: Destination) -> io::Result<()> {
         self.epoll.add(from.as_raw_fd(), self.streams.len() as u64)?;
-        self.streams.push(Some(Stream { from, rank, channel, held: Vec::new(), since: Instant::now(), copy }));
+        let Destination { record, shown } = to;
+        self.streams.push(Some(Stream { from, rank, channel, held: Vec::new(), since: Instant::now(), record, shown }));
         Ok(())
     }
 
@@ -151,6 +162,14 @@ impl Outputs {
         self.sinks.iter_mut().find_map(|sink| sink.failure.take())
     }
 
+    /// What files should have got and did not, once all output has been read.
+    pub fn losses(&mut self) -> Vec<Loss> {
+        for number in 0..self.streams.len() {
+            self.close(number);
+        }
+        std::mem::take(&mut self.losses)
+    }
+
     /// A line of `mpirun`'s own, on stderr.
     pub fn say(&mut self, text: &str) {
         self.sinks[self.stderr].put(None, false, format!("mpirun: {text}\n").as_bytes());
@@ -162,7 +181,7 @@ impl Outputs {
             Channel::Stdout => 0,
             Channel::Stderr => self.stderr,
         };
-        if self.sinks[sink].gone() {
+        if stream.shown && self.sinks[sink].gone() {
             // As if the rank wrote to the place itself: its next write fails, or ends it with SIGPIPE.
             self.close(number);
             return;
@@ -176,14 +195,18 @@ impl Outputs {
         stream.held.clear();
         let got = sys::read(stream.from.as_raw_fd(), &mut self.buffer[held..held + READ]).unwrap_or(0);
         let buffer = &self.buffer[..held + got];
-        if let Some(copy) = &mut stream.copy {
-            // A full disk must not stop the job: the output is still on its way to the user.
-            let _ = copy.write_all(&buffer[held..]);
+        // A full disk does not stop the job, but it is told, and counts for the status.
+        if let Some(said) = stream.record.as_mut().and_then(|record| record.write(&buffer[held..])) {
+            self.sinks[self.stderr].put(None, false, format!("mpirun: {said}\n").as_bytes());
         }
         if got == 0 {
             self.sinks[sink].put(Some(stream.rank), self.label, buffer);
             self.unfinished -= usize::from(held > 0);
-            self.streams[number] = None;
+            stream.held.clear();
+            self.close(number);
+            return;
+        }
+        if !stream.shown {
             return;
         }
         let whole = match buffer[held..].iter().rposition(|&byte| byte == b'\n') {
@@ -217,6 +240,11 @@ impl Outputs {
     fn close(&mut self, number: usize) {
         if let Some(stream) = self.streams[number].take() {
             self.unfinished -= usize::from(!stream.held.is_empty());
+            if let Some(record) = stream.record {
+                let (said, loss) = record.close();
+                said.iter().for_each(|said| self.say(said));
+                self.losses.extend(loss);
+            }
         }
     }
 }

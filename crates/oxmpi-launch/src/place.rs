@@ -24,12 +24,20 @@ pub struct Placement {
 /// The CPUs that the job may use.
 pub struct Budget {
     allowed: CpuSet,
+    /// Why ranks cannot be bound, where the system does not say which CPUs may be used.
+    unknown: Option<String>,
     pub cpus: usize,
 }
 
 impl Budget {
     pub fn count(settings: &Settings) -> Result<Budget, String> {
-        let affinity = CpuSet::affinity().map_err(|error| format!("cannot ask for the CPUs to use: {error}"))?;
+        let (affinity, unknown) = match CpuSet::affinity() {
+            Ok(affinity) => (affinity, None),
+            Err(error) => (
+                cpus::online().unwrap_or_else(|| [0].into_iter().collect()),
+                Some(format!("ranks cannot be bound, since sched_getaffinity fails here: {error}")),
+            ),
+        };
         let allowed = match &settings.cpus {
             None => affinity,
             Some(wanted) => {
@@ -41,7 +49,7 @@ impl Budget {
             }
         };
         let cpus = (cpus::available() as usize).min(allowed.len());
-        Ok(Budget { allowed, cpus })
+        Ok(Budget { allowed, unknown, cpus })
     }
 }
 
@@ -55,6 +63,10 @@ pub fn place(ranks: usize, settings: &Settings, budget: &Budget) -> Result<Place
     let free = |cpus| Placement { sets: vec![None; ranks], cpus, _held: Vec::new() };
     let all = budget.cpus as u32;
     let map = settings.map_by.clone().unwrap_or_default();
+    if let Some(unknown) = &budget.unknown {
+        let asked = !matches!(settings.bind_to, None | Some(BindTo::None)) || settings.cpus.is_some();
+        return if asked { Err(unknown.clone()) } else { Ok(free(all)) };
+    }
     let placement = match &settings.bind_to {
         Some(BindTo::None) => free(all),
         Some(BindTo::Sets(sets)) => {
@@ -206,7 +218,7 @@ mod tests {
 
     fn budget(cpus: &str) -> Budget {
         let allowed = CpuSet::parse(cpus).unwrap();
-        Budget { cpus: allowed.len(), allowed }
+        Budget { cpus: allowed.len(), allowed, unknown: None }
     }
 
     fn texts(placement: &Placement) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::segment::{IN_CALL, RankBlock, STATE_ABORTED, STATE_ABSENT, STATE_FINALIZED, STATE_RUNNING};
 
+use crate::record::Loss;
 use crate::start::Rank;
 use crate::sys;
 
@@ -203,6 +204,18 @@ pub fn ranks(count: usize) -> String {
 pub fn never_came(ranks: &[Rank]) -> String {
     let program = ranks.first().map_or("", |rank| &rank.program);
     format!("the {} processes of the program `{program}` ended without calling MPI_Init", ranks.len())
+}
+
+/// Output that could not be written to files.
+pub fn losses(losses: &[Loss]) -> String {
+    const NAMED: usize = 4;
+    let told = losses.iter().take(NAMED).map(|Loss { path, rank, bytes }| {
+        let bytes = if *bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
+        format!("{bytes} of rank {rank} are missing in {}", path.display())
+    });
+    let more = losses.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("and {more} more files are incomplete"));
+    format!("output was lost: {}", told.chain(more).collect::<Vec<_>>().join("; "))
 }
 
 /// A process's exit status as a shell has it.

@@ -160,8 +160,9 @@ unsafe fn run(child: &mut Child) {
         {
             return;
         }
-        // Rust's runtime ignores it; the program must not inherit that.
+        // `mpirun` ignores these; the program must not inherit that.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
         libc::sigprocmask(libc::SIG_SETMASK, &spawner.mask, ptr::null_mut());
         libc::execve(image.path.as_ptr(), child.arguments, child.environment);
         if *libc::__errno_location() == libc::ENOEXEC {

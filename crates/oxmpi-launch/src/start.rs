@@ -1,15 +1,17 @@
 //! From a request to running ranks: everything that can fail is tried before the first rank starts.
 
+use std::collections::HashSet;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use oxmpi_base::lifeline;
-use oxmpi_base::segment::Segment;
+use oxmpi_base::segment::{self, Segment};
+use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::Seat;
 
@@ -18,15 +20,12 @@ use crate::hosts;
 use crate::input::{Input, Source};
 use crate::mailbox::Mailbox;
 use crate::options::{Block, Request, Settings};
-use crate::output::{Channel, Outputs};
+use crate::output::{Channel, Destination, Outputs};
 use crate::place::{self, Budget, Placement};
 use crate::program;
+use crate::record::Record;
 use crate::spawn::{Image, Spawner};
 use crate::sys::{self, Pid, SignalSet};
-
-/// The segment and the lifeline get numbers from here on: above what shell scripts use, and low enough not to enlarge the
-/// kernel's table of descriptors in every rank.
-const FIRST_DESCRIPTOR: RawFd = 50;
 
 /// A system has only so many pseudo-terminals (some thousands, for everybody).
 const MOST_TERMINALS: usize = 256;
@@ -84,7 +83,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
 
     let cannot = |what: &str| {
         let what = what.to_string();
-        move |error: io::Error| Refusal { text: format!("cannot {what}: {error}"), status: 1 }
+        move |error: io::Error| Refusal { text: format!("cannot {what}: {}", limits::explain(&error)), status: 1 }
     };
     let descriptors = sys::want_descriptors(4 * size as u64 + 256);
     let (segment_fd, segment) =
@@ -93,9 +92,9 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
         segment.rank(rank).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
     }
-    let segment_fd = sys::move_up(segment_fd, FIRST_DESCRIPTOR).map_err(cannot("move the segment's descriptor"))?;
+    let segment_fd = segment::keep(segment_fd.as_fd()).map_err(cannot("keep the segment"))?;
     let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
-    let near = sys::move_up(near, FIRST_DESCRIPTOR).map_err(cannot("move the lifeline's descriptor"))?;
+    let near = segment::keep(near.as_fd()).map_err(cannot("keep the pipe that ends the ranks with mpirun"))?;
     let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("look at a descriptor"));
     let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
     let mut seat = Seat {
@@ -123,6 +122,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let terminal = size <= MOST_TERMINALS && sys::is_terminal(1);
     let mut spawner = Spawner::new(segment_fd.as_raw_fd(), near.as_raw_fd(), mask, descriptors);
     let mut ranks = Vec::with_capacity(size);
+    let mut files = Files::default();
     let mut trouble = None;
     let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
     for ((rank, app), source) in apps.enumerate().zip(&sources) {
@@ -136,7 +136,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         };
         let cpus = placement.sets[rank].as_ref();
         let place = Place { rank, app, host: &host, alone: size == 1, terminal };
-        match one(&mut spawner, program, &seat, stdin, cpus, settings, &place, &mut outputs) {
+        match one(&mut spawner, program, &seat, stdin, cpus, settings, &place, &mut outputs, &mut files) {
             Ok(pid) => ranks.push(Rank { pid, program: program.shown.clone() }),
             Err(refusal) => {
                 trouble = Some(refusal);
@@ -221,13 +221,22 @@ fn one(
     settings: &Settings,
     place: &Place<'_>,
     outputs: &mut Outputs,
+    files: &mut Files,
 ) -> Result<Pid, Refusal> {
     let own: Vec<CString> = seat.write().iter().filter_map(|(name, value)| environ::entry(name, value)).collect();
     let refuse = |text: String, status| Refusal { text, status };
-    let broken = |error: io::Error| refuse(format!("cannot connect the output of rank {}: {error}", place.rank), 1);
+    let broken = |error: io::Error| {
+        refuse(format!("cannot connect the output of rank {}: {}", place.rank, limits::explain(&error)), 1)
+    };
 
-    let mut stdout = Outlet::open(Channel::Stdout, settings, place)?;
-    let mut stderr = if settings.merge_stderr { None } else { Some(Outlet::open(Channel::Stderr, settings, place)?) };
+    let mut stdout = Outlet::open(Channel::Stdout, settings, place, files)?;
+    // Through one pipe, what is written to the same file stays in its order.
+    let same_file = file_of(Channel::Stdout, settings, place)
+        .is_some_and(|(file, _)| file_of(Channel::Stderr, settings, place).is_some_and(|(other, _)| other == file));
+    let mut stderr = match settings.merge_stderr || same_file {
+        true => None,
+        false => Some(Outlet::open(Channel::Stderr, settings, place, files)?),
+    };
     let (out, err) = (stdout.to(), stderr.as_ref().map_or(stdout.to(), Outlet::to));
     let image = Image {
         path: &program.path,
@@ -239,20 +248,23 @@ fn one(
     };
     let pid = spawner.spawn(&image).map_err(|failure| {
         let hint = match failure.error.raw_os_error() {
-            Some(libc::EAGAIN) => " (`ulimit -u` or the cgroup limits the number of processes)",
             Some(libc::ENOENT) => " (the interpreter that its first line names, or its loader, does not exist)",
             Some(libc::ENOEXEC) => " (it was built for another kind of machine)",
             _ => "",
         };
         let text = format!(
             "cannot start rank {} ({}): cannot {}: {}{hint}",
-            place.rank, program.shown, failure.step, failure.error
+            place.rank,
+            program.shown,
+            failure.step,
+            limits::explain(&failure.error)
         );
         refuse(text, 126)
     })?;
     for outlet in [Some(&mut stdout), stderr.as_mut()].into_iter().flatten() {
         if let Some(from) = outlet.read.take() {
-            outputs.add(place.rank, outlet.channel, from, outlet.copy.take()).map_err(broken)?;
+            let to = Destination { record: outlet.record.take(), shown: outlet.shown };
+            outputs.add(place.rank, outlet.channel, from, to).map_err(broken)?;
         }
     }
     Ok(pid)
@@ -263,52 +275,40 @@ struct Outlet {
     channel: Channel,
     write: Option<OwnedFd>,
     read: Option<OwnedFd>,
-    copy: Option<File>,
+    record: Option<Record>,
+    shown: bool,
 }
 
 impl Outlet {
-    fn open(channel: Channel, settings: &Settings, place: &Place<'_>) -> Result<Outlet, Refusal> {
-        let (pattern, name) = match channel {
-            Channel::Stdout => (&settings.outfile, "stdout"),
-            Channel::Stderr => (&settings.errfile, "stderr"),
-        };
-        let create = |path: PathBuf, append: bool| {
-            let dirs = path.parent().map_or(Ok(()), fs::create_dir_all);
-            let mut options = File::options();
-            // Both channels may be sent to one file; neither may overwrite the other.
-            options.create(true).append(true);
-            let opened =
-                dirs.and_then(|()| if append { Ok(()) } else { truncate(&path) }).and_then(|()| options.open(&path));
-            opened.map_err(|error| Refusal { text: format!("cannot write to {}: {error}", path.display()), status: 1 })
-        };
-        if let Some(pattern) = pattern {
-            let path = PathBuf::from(expand(pattern, place));
-            let same = channel == Channel::Stderr
-                && settings.outfile.as_ref().is_some_and(|outfile| expand(outfile, place) == path.as_os_str());
-            return Ok(Outlet { channel, write: Some(create(path, same)?.into()), read: None, copy: None });
-        }
-        let mut copy = None;
-        if let Some(output) = &settings.output_dir {
-            let file = create(output.dir.join(format!("rank.{}", place.rank)).join(name), false)?;
-            if !output.copy {
-                return Ok(Outlet { channel, write: Some(file.into()), read: None, copy: None });
+    fn open(channel: Channel, settings: &Settings, place: &Place<'_>, files: &mut Files) -> Result<Outlet, Refusal> {
+        let mut outlet = Outlet { channel, write: None, read: None, record: None, shown: true };
+        if let Some((path, shown)) = file_of(channel, settings, place) {
+            let file = files.open(&path)?;
+            outlet.shown = shown;
+            if !shown && may_block(&file) {
+                // A pipe or a terminal, for whose reader only the rank may wait.
+                outlet.write = Some(file.into());
+                return Ok(outlet);
             }
-            copy = Some(file);
+            outlet.record = Some(Record::new(file, path, place.rank));
         }
         // A single rank needs nobody to keep its lines from another's: it has our own stdout and stderr.
-        if place.alone && !settings.label && !settings.merge_stderr && copy.is_none() {
-            return Ok(Outlet { channel, write: None, read: None, copy: None });
+        if place.alone && !settings.label && !settings.merge_stderr && outlet.record.is_none() {
+            return Ok(outlet);
         }
         // On a terminal, a program sends out each line as it prints it; into a pipe, only when it ends.
         let terminal = match channel {
-            Channel::Stdout if place.terminal => sys::pseudo_terminal(1).ok(),
+            Channel::Stdout if place.terminal && outlet.shown => sys::pseudo_terminal(1).ok(),
             _ => None,
         };
         let (read, write) = match terminal.map_or_else(sys::pipe, Ok) {
             Ok(ends) => ends,
-            Err(error) => return Err(Refusal { text: format!("cannot make a pipe: {error}"), status: 1 }),
+            Err(error) => {
+                return Err(Refusal { text: format!("cannot make a pipe: {}", limits::explain(&error)), status: 1 });
+            }
         };
-        Ok(Outlet { channel, write: Some(write), read: Some(read), copy })
+        (outlet.read, outlet.write) = (Some(read), Some(write));
+        Ok(outlet)
     }
 
     fn to(&self) -> RawFd {
@@ -320,13 +320,51 @@ impl Outlet {
     }
 }
 
-fn truncate(path: &std::path::Path) -> io::Result<()> {
+/// The file that gets what a rank writes to a channel, and whether that is shown as well.
+fn file_of(channel: Channel, settings: &Settings, place: &Place<'_>) -> Option<(PathBuf, bool)> {
+    let (pattern, name) = match channel {
+        Channel::Stdout => (&settings.outfile, "stdout"),
+        Channel::Stderr => (&settings.errfile, "stderr"),
+    };
+    match (pattern, &settings.output_dir) {
+        (Some(pattern), _) => Some((expand(pattern, place).into(), false)),
+        (None, Some(output)) => Some((output.dir.join(format!("rank.{}", place.rank)).join(name), output.copy)),
+        (None, None) => None,
+    }
+}
+
+/// The files that output goes to. Several channels or ranks may share one: it is emptied only for the first.
+#[derive(Default)]
+struct Files {
+    opened: HashSet<PathBuf>,
+}
+
+impl Files {
+    fn open(&mut self, path: &Path) -> Result<File, Refusal> {
+        let dirs = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let emptied = dirs.and_then(|()| if self.opened.insert(path.into()) { truncate(path) } else { Ok(()) });
+        // None may overwrite another's lines.
+        let opened = emptied.and_then(|()| File::options().create(true).append(true).open(path));
+        opened.map_err(|error| Refusal {
+            text: format!("cannot write to {}: {}", path.display(), limits::explain(&error)),
+            status: 1,
+        })
+    }
+}
+
+fn truncate(path: &Path) -> io::Result<()> {
     match File::options().write(true).open(path) {
         Ok(file) if file.metadata()?.is_file() => file.set_len(0),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether writing may wait for a reader.
+fn may_block(file: &File) -> bool {
+    let kind = file.metadata().map(|found| found.file_type());
+    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) || sys::is_terminal(file.as_raw_fd())
 }
 
 /// Puts the rank, the host and the program's number in for `%r`, `%h` and `%a`.

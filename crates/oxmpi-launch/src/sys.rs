@@ -1,7 +1,7 @@
 //! The few system calls that the standard library does not offer, each as a safe function. No policy here.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 pub type Pid = i32;
@@ -37,12 +37,6 @@ pub fn pseudo_terminal(like: RawFd) -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Moves a descriptor to a number out of the way of those that shells and programs use for themselves.
-pub fn move_up(fd: OwnedFd, least: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: the copy is ours alone; the original is closed on return.
-    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least))?)) }
-}
-
 pub fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: flags of a descriptor that we own.
     unsafe {
@@ -70,6 +64,18 @@ pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
             result => return result,
         }
     }
+}
+
+/// Closes a descriptor and says what the system has to say about what was written to it.
+pub fn close(fd: OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor was ours alone, and is not used again, whatever the answer.
+    check(unsafe { libc::close(fd.into_raw_fd()) }).map(drop)
+}
+
+/// Writing to a file beyond the limit of its size is to be an error and not the end of this process.
+pub fn survive_file_size_limit() {
+    // SAFETY: no handler runs; the call is made before there are other threads.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Writes to a socket without waiting, whatever its own flags say.

@@ -1,6 +1,8 @@
 //! What `mpirun` says to a slip of the hand.
 
-use crate::support::mpirun;
+use std::process::{Command, Stdio};
+
+use crate::support::{mpirun, run};
 
 #[track_caller]
 fn refuses(line: &str, status: i32, words: &[&str]) {
@@ -10,6 +12,31 @@ fn refuses(line: &str, status: i32, words: &[&str]) {
     for word in words {
         assert!(done.stderr.contains(word), "{line}: no `{word}` in: {}", done.stderr);
     }
+}
+
+#[test]
+fn limits_are_named_and_small_ones_do() {
+    let limited = |limit: &str, line: &str| {
+        let shell = format!("ulimit {limit}; exec \"$0\" {line}");
+        run(Command::new("sh")
+            .args(["-c", &shell, env!("CARGO_BIN_EXE_mpirun")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()))
+    };
+    // Descriptors under high numbers are a wish, not a need.
+    assert_eq!(limited("-n 50", "-n 4 echo x").clean().lines().len(), 4);
+    assert_eq!(limited("-n 64", "-n 16 echo x").clean().lines().len(), 16);
+    for (limit, line, name) in
+        [("-n 64", "-n 200 echo x", "`ulimit -n` allows 64 open files"), ("-f 1024", "-n 2 echo x", "`ulimit -f`")]
+    {
+        let done = limited(limit, line);
+        assert_eq!(done.status, 1, "{}", done.stderr);
+        assert!(done.stderr.contains(name) && done.stderr.contains("oxmpi doctor"), "{}", done.stderr);
+    }
+    // What mpirun does with the signal of that limit is not inherited.
+    let done = limited("-n 1000", "-n 1 sh -c 'kill -XFSZ $$'");
+    assert_eq!(done.status, 128 + libc::SIGXFSZ);
 }
 
 #[test]

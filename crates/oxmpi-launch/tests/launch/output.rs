@@ -145,6 +145,54 @@ fn files_for_each_rank() {
 }
 
 #[test]
+fn a_full_disk_is_told_and_counts() {
+    let dir = Dir::new();
+    let full = |folder: &str, rank: usize, name: &str| {
+        let folder = dir.0.join(folder).join(format!("rank.{rank}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink("/dev/full", folder.join(name)).unwrap();
+    };
+    let each = "i=0; while [ $i -lt 100 ]; do echo line; i=$((i+1)); done; sleep 0.3; echo end; echo e >&2";
+    let check = |done: crate::support::Done| {
+        assert_eq!(done.status, 1, "{}", done.stderr);
+        let said = done.messages();
+        assert!(said[0].contains("output of rank 1") && said[0].contains("No space left"), "{said:?}");
+        assert!(said[1].contains("504 bytes of rank 1 are missing in"), "{said:?}");
+        assert_eq!(said.len(), 2);
+    };
+    full("copied", 1, "stdout");
+    let done = script(&format!("-n 2 --output-filename {}", dir.path("copied")), each);
+    assert_eq!(done.lines().len(), 202, "nothing is lost on the way to the user");
+    check(done);
+    full("only", 1, "stdout");
+    check(script(&format!("-n 2 --output-filename {}:nocopy", dir.path("only")), each));
+    assert_eq!(dir.text("only/rank.0/stdout").len(), 504);
+    assert_eq!(dir.text("only/rank.1/stderr"), "e\n");
+    // The status of a rank that fails counts more.
+    full("failed", 0, "stdout");
+    assert_eq!(script(&format!("-n 1 --output-filename {}", dir.path("failed")), "echo x; exit 7").status, 7);
+}
+
+#[test]
+fn a_file_for_all_ranks_has_the_lines_of_all() {
+    let dir = Dir::new();
+    let one = dir.path("one");
+    std::fs::write(&one, "old\n").unwrap();
+    let each = "echo o$OXMPI_RANK; echo e$OXMPI_RANK >&2";
+    for _ in 0..5 {
+        script(&format!("-n 3 -outfile-pattern {one} -errfile-pattern {one}"), each).clean();
+        let text = dir.text("one");
+        let mut lines: Vec<_> = text.lines().collect();
+        for rank in 0..3 {
+            let at = |word: &str| lines.iter().position(|line| *line == format!("{word}{rank}")).unwrap();
+            assert!(at("o") < at("e"), "{lines:?}");
+        }
+        lines.sort();
+        assert_eq!(lines, ["e0", "e1", "e2", "o0", "o1", "o2"]);
+    }
+}
+
+#[test]
 fn what_a_background_helper_still_writes_arrives() {
     let done = script("-n 2", "(sleep 0.2; echo late) & echo early").clean();
     assert_eq!(done.sorted(), ["early", "early", "late", "late"]);

@@ -1,0 +1,58 @@
+//! The limits of a process that keep MPI from starting, in words that say which limit it is and how to see or change it.
+
+use std::io;
+
+/// The soft and the hard limit; `u64::MAX` is none.
+pub fn of(which: libc::__rlimit_resource_t) -> (u64, u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid during the call; where that fails, no limit is known.
+    match unsafe { libc::getrlimit(which, &mut limit) } {
+        0 => (limit.rlim_cur, limit.rlim_max),
+        _ => (u64::MAX, u64::MAX),
+    }
+}
+
+/// An error at start-up, with the limit that is behind it.
+pub fn explain(error: &io::Error) -> String {
+    let cause = match error.raw_os_error() {
+        Some(libc::EMFILE) => format!("`ulimit -n` allows {} open files", of(libc::RLIMIT_NOFILE).0),
+        Some(libc::ENFILE) => "the whole machine has no open files left: sysctl fs.file-max".into(),
+        Some(libc::EAGAIN) => "`ulimit -u` or the cgroup limits the number of processes".into(),
+        Some(libc::EFBIG) => {
+            format!("`ulimit -f` limits files, and shared memory with them, to {}", size(of(libc::RLIMIT_FSIZE).0))
+        }
+        Some(libc::ENOMEM) => match of(libc::RLIMIT_AS).0 {
+            u64::MAX => "the machine, the cgroup or vm.max_map_count allows no more memory".into(),
+            space => format!("`ulimit -v` limits the address space to {}", size(space)),
+        },
+        Some(libc::ENOSPC) => "the disk is full".into(),
+        Some(libc::ENOSYS | libc::EPERM) => "a container or sandbox may forbid the system call".into(),
+        _ => return error.to_string(),
+    };
+    format!("{error}: {cause}; `oxmpi doctor` checks the limits of this machine")
+}
+
+/// A number of bytes for people.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        u64::MAX => "any size".into(),
+        n if n >= 1 << 30 => format!("{:.1} GiB", n as f64 / (1u64 << 30) as f64),
+        n if n >= 1 << 20 => format!("{:.1} MiB", n as f64 / (1u64 << 20) as f64),
+        n => format!("{:.1} KiB", n as f64 / 1024.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_named() {
+        let text = |code| explain(&io::Error::from_raw_os_error(code));
+        assert!(text(libc::EMFILE).contains("ulimit -n") && text(libc::EMFILE).contains("oxmpi doctor"));
+        assert!(text(libc::EFBIG).contains("ulimit -f"));
+        assert!(text(libc::EAGAIN).contains("ulimit -u"));
+        assert!(!text(libc::ENOENT).contains("oxmpi doctor"));
+        assert_eq!(size(3 << 29), "1.5 GiB");
+    }
+}
