@@ -24,6 +24,7 @@ use crate::prefetch;
 use crate::segment::{CACHE_LINE, PAGE};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Rounds that a rank may be ahead of the slowest. A power of two.
 const SLOTS: usize = 128;
@@ -141,6 +142,8 @@ pub struct Seat {
     ready: Option<usize>,
     /// What the history of the next round has beside the calls of the last.
     mixed: u64,
+    /// Keeps the memory mapped; tests keep theirs themselves.
+    _mapping: Option<Arc<Mapping>>,
 }
 
 /// One more, or one less: modulo 2^32 that is adding, too.
@@ -172,9 +175,9 @@ impl Past {
     }
 }
 
-// SAFETY: the memory is shared between processes by design; a seat is used by one thread at a time.
+// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the seat keeps mapped.
 unsafe impl Send for Seat {}
-// SAFETY: as above; by shared reference only atomics are read, and pointers handed out.
+// SAFETY: through `&Seat` only atomics are accessed, and raw pointers handed out.
 unsafe impl Sync for Seat {}
 
 impl Seat {
@@ -183,28 +186,30 @@ impl Seat {
         Memory::lines_end(ranks) + ranks * room_stride(room)
     }
 
-    /// A place at the board in this memory, which must stay mapped. Everybody gives the same number of ranks and bytes
-    /// of room; `None` if the memory is too small for them.
-    pub fn new(mapping: &Mapping, ranks: usize, room: usize, rank: usize) -> Option<Seat> {
+    /// A place at the board in this memory. Everybody gives the same number of ranks and bytes of room; `None` if the
+    /// memory is too small for them.
+    pub fn new(mapping: Arc<Mapping>, ranks: usize, room: usize, rank: usize) -> Option<Seat> {
         if rank >= ranks || !room.is_multiple_of(CACHE_LINE) || mapping.area().bytes < Seat::memory_for(ranks, room) {
             return None;
         }
         let header = mapping.base().cast::<Header>();
-        // SAFETY: in bounds by the check above; pages are aligned to lines.
+        // SAFETY: the mapping has `memory_for(ranks, room)` bytes, as was compared above: header, `ranks` lines of
+        // `Finished`, `SLOTS * ranks` lines, then the rooms. A mapping begins at a page, so all are aligned.
         let memory = unsafe {
             let finished = header.add(1).cast::<Finished>();
             let lines = finished.add(ranks).cast::<Line>();
             let rooms = header.cast::<u8>().add(Memory::lines_end(ranks));
             Memory { header, finished, lines, rooms, ranks, slots: SLOTS, room }
         };
-        Some(Seat::over(memory, rank))
+        Some(Seat { _mapping: Some(mapping), ..Seat::over(memory, rank) })
     }
 
+    /// The memory outlives the seat.
     fn over(memory: Memory, rank: usize) -> Seat {
         let past = vec![Past::default(); memory.slots].into();
         let mut seen: Box<[u64]> = vec![0; memory.ranks].into();
         seen[rank] = u64::MAX;
-        Seat { memory, rank, round: 0, settled: 0, seen, past, usual: 0, ready: None, mixed: 0 }
+        Seat { memory, rank, round: 0, settled: 0, seen, past, usual: 0, ready: None, mixed: 0, _mapping: None }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Single-copy access to another process's memory (`process_vm_readv`, `process_vm_writev`). The kernel or a container
 //! may forbid it; the caller then takes the way through the segment.
 
+use crate::pid::Pid;
 use std::io;
 
 /// A piece of memory: address and length.
@@ -19,9 +20,9 @@ pub fn permit_peers() {
 /// Copies from the peer's pieces to ours; returns the bytes moved, which may be fewer than asked for.
 ///
 /// # Safety
-/// `local` is memory of this process that may be written, and that no Rust reference covers.
-pub unsafe fn read(pid: u32, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-    // SAFETY: the kernel checks the remote side; the caller vouches for the local one.
+/// `local` is memory of this process that may be written during the call, and that no Rust reference covers.
+pub unsafe fn read(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+    // SAFETY: `read` writes to `local`, which may be written; the kernel checks the remote side.
     unsafe { transfer(libc::process_vm_readv, pid, local, remote) }
 }
 
@@ -29,8 +30,8 @@ pub unsafe fn read(pid: u32, local: &[Piece], remote: &[Piece]) -> io::Result<us
 ///
 /// # Safety
 /// `local` is memory of this process that may be read; the peer has said that `remote` is a receive buffer of its.
-pub unsafe fn write(pid: u32, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-    // SAFETY: as above.
+pub unsafe fn write(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+    // SAFETY: `write` reads `local`, which may be read, and changes memory of another process alone.
     unsafe { transfer(libc::process_vm_writev, pid, local, remote) }
 }
 
@@ -43,7 +44,9 @@ type Call = unsafe extern "C" fn(
     libc::c_ulong,
 ) -> libc::ssize_t;
 
-unsafe fn transfer(call: Call, pid: u32, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+/// # Safety
+/// `local` is memory that `call` may read or write, whichever it does.
+unsafe fn transfer(call: Call, pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
     // A Piece of two usize has the size of an iovec but not a promised field order, hence the conversion; one piece a
     // side, the common case, needs no allocation.
     let convert = |pieces: &[Piece]| -> Vec<libc::iovec> {
@@ -65,9 +68,8 @@ unsafe fn transfer(call: Call, pid: u32, local: &[Piece], remote: &[Piece]) -> i
         remote_many = convert(remote);
         &remote_many
     };
-    // SAFETY: both arrays are valid; the caller vouches for what they point to.
-    let moved =
-        unsafe { call(pid as i32, local.as_ptr(), local.len() as u64, remote.as_ptr(), remote.len() as u64, 0) };
+    // SAFETY: both arrays live until the call returns and have the lengths given; the local pieces may be accessed.
+    let moved = unsafe { call(pid.get(), local.as_ptr(), local.len() as u64, remote.as_ptr(), remote.len() as u64, 0) };
     if moved < 0 { Err(io::Error::last_os_error()) } else { Ok(moved as usize) }
 }
 
@@ -81,7 +83,7 @@ mod tests {
         let mut target = [0u8; 6];
         let at = |slice: &[u8], from: usize, len: usize| (slice.as_ptr() as usize + from, len);
         let t = target.as_mut_ptr() as usize;
-        let pid = std::process::id();
+        let pid = Pid::own();
         // SAFETY: both arrays are alive and not otherwise borrowed during the calls.
         unsafe {
             assert_eq!(read(pid, &[(t, 2), (t + 4, 2)], &[at(&source, 0, 3), at(&source, 5, 1)]).unwrap(), 4);
@@ -94,7 +96,9 @@ mod tests {
     fn a_missing_process_is_an_error() {
         let mut byte = 0u8;
         // SAFETY: one byte of ours, named twice.
-        let result = unsafe { read(u32::MAX >> 1, &[(&raw mut byte as usize, 1)], &[(&raw mut byte as usize, 1)]) };
+        let result = unsafe {
+            read(Pid::new(u32::MAX >> 1).unwrap(), &[(&raw mut byte as usize, 1)], &[(&raw mut byte as usize, 1)])
+        };
         assert!(result.is_err());
     }
 }

@@ -18,6 +18,8 @@ pub mod lifeline;
 pub mod limits;
 pub mod lock;
 pub mod notice;
+pub mod own_slot;
+pub mod pid;
 pub mod prefetch;
 pub mod ring;
 pub mod segment;

@@ -5,6 +5,7 @@
 //! The owner of the signal belongs to an open file description, not to a descriptor, so everyone who arms opens the pipe
 //! anew through `/proc/self/fd`. [`arm`] runs between `clone` and `exec` too: it must never allocate or lock.
 
+use crate::pid::Pid;
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
@@ -114,7 +115,7 @@ pub fn inherited(fd: RawFd, inode: u64) -> Option<OwnedFd> {
     if copy < 0 {
         return None;
     }
-    // SAFETY: as above.
+    // SAFETY: `fcntl` just made the descriptor, and nothing else knows its number.
     let copy = unsafe { File::from_raw_fd(copy) };
     match copy.metadata() {
         Ok(found) if found.ino() == inode => Some(copy.into()),
@@ -127,12 +128,14 @@ pub fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
     File::from(fd.try_clone_to_owned()?).metadata().map(|found| found.ino())
 }
 
-/// Whether a process exists and has not ended yet; one that waits to be reaped has ended.
+/// Whether a process exists and has not ended yet; one that waits to be reaped has ended. A number that no process can
+/// have names none.
 pub fn process_lives(pid: u32) -> bool {
+    let Some(number) = Pid::new(pid) else { return false };
     let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else {
         // No /proc at all, or no such process.
-        // SAFETY: signal 0 only asks.
-        return unsafe { libc::kill(pid as i32, 0) } == 0
+        // SAFETY: takes plain numbers; signal 0 changes nothing.
+        return unsafe { libc::kill(number.get(), 0) } == 0
             || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
     };
     // The command name stands in parentheses and may itself hold any byte; the state follows the last one.
@@ -204,5 +207,6 @@ mod tests {
         }
         child.wait().unwrap();
         assert!(!process_lives(pid));
+        assert!(!process_lives(0) && !process_lives(u32::MAX), "these are groups of processes");
     }
 }

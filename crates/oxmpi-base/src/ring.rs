@@ -21,6 +21,7 @@ use crate::prefetch;
 use crate::segment::{CACHE_LINE, Segment};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// The line in front of the cells, written by the consumer alone.
 #[repr(C, align(64))]
@@ -61,12 +62,39 @@ pub const fn max_packet(ring_cells: usize) -> usize {
     ring_cells / 4
 }
 
-/// The two ends' common view. The memory outlives both: whoever makes an end keeps the segment mapped.
+/// The two ends' common view of memory that the end's [`Home`] keeps mapped.
 #[derive(Clone, Copy)]
 struct Memory {
     header: NonNull<RingHeader>,
     cells: NonNull<Cell>,
     count: usize,
+}
+
+/// What keeps an end's memory mapped.
+enum Home {
+    Segment {
+        _segment: Arc<Segment>,
+        from: usize,
+    },
+    Guest {
+        _rings: Arc<Mapping>,
+    },
+    #[cfg(test)]
+    Test,
+}
+
+impl Home {
+    /// Ends the process when the packet with the impossible length came from a rank of its own job.
+    #[cold]
+    fn blame(&self, cells: usize) {
+        if let Home::Segment { from, .. } = self {
+            eprintln!(
+                "oxmpi: rank {from} on this node sent a packet of {cells} cells, which cannot be: the job's shared \
+                 memory has been overwritten"
+            );
+            std::process::abort();
+        }
+    }
 }
 
 impl Memory {
@@ -81,16 +109,16 @@ impl Memory {
     fn of_guest(mapping: &Mapping, number: usize) -> Memory {
         let stride = (GUEST_CELLS + 1) * CACHE_LINE;
         assert!((number + 1) * stride <= mapping.area().bytes);
-        // SAFETY: in the mapping, as was just checked.
+        // SAFETY: the assertion above: ring `number` ends inside the mapping.
         let header = unsafe { mapping.base().add(number * stride).cast::<RingHeader>() };
-        // SAFETY: a ring has its cells behind the header line.
+        // SAFETY: one line further on, still inside ring `number`, which has GUEST_CELLS cells behind its header.
         let cells = unsafe { header.add(1).cast::<Cell>() };
         Memory { header, cells, count: GUEST_CELLS }
     }
 
     #[inline]
     fn header(&self) -> &RingHeader {
-        // SAFETY: valid while the segment is mapped, all atomics.
+        // SAFETY: the end that holds this keeps its home mapped; the header is all atomics.
         unsafe { self.header.as_ref() }
     }
 
@@ -120,7 +148,7 @@ const PREFETCH_MOST: usize = 300;
 /// Cells of packets that are [handed down](prefetch::hand_down).
 const FEW_CELLS: usize = prefetch::FEW / CACHE_LINE;
 
-/// The sending end. At most one may exist for a ring.
+/// The sending end, of which a ring has one (see `own_slot.rs`).
 pub struct Producer {
     memory: Memory,
     /// Cells produced since the start.
@@ -131,24 +159,29 @@ pub struct Producer {
     stamp: u32,
     /// A bit for every cell whose word holds raw bytes.
     raw: Vec<u64>,
+    _home: Home,
 }
 
-// SAFETY: the memory is shared between processes by design; this end is used by one thread at a time.
+// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the end keeps mapped, and only
+// methods with `&mut self` write cells.
 unsafe impl Send for Producer {}
 
 impl Producer {
-    /// The sending end of the ring between two ranks of a segment, which must stay mapped.
-    pub fn new(segment: &Segment, from: usize, to: usize) -> Producer {
-        Producer::over(Memory::in_segment(segment, from, to))
+    /// The sending end of the ring between two ranks of a segment. [`OwnSlot`](crate::own_slot::OwnSlot) makes one alone.
+    pub(crate) fn new(segment: Arc<Segment>, from: usize, to: usize) -> Producer {
+        Producer::over(Memory::in_segment(&segment, from, to), Home::Segment { _segment: segment, from })
     }
 
-    /// The sending end of a guest's ring, by its number in a mapping of such rings, which must stay.
-    pub fn of_guest(rings: &Mapping, number: usize) -> Producer {
-        Producer::over(Memory::of_guest(rings, number))
+    /// The sending end of a guest's ring, by its number in a mapping of such rings.
+    ///
+    /// # Safety
+    /// This process has claimed the guest to whom the rings belong, and makes this end once per claim.
+    pub unsafe fn of_guest(rings: &Arc<Mapping>, number: usize) -> Producer {
+        Producer::over(Memory::of_guest(rings, number), Home::Guest { _rings: Arc::clone(rings) })
     }
 
-    fn over(memory: Memory) -> Producer {
-        Producer { memory, head: 0, consumed: 0, position: 0, stamp: 1, raw: Vec::new() }
+    fn over(memory: Memory, home: Home) -> Producer {
+        Producer { memory, head: 0, consumed: 0, position: 0, stamp: 1, raw: Vec::new(), _home: home }
     }
 
     /// Room for a packet of `cells` cells: a pointer to its `bytes_in(cells)` contiguous bytes, or `None` while the
@@ -276,31 +309,37 @@ pub struct Packet {
     pub bytes: NonNull<u8>,
 }
 
-/// The receiving end. At most one may exist for a ring.
+/// The receiving end, of which a ring has one (see `own_slot.rs`).
 pub struct Consumer {
     memory: Memory,
     tail: u64,
     published: u64,
     position: usize,
     stamp: u32,
+    broken: bool,
+    home: Home,
 }
 
-// SAFETY: as for the producer.
+// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the end keeps mapped, and it reads
+// cells only after it has acquired the producer's stamp.
 unsafe impl Send for Consumer {}
 
 impl Consumer {
-    /// The receiving end of the ring between two ranks of a segment, which must stay mapped.
-    pub fn new(segment: &Segment, from: usize, to: usize) -> Consumer {
-        Consumer::over(Memory::in_segment(segment, from, to))
+    /// The receiving end of the ring between two ranks of a segment. [`OwnSlot`](crate::own_slot::OwnSlot) makes one alone.
+    pub(crate) fn new(segment: Arc<Segment>, from: usize, to: usize) -> Consumer {
+        Consumer::over(Memory::in_segment(&segment, from, to), Home::Segment { _segment: segment, from })
     }
 
-    /// The receiving end of a guest's ring, which has a mapping of its own, which must stay.
-    pub fn of_guest(ring: &Mapping) -> Consumer {
-        Consumer::over(Memory::of_guest(ring, 0))
+    /// The receiving end of a guest's ring, which has a mapping of its own.
+    ///
+    /// # Safety
+    /// The ring leads to this process, and this end is made once for each guest that comes.
+    pub unsafe fn of_guest(ring: Mapping) -> Consumer {
+        Consumer::over(Memory::of_guest(&ring, 0), Home::Guest { _rings: Arc::new(ring) })
     }
 
-    fn over(memory: Memory) -> Consumer {
-        Consumer { memory, tail: 0, published: 0, position: 0, stamp: 1 }
+    fn over(memory: Memory, home: Home) -> Consumer {
+        Consumer { memory, tail: 0, published: 0, position: 0, stamp: 1, broken: false, home }
     }
 
     /// The next packet, if one is ready. It stays the next one until [`Consumer::advance`].
@@ -313,11 +352,36 @@ impl Consumer {
                 return None;
             }
             let (cells, user) = ((word >> 32) as u16 as usize, (word >> 48) as u16);
+            // One cell is always there; the producer's word for more than that is not taken.
+            if cells != 1 && self.is_impossible(cells) {
+                return None;
+            }
             if user != SKIP {
                 return Some(Packet { user, cells, bytes: self.memory.body(self.position) });
             }
             self.advance(cells);
         }
+    }
+
+    /// Whether no producer that follows the rules can have published a packet of so many cells here. Then nothing more
+    /// is read from the ring. A process of another job is given up for it; between ranks it means that the program has
+    /// overwritten the memory that the job shares.
+    #[inline]
+    fn is_impossible(&mut self, cells: usize) -> bool {
+        let most = max_packet(self.memory.count).min(self.memory.count - self.position);
+        if (1..=most).contains(&cells) {
+            return false;
+        }
+        if !self.broken {
+            self.broken = true;
+            self.home.blame(cells);
+        }
+        true
+    }
+
+    /// Whether the producer wrote something that cannot be a packet.
+    pub fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// Gives the packet's cells back; its bytes must not be read any more. `true` when the producer can see that now.
@@ -376,6 +440,26 @@ mod tests {
     mod threads {
         use super::*;
 
+        /// A length that the ring cannot hold is not believed, wherever the consumer is.
+        #[test]
+        fn an_impossible_packet_breaks_the_ring() {
+            for (before, cells) in [(0, 0), (0, 5), (0, u16::MAX as usize), (14, 3)] {
+                let mut ring = Owned::new(16);
+                let memory = ring.memory();
+                let (mut tx, mut rx) = (Producer::over(memory, Home::Test), Consumer::over(memory, Home::Test));
+                for _ in 0..before {
+                    tx.reserve(1).unwrap();
+                    tx.publish(1, 3);
+                    let packet = rx.peek().unwrap();
+                    rx.advance(packet.cells);
+                }
+                memory.word(before).store(pack_word(1, cells, 3), Ordering::Release);
+                assert!(rx.peek().is_none() && rx.is_broken(), "{cells} cells at {before}");
+                memory.word(before).store(pack_word(1, cells, SKIP), Ordering::Release);
+                assert!(rx.peek().is_none(), "nor is a gap of that length skipped");
+            }
+        }
+
         fn fill(bytes: NonNull<u8>, len: usize, seed: u64) {
             for i in 0..len {
                 // SAFETY: within the reserved packet.
@@ -397,7 +481,7 @@ mod tests {
             for count in [16, 17, 63, 64] {
                 let mut ring = Owned::new(count);
                 let memory = ring.memory();
-                let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+                let (mut tx, mut rx) = (Producer::over(memory, Home::Test), Consumer::over(memory, Home::Test));
                 const PACKETS: u64 = 200_000;
                 let size = move |n: u64| 1 + (n.wrapping_mul(2654435761) >> 7) as usize % max_packet(count);
                 let sender = std::thread::spawn(move || {
@@ -434,7 +518,7 @@ mod tests {
         fn raw_bytes_never_pass_for_a_stamp() {
             let mut ring = Owned::new(16);
             let memory = ring.memory();
-            let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+            let (mut tx, mut rx) = (Producer::over(memory, Home::Test), Consumer::over(memory, Home::Test));
             for n in 0..1000u32 {
                 let cells = 1 + n as usize % 4;
                 let bytes = tx.reserve(cells).unwrap();
@@ -456,7 +540,7 @@ mod tests {
         fn a_full_ring_says_so_and_recovers() {
             let mut ring = Owned::new(16);
             let memory = ring.memory();
-            let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+            let (mut tx, mut rx) = (Producer::over(memory, Home::Test), Consumer::over(memory, Home::Test));
             let mut sent = 0;
             while tx.reserve(1).is_some() {
                 tx.publish(1, 0);
@@ -481,7 +565,7 @@ mod tests {
             loom::model(|| {
                 let mut ring = Owned::new(8);
                 let memory = ring.memory();
-                let (mut tx, mut rx) = (Producer::over(memory), Consumer::over(memory));
+                let (mut tx, mut rx) = (Producer::over(memory, Home::Test), Consumer::over(memory, Home::Test));
                 let sender = loom::thread::spawn(move || {
                     let mut n = 0;
                     while n < 5 {

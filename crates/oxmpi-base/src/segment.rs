@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 const FIRST_DESCRIPTOR: i32 = 50;
 
 /// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x06");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x07");
 
 pub const CACHE_LINE: usize = 64;
 pub(crate) const PAGE: usize = 4096;
@@ -79,7 +79,9 @@ pub struct RankBlock {
     pub parents: AtomicU32,
     /// Where the rank has been waiting for a while, with words for the call that it is in and the one before.
     pub waiting: Notice<2>,
-    _pad1: [u8; 16],
+    /// Set once somebody holds the rank's ends of rings and its tickets (see `own_slot.rs`).
+    pub(crate) ends: AtomicU32,
+    _pad1: [u8; 12],
     /// The futex word that the rank sleeps on (see `wait.rs`).
     pub sleep: AtomicU32,
     /// The last place where the rank found that others were in another call: what it said there in `waiting`, for them to find.

@@ -12,6 +12,7 @@
 use crate::segment::{Segment, TICKETS};
 use crate::sync::{AtomicU64, Ordering};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Names one use of one ticket of one sender: index (low 32 bits) and generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,15 +186,17 @@ pub struct TicketBook {
     first: NonNull<Ticket>,
     free: Vec<u32>,
     fresh: u32,
+    /// Keeps the tickets mapped.
+    _segment: Arc<Segment>,
 }
 
-// SAFETY: the tickets are atomics in shared memory; the book itself is used by one thread at a time.
+// SAFETY: nothing in it belongs to a thread: the pointer is to atomics in shared memory that the book keeps mapped.
 unsafe impl Send for TicketBook {}
 
 impl TicketBook {
-    /// The book of `rank`, of which only one may exist; the segment must stay mapped.
-    pub fn new(segment: &Segment, rank: usize) -> TicketBook {
-        TicketBook { first: segment.tickets(rank).cast(), free: Vec::new(), fresh: 0 }
+    /// The book of `rank`. [`OwnSlot`](crate::own_slot::OwnSlot) makes one alone.
+    pub(crate) fn new(segment: Arc<Segment>, rank: usize) -> TicketBook {
+        TicketBook { first: segment.tickets(rank).cast(), free: Vec::new(), fresh: 0, _segment: segment }
     }
 
     /// A ticket in the state Offered, or `None` while all are in use.
@@ -226,7 +229,7 @@ impl TicketBook {
 
     fn at(&self, index: usize) -> &Ticket {
         assert!(index < TICKETS);
-        // SAFETY: in bounds of the rank's table; all atomics.
+        // SAFETY: the assertion above: one of the rank's TICKETS tickets, all atomics, which the book keeps mapped.
         unsafe { &*self.first.as_ptr().add(index) }
     }
 }
@@ -234,7 +237,7 @@ impl TicketBook {
 /// A peer's ticket, as a receiver sees it.
 pub fn ticket_of(segment: &Segment, sender: usize, id: TicketId) -> &Ticket {
     assert!(id.index() < TICKETS);
-    // SAFETY: in bounds of the sender's table; all atomics.
+    // SAFETY: the assertion above: one of the sender's TICKETS tickets, all atomics, mapped as long as `segment` lives.
     unsafe { &*segment.tickets(sender).cast::<Ticket>().as_ptr().add(id.index()) }
 }
 
@@ -245,7 +248,8 @@ mod tests {
     #[test]
     fn a_withdrawn_offer_cannot_be_taken_and_the_next_use_is_another() {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
-        let mut book = TicketBook::new(&segment, 1);
+        let segment = Arc::new(segment);
+        let mut book = TicketBook::new(Arc::clone(&segment), 1);
         let first = book.offer().unwrap();
         let seen = ticket_of(&segment, 1, first);
         assert!(seen.is_offered(first));
@@ -264,7 +268,8 @@ mod tests {
     #[test]
     fn claims_cover_the_copy_once() {
         let (_fd, segment) = Segment::create(1, 1).unwrap();
-        let mut book = TicketBook::new(&segment, 0);
+        let segment = Arc::new(segment);
+        let mut book = TicketBook::new(Arc::clone(&segment), 0);
         let id = book.offer().unwrap();
         let copy = Copy { target: 4096, pieces: 3, length: 1000, chunk: 300 };
         assert!(ticket_of(&segment, 0, id).take(id));
@@ -282,7 +287,8 @@ mod tests {
     #[test]
     fn nothing_is_claimed_of_a_closed_copy() {
         let (_fd, segment) = Segment::create(1, 1).unwrap();
-        let mut book = TicketBook::new(&segment, 0);
+        let segment = Arc::new(segment);
+        let mut book = TicketBook::new(Arc::clone(&segment), 0);
         let id = book.offer().unwrap();
         let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300 };
         book.ticket(id).invite(&copy);

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
 
 use oxmpi_base::cma;
+use oxmpi_base::pid::Pid;
 
 pub const HOST: &str = "__host";
 pub const VISITOR: &str = "__visitor";
@@ -45,7 +46,7 @@ pub fn host() -> (String, i32) {
 
 /// Reads the host's word.
 pub fn visitor(pid: &str, address: &str) -> (String, i32) {
-    let (Ok(pid), Ok(address)) = (pid.parse(), usize::from_str_radix(address, 16)) else {
+    let (Some(pid), Ok(address)) = (pid.parse().ok().and_then(Pid::new), usize::from_str_radix(address, 16)) else {
         return ("the other process told nothing".into(), 1);
     };
     let mut word = [0u8; WORD.len()];

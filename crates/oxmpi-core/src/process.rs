@@ -120,8 +120,10 @@ impl Process {
         }
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
+        let shm = Shm::attach(segment, job, rank)
+            .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}")))?;
         Ok(Process {
-            engine: Engine::new(Shm::attach(segment, job, rank), single_copy),
+            engine: Engine::new(shm, single_copy),
             has_world: false,
             world: Comm::world(rank, size),
             own: Comm::own(rank),

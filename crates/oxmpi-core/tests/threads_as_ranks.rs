@@ -21,7 +21,8 @@ fn with_ranks(ranks: usize, single_copy: bool, body: impl Fn(usize, &mut Engine)
     std::thread::scope(|scope| {
         for rank in 0..ranks {
             scope.spawn(move || {
-                let shm = Shm::attach(Segment::attach(fd.as_fd()).unwrap(), JobId { inode: 1, holder: 1, fd: 1 }, rank);
+                let shm = Shm::attach(Segment::attach(fd.as_fd()).unwrap(), JobId { inode: 1, holder: 1, fd: 1 }, rank)
+                    .unwrap();
                 let mut engine = Engine::new(shm, single_copy);
                 barrier.wait();
                 body(rank, &mut engine);

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn ports_open_and_close_and_numbers_are_new() {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
-        let shm = Shm::attach(segment, JobId { inode: 1, holder: 1, fd: 1 }, 1);
+        let shm = Shm::attach(segment, JobId { inode: 1, holder: 1, fd: 1 }, 1).unwrap();
         let (a, b) = (shm.open_port().unwrap(), shm.open_port().unwrap());
         assert!(a != b && shm.is_port_open(1, a) && shm.is_port_open(1, b) && !shm.is_port_open(0, a));
         assert!(shm.close_port(a) && !shm.close_port(a) && !shm.is_port_open(1, a));

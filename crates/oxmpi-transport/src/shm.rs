@@ -7,6 +7,8 @@
 use crate::strangers::Strangers;
 use oxmpi_base::address::JobId;
 use oxmpi_base::arena::{Area, Arena};
+use oxmpi_base::own_slot::OwnSlot;
+use oxmpi_base::pid::Pid;
 use oxmpi_base::ring::{self, Consumer, Producer};
 use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::ticket::{self, Ticket, TicketBook, TicketId};
@@ -15,6 +17,7 @@ use oxmpi_base::{cma, cma::Piece};
 use oxmpi_datatype::{Buf, Cursor};
 use std::io;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// What the layer above writes at the front of a packet. The transport carries it and reads none of it.
@@ -54,7 +57,9 @@ pub struct Shm {
     guests_heard: u64,
     book: TicketBook,
     arena: Arena,
-    segment: Segment,
+    /// Makes the ends of rings.
+    own: OwnSlot,
+    segment: Arc<Segment>,
     pub(crate) strangers: Box<Strangers>,
 }
 
@@ -73,8 +78,12 @@ pub struct Incoming {
 }
 
 impl Shm {
-    /// Joins a job's segment as rank `me`.
-    pub fn attach(segment: Segment, job: JobId, me: usize) -> Shm {
+    /// Joins a job's segment as rank `me`, which nobody may have done before.
+    pub fn attach(segment: Segment, job: JobId, me: usize) -> io::Result<Shm> {
+        let segment = Arc::new(segment);
+        let taken = || io::Error::other(format!("slot {me} of the job's shared segment is in use, or does not exist"));
+        let mut own = OwnSlot::claim(Arc::clone(&segment), me).ok_or_else(taken)?;
+        let book = own.tickets().ok_or_else(taken)?;
         let barrier = wait::register();
         cma::permit_peers();
         let ranks = segment.ranks();
@@ -87,13 +96,14 @@ impl Shm {
             senders: Vec::new(),
             doorbell_seen: vec![0; ranks.div_ceil(64)],
             guests_heard: 0,
-            book: TicketBook::new(&segment, me),
+            book,
             arena: Arena::new(&segment, me),
+            own,
             segment,
             strangers: Box::new(Strangers::new(job)),
         };
         shm.rejoin();
-        shm
+        Ok(shm)
     }
 
     pub fn rank(&self) -> usize {
@@ -341,7 +351,8 @@ impl Shm {
             self.peers[peer].tx = Some(self.open_to_stranger(peer));
             return;
         }
-        self.peers[peer].tx = Some(Box::new(Producer::new(&self.segment, self.me, peer)));
+        let Some(tx) = self.own.producer(peer) else { unreachable!("a ring to a rank of the job is opened once") };
+        self.peers[peer].tx = Some(Box::new(tx));
         self.segment.doorbell(peer)[self.me / 64].fetch_or(1 << (self.me % 64), AcqRel);
     }
 
@@ -371,8 +382,11 @@ impl Shm {
         while new != 0 {
             let peer = word * 64 + new.trailing_zeros() as usize;
             new &= new - 1;
-            self.peers[peer].rx = Some(Box::new(Consumer::new(&self.segment, peer, self.me)));
-            self.senders.push(peer as u32);
+            // A bit that is none of a rank, or comes again, was set by no peer that follows the rules.
+            if let Some(rx) = self.own.consumer(peer) {
+                self.peers[peer].rx = Some(Box::new(rx));
+                self.senders.push(peer as u32);
+            }
         }
     }
 
@@ -395,6 +409,11 @@ impl Shm {
 
     pub(crate) fn has_receiver(&self, peer: usize) -> bool {
         self.peers[peer].rx.is_some()
+    }
+
+    /// Whether `peer` wrote something to its ring that cannot be a packet.
+    pub(crate) fn is_ring_broken(&self, peer: usize) -> bool {
+        self.peers[peer].rx.as_ref().is_some_and(|rx| rx.is_broken())
     }
 
     pub(crate) fn receive_from(&mut self, peer: usize, rx: Box<Consumer>) {
@@ -455,16 +474,21 @@ impl Shm {
         ticket::ticket_of(segment, slot, id)
     }
 
+    #[inline]
+    fn pid_of(&self, peer: usize) -> io::Result<Pid> {
+        Pid::new(self.block_of(peer).pid.load(Relaxed)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Copies from `peer`'s memory to ours; may move fewer bytes than asked for.
     pub fn copy_from(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-        let pid = self.block_of(peer).pid.load(Relaxed);
+        let pid = self.pid_of(peer)?;
         // SAFETY: `local` comes from the Buf of a pending receive.
         unsafe { cma::read(pid, local, remote) }
     }
 
     /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
     pub fn copy_to(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-        let pid = self.block_of(peer).pid.load(Relaxed);
+        let pid = self.pid_of(peer)?;
         // SAFETY: `local` comes from the Buf of a pending send; `remote` from the ticket that its receiver took.
         unsafe { cma::write(pid, local, remote) }
     }

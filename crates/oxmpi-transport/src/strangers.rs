@@ -17,6 +17,7 @@ use oxmpi_base::wait;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// All that is known of other jobs.
@@ -41,7 +42,7 @@ struct Known {
 struct Job {
     segment: Segment,
     /// This process's slot among the guests there, and its rings to the ranks, while it is connected.
-    visit: Option<(usize, Mapping)>,
+    visit: Option<(usize, Arc<Mapping>)>,
 }
 
 /// A guest that has a ring to this rank.
@@ -49,7 +50,6 @@ struct Visit {
     guest: usize,
     /// Its number; `None` for one whose job cannot be reached, so that it cannot be answered.
     number: Option<usize>,
-    _ring: Option<Mapping>,
 }
 
 impl Strangers {
@@ -188,7 +188,8 @@ impl Shm {
             unreachable!("a message to a job that this process has left")
         };
         let (guest, rank) = (*guest, slot as usize);
-        let producer = Box::new(Producer::of_guest(rings, rank));
+        // SAFETY: `visit` claimed the guest for this process, and a peer's `tx` is made only while there is none.
+        let producer = Box::new(unsafe { Producer::of_guest(rings, rank) });
         segment.guest(guest).add_share();
         segment.guest_bits(rank)[guest / 64].fetch_or(1 << (guest % 64), AcqRel);
         // Release: who hears the bell sees the bit.
@@ -228,14 +229,12 @@ impl Shm {
             return false;
         }
         let mapped = number.and_then(|number| Some((number, Mapping::new(self.segment(), area).ok()?)));
-        let (number, ring) = match mapped {
-            Some((number, ring)) => {
-                self.receive_from(number, Box::new(Consumer::of_guest(&ring)));
-                (Some(number), Some(ring))
-            }
-            None => (None, None),
-        };
-        self.strangers.visits.push(Visit { guest, number, _ring: ring });
+        let number = mapped.map(|(number, ring)| {
+            // SAFETY: the ring from this guest to this rank; `see_guests` begins a visit only where none has begun.
+            self.receive_from(number, Box::new(unsafe { Consumer::of_guest(ring) }));
+            number
+        });
+        self.strangers.visits.push(Visit { guest, number });
         true
     }
 
@@ -251,7 +250,7 @@ impl Shm {
         if let Some(number) = number {
             self.receive_no_more_from(number);
         }
-        drop(self.strangers.visits.swap_remove(index));
+        self.strangers.visits.swap_remove(index);
         let (segment, me) = (self.segment(), self.rank());
         let cleared = segment.clear(segment.layout().guest_ring(guest, me));
         segment.guest_bits(me)[guest / 64].fetch_and(!(1 << (guest % 64)), AcqRel);
@@ -321,7 +320,7 @@ impl Shm {
 
     // ---- the dead ----
 
-    /// Looks for strangers whose processes have ended or aborted, and says who is dead.
+    /// Looks for strangers whose processes have ended or aborted, or wrote what is no packet, and says who is dead.
     pub fn look_for_dead(&mut self) -> Vec<usize> {
         let ranks = self.ranks();
         let mut dead = Vec::new();
@@ -329,7 +328,8 @@ impl Shm {
             let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
             let block = self.block_of_stranger(ranks + index);
             let aborted = block.state.load(Acquire) == STATE_ABORTED;
-            if is_dead || aborted || !lifeline::process_lives(block.pid.load(Relaxed)) {
+            let lives = lifeline::process_lives(block.pid.load(Relaxed));
+            if is_dead || aborted || !lives || self.is_ring_broken(ranks + index) {
                 dead.push(ranks + index);
             }
         }
@@ -356,7 +356,7 @@ impl Shm {
 }
 
 /// Takes a slot among the guests of a segment, and maps its rings.
-fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Mapping)> {
+fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Arc<Mapping>)> {
     let pid = std::process::id();
     let find = || (0..GUESTS).find(|&guest| segment.guest(guest).claim(pid, own));
     let mut found = find();
@@ -371,7 +371,7 @@ fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Mapping)> {
     segment.header().awake.fetch_add(1, Relaxed);
     let rings = Mapping::new(segment, segment.layout().guest_rings(guest))
         .inspect_err(|_| say_goodbye(segment, guest, pid, wait::Barrier::Symmetric))?;
-    Ok((guest, rings))
+    Ok((guest, Arc::new(rings)))
 }
 
 fn dismiss_if_dead(segment: &Segment, guest: usize) {
@@ -411,7 +411,7 @@ mod tests {
         let (_, segment) = Segment::create(1, 1).unwrap();
         let inode = lifeline::inode(segment.file()).unwrap();
         let id = JobId { inode, holder: std::process::id(), fd: segment.file().as_raw_fd() as u32 };
-        Shm::attach(segment, id, 0)
+        Shm::attach(segment, id, 0).unwrap()
     }
 
     const HEAD: Head = Head { kind: 1, flags: 0, context: 8, tag: 3, source: 5, aux: 0 };

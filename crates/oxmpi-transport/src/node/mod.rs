@@ -30,6 +30,7 @@ use oxmpi_base::board::{LINE_BYTES, Seat};
 use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_datatype::{Buf, Cursor};
+use std::sync::Arc;
 
 /// What an operation needs of its caller.
 pub trait Wait {
@@ -80,7 +81,7 @@ impl Means {
 /// This rank's place among the ranks of a communicator, all on one node.
 pub struct Node {
     seat: Seat,
-    mapping: Mapping,
+    mapping: Arc<Mapping>,
     /// The number of each rank's process.
     members: Box<[u32]>,
     barrier: Barrier,
@@ -113,7 +114,8 @@ impl Node {
         barrier: Barrier,
         crowded: bool,
     ) -> Option<Node> {
-        let seat = Seat::new(&mapping, members.len(), room, rank)?;
+        let mapping = Arc::new(mapping);
+        let seat = Seat::new(Arc::clone(&mapping), members.len(), room, rank)?;
         Some(Node {
             seat,
             mapping,

@@ -1,0 +1,45 @@
+//! The number of one process. System calls give zero and negative numbers other meanings: a group of processes, or all
+//! of them. What another process wrote is made a [`Pid`] before the kernel sees it.
+
+use std::num::NonZero;
+
+/// A positive process id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pid(NonZero<i32>);
+
+impl Pid {
+    /// This process.
+    pub fn own() -> Pid {
+        match Pid::new(std::process::id()) {
+            Some(pid) => pid,
+            None => unreachable!("the kernel gives positive numbers to processes"),
+        }
+    }
+
+    /// `None` for a number that no process can have.
+    #[inline]
+    pub fn new(number: u32) -> Option<Pid> {
+        let number = i32::try_from(number).ok()?;
+        NonZero::new(number).map(Pid)
+    }
+
+    /// As the kernel wants it.
+    #[inline]
+    pub fn get(self) -> i32 {
+        self.0.get()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_mean_groups_are_refused() {
+        assert_eq!(Pid::new(0), None);
+        assert_eq!(Pid::new(u32::MAX), None, "-1 is every process");
+        assert_eq!(Pid::new(1 << 31), None);
+        assert_eq!(Pid::new(17).map(Pid::get), Some(17));
+        assert_eq!(Pid::own().get(), std::process::id() as i32);
+    }
+}
