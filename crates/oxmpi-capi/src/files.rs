@@ -334,10 +334,9 @@ fn plan(guard: &mut Guard, access: &Access) -> Result<Plan> {
         bail!(MPI_ERR_ARG, "the offset is {offset}, which is negative");
     }
     let (base, count) = (access.buf.cast::<u8>(), access.count);
-    let buf = match access.writes {
-        true => guard.buffer(base, count, access.datatype)?,
-        false => guard.target(base, count, access.datatype)?,
-    };
+    // Also where a type that is read into overlaps itself: the standard forbids it, programs do it all the same, and what is
+    // read last stays.
+    let buf = guard.buffer(base, count, access.datatype)?;
     let (io, atomic) = (Arc::clone(&file.io), file.atomic);
     let plain = |buf: Buf| (buf.len(), Data::Plain(buf));
     let (bytes, data) = match &view.representation {

@@ -126,7 +126,7 @@ static void arguments(Window *w) {
     CHECK_ERROR(PUT(value, 1, MPI_DATATYPE_NULL, next, at, 1, MPI_INT), MPI_ERR_TYPE, "MPI_DATATYPE_NULL");
     CHECK_ERROR(PUT(value, 1, MPI_INT, next, at, 1, uncommitted), MPI_ERR_TYPE, "committed");
     CHECK_ERROR(PUT(value, 2, MPI_INT, next, at, 1, MPI_INT), MPI_ERR_TRUNCATE, "8 bytes");
-    CHECK_ERROR(PUT(value, 2, MPI_INT, next, at, 1, overlapping), MPI_ERR_TYPE, "overlap");
+    CHECK_ERROR(ACC(2, MPI_INT, 1, overlapping, MPI_SUM), MPI_ERR_TYPE, "overlap");
     CHECK_ERROR(MPI_Get(value, 1, MPI_INT, next, at, 2, MPI_INT, w->win), MPI_ERR_TRUNCATE, "8 bytes");
     CHECK_ERROR(MPI_Get(NULL, 1, MPI_INT, next, at, 1, MPI_INT, w->win), MPI_ERR_BUFFER, "null");
     CHECK_ERROR(ACC(1, MPI_INT, 1, MPI_FLOAT, MPI_SUM), MPI_ERR_TYPE, "differ");

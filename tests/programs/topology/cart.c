@@ -136,6 +136,22 @@ static void no_dimensions(void) {
     OK(MPI_Comm_free(&cart));
 }
 
+// A dimension without processes leaves everybody out, whatever the others are.
+static void no_processes(void) {
+    const int periods[4] = {0, 1, 0, 1};
+    const int grids[5][4] = {{0}, {2, size / 64}, {0, size + 1}, {size + 1, 0}, {INT_MAX, INT_MAX, INT_MAX, 0}};
+    const int lengths[5] = {1, 2, 2, 2, 4};
+    for (int i = 0; i < 5; i++)
+        for (int reorder = 0; reorder < 2; reorder++) {
+            MPI_Comm cart = MPI_COMM_WORLD;
+            int mapped = -7;
+            OK(MPI_Cart_map(MPI_COMM_WORLD, lengths[i], grids[i], periods, &mapped));
+            CHECK_EQ(mapped, MPI_UNDEFINED);
+            OK(MPI_Cart_create(MPI_COMM_WORLD, lengths[i], grids[i], periods, reorder, &cart));
+            CHECK(cart == MPI_COMM_NULL);
+        }
+}
+
 int main(int argc, char **argv) {
     MPI_Comm reversed;
     int n;
@@ -150,5 +166,6 @@ int main(int argc, char **argv) {
     surplus(reversed, size - 1 - rank, size);
     OK(MPI_Comm_free(&reversed));
     no_dimensions();
+    no_processes();
     return finish();
 }

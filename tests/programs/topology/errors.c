@@ -64,7 +64,7 @@ static void grids(void) {
     int dims[3] = {1, size, 1}, periods[3] = {0, 1, 0};
     struct {
         int n, dims[2];
-    } bad[] = {{-1, {1, 1}}, {1, {0, 1}}, {1, {-1, 1}}, {2, {1, 0}}, {2, {-1, -1}}, {1, {size + 1, 1}}, {2, {2, size}},
+    } bad[] = {{-1, {1, 1}}, {1, {-2, 1}}, {1, {-1, 1}}, {2, {0, -1}}, {2, {-1, -1}}, {1, {size + 1, 1}}, {2, {2, size}},
                {2, {INT_MAX, INT_MAX}}};
     for (int i = 0; i < 8; i++) {
         CHECK_ERROR(MPI_Cart_create(MPI_COMM_WORLD, bad[i].n, bad[i].dims, periods, 0, &out), MPI_ERR_DIMS,

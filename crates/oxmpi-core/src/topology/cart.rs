@@ -18,21 +18,19 @@ pub struct Shift {
 }
 
 impl Cart {
-    /// A grid for at most so many processes. Without dimensions it has one place.
+    /// A grid for at most so many processes. Without dimensions it has one place; with a dimension of length 0 it has none,
+    /// so that no process becomes a member (programs that compute `dims` from too few processes rely on it).
     pub fn new(dims: Vec<i32>, periods: Vec<bool>, processes: i32) -> Result<Cart> {
         let mut size = 1i64;
         for (dimension, &length) in dims.iter().enumerate() {
-            if length < 1 {
-                bail!(MPI_ERR_DIMS, "dims[{dimension}] is {length}; a grid has at least one process in each dimension");
+            if length < 0 {
+                bail!(MPI_ERR_DIMS, "dims[{dimension}] is {length}, which is negative");
             }
-            // Cannot overflow: an i32 so far, times an i32.
-            size *= i64::from(length);
-            if size > i64::from(processes) {
-                bail!(
-                    MPI_ERR_DIMS,
-                    "the grid {dims:?} is larger than the communicator, which has {processes} processes"
-                );
-            }
+            // Saturates rather than overflows; a later dimension of length 0 still makes it 0.
+            size = size.saturating_mul(i64::from(length));
+        }
+        if size > i64::from(processes) {
+            bail!(MPI_ERR_DIMS, "the grid {dims:?} is larger than the communicator, which has {processes} processes");
         }
         Ok(Cart { dims, periods, size: size as i32 })
     }
@@ -215,8 +213,13 @@ mod tests {
         let new = |dims: &[i32], processes| Cart::new(dims.to_vec(), vec![false; dims.len()], processes);
         assert_eq!(new(&[], 1).unwrap().size(), 1);
         assert_eq!(new(&[2, 3], 6).unwrap().size(), 6);
-        for dims in [&[7][..], &[2, 4], &[0], &[-1], &[2, 0], &[-2, -3], &[i32::MAX, i32::MAX, i32::MAX]] {
+        for dims in [&[7][..], &[2, 4], &[-1], &[0, -1], &[-2, 0], &[-2, -3], &[i32::MAX, i32::MAX, i32::MAX]] {
             assert_eq!(new(dims, 6).unwrap_err().class(), MPI_ERR_DIMS, "{dims:?}");
+        }
+        for dims in [&[0][..], &[2, 0], &[0, 7], &[7, 0], &[i32::MAX, i32::MAX, i32::MAX, 0]] {
+            let none = new(dims, 6).unwrap();
+            assert_eq!(none.size(), 0, "{dims:?}");
+            assert_eq!(none.coords(0).unwrap_err().class(), MPI_ERR_RANK);
         }
     }
 }
