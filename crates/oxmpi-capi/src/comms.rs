@@ -65,7 +65,7 @@ where
         // Its messages may still come.
         std::mem::forget(talk);
     }
-    result?
+    result?.inspect_err(|_| watch.differed(guard))
 }
 
 /// This process's number, by which conversations know it.

@@ -346,7 +346,12 @@ fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board, watch: &Wat
                     found.calls.count(watch.call());
                     node.set_history(found.calls.history);
                 }
-                _ => found.board = Board::Refused,
+                Ok(None) => found.board = Board::Refused,
+                // The call ends here; the ones after it keep their numbers.
+                Err(_) => {
+                    found.calls.count(watch.call());
+                    found.board = Board::Refused;
+                }
             }
             return joined;
         }

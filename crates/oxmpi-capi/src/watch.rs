@@ -37,11 +37,6 @@ impl Watch {
         self.call
     }
 
-    /// The same, where calls with and without large counts belong together.
-    pub fn word(&self) -> u64 {
-        word(self.call)
-    }
-
     /// The same watch once it has.
     #[inline]
     pub fn counted(self) -> Watch {
@@ -52,10 +47,7 @@ impl Watch {
     #[cold]
     pub fn look(&self, guard: &Guard) -> Option<Error> {
         let comm = guard.comm(self.comm).ok()?;
-        let mut calls = comm.calls;
-        if !self.counted {
-            calls.count(self.call);
-        }
+        let calls = self.calls(comm);
         say(guard, comm.context, &calls);
         self.said.set(true);
         if let Some(error) = guard.dead_member(comm) {
@@ -63,6 +55,23 @@ impl Watch {
         }
         let other = comm.is_inter().then_some(&comm.group);
         find_different(guard, comm.context, &calls, comm.rank, comm.local_group(), other)
+    }
+
+    /// The call has failed since messages of another call came in: ranks that still wait for this one are told when they look.
+    #[cold]
+    pub fn differed(&self, guard: &Guard) {
+        if let Ok(comm) = guard.comm(self.comm) {
+            self.calls(comm).publish(&guard.engine.shm().block().differed, comm.context);
+        }
+    }
+
+    /// The communicator's calls up to this one.
+    fn calls(&self, comm: &oxmpi_core::comm::Comm) -> Calls {
+        let mut calls = comm.calls;
+        if !self.counted {
+            calls.count(self.call);
+        }
+        calls
     }
 
     /// The wait is over.
@@ -114,7 +123,7 @@ fn find_different(
         if (place >> 32) as u32 != context {
             return None;
         }
-        let ours = [word(calls.last), word(calls.before)];
+        let ours = [calls.last.word(), calls.before.word()];
         let same: &[_] = match (place as u32).wrapping_sub(calls.number) as i32 {
             0 => &[(before, ours[1]), (last, ours[0])],
             1 => &[(before, ours[0])],
@@ -126,30 +135,19 @@ fn find_different(
         Some(Error::new(class, different_calls((rank, of), me as usize, &describe(*theirs), &describe(*ours))))
     });
     if found.is_some() {
-        put(&shm.block().differed, context, calls);
+        calls.publish(&shm.block().differed, context);
     }
     found
 }
 
 fn say(guard: &Guard, context: u32, calls: &Calls) {
-    put(&guard.engine.shm().block().waiting, context, calls);
-}
-
-fn put(notice: &Notice<2>, context: u32, calls: &Calls) {
-    let place = u64::from(context) << 32 | u64::from(calls.number);
-    notice.put(place, [word(calls.last), word(calls.before)]);
+    calls.publish(&guard.engine.shm().block().waiting, context);
 }
 
 /// We wait no longer.
 #[cold]
 pub fn stop(guard: &Guard) {
     guard.engine.shm().block().waiting.put(0, [0, 0]);
-}
-
-/// Calls with and without large counts belong together.
-fn word(call: CallName) -> u64 {
-    let function = Fun::from_u16(call.function).map_or(call.function, |fun| fun.without_large_counts() as u16);
-    u64::from(function) | u64::from(call.root) << 16
 }
 
 fn describe(word: u64) -> String {

@@ -311,7 +311,15 @@ impl Process {
         if let (Some(Packing { user, packed, first: false }), None) = (&script.packing, &run.error) {
             own::copy(&Buf::dense(packed.as_ptr().cast_mut(), packed.len()), user);
         }
-        Turn::Done(run.error.take().map_or(Ok(()), Err))
+        match run.error.take() {
+            None => Turn::Done(Ok(())),
+            Some(error) => {
+                // Perhaps the message was of another call, which a rank may still wait for.
+                let stage = run.stage();
+                stage.calls.publish(&self.engine.shm().block().differed, stage.comm_context());
+                Turn::Done(Err(error))
+            }
+        }
     }
 
     /// Gives a run up that can never end, so that no message comes to its memory any more.

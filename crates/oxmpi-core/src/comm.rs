@@ -6,7 +6,9 @@ use crate::node::{Board, PATIENCE};
 use crate::talk::Party;
 use crate::topology::Topology;
 use oxmpi_abi::constants::*;
+use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
+use oxmpi_base::notice::Notice;
 use std::sync::Arc;
 
 pub struct Comm {
@@ -64,6 +66,13 @@ impl Calls {
     pub fn by_messages(&mut self, word: u64) {
         self.history = (self.history.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
+
+    /// Publishes where this rank is among the calls on a communicator, for ranks that wait in another call to compare.
+    #[cold]
+    pub fn publish(&self, notice: &Notice<2>, context: u32) {
+        let place = u64::from(context) << 32 | u64::from(self.number);
+        notice.put(place, [self.last.word(), self.before.word()]);
+    }
 }
 
 /// What ranks that wait for each other compare of a collective call: its function, by number, and its root plus one.
@@ -77,6 +86,12 @@ impl CallName {
     #[inline]
     pub fn new(function: u16, root: Option<usize>) -> CallName {
         CallName { function, root: root.map_or(0, |root| root as u32 + 1) }
+    }
+
+    /// As one word, the same for calls with and without large counts, which belong together.
+    pub fn word(self) -> u64 {
+        let function = Fun::from_u16(self.function).map_or(self.function, |fun| fun.without_large_counts() as u16);
+        u64::from(function) | u64::from(self.root) << 16
     }
 }
 

@@ -69,7 +69,7 @@ impl Form {
         let watch = Watch::new(cx.fun, comm, stage.root);
         let calls = &mut guard.comm_mut(comm)?.calls;
         calls.count(watch.call());
-        calls.by_messages(watch.word());
+        calls.by_messages(watch.call().word());
         stage.calls = *calls;
         let script = Arc::new(script);
         match self {

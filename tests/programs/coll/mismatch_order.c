@@ -1,0 +1,29 @@
+// ranks: 2 3 5
+// timeout: 30
+// args: first
+// args: later
+// One process starts a nonblocking collective before a barrier, the others after it: all of them are told at the barrier, and
+// nobody waits for ever for the other one. With the communicator's first collective calls, and with later ones.
+#include "../check.h"
+
+int main(int argc, char **argv) {
+    start(&argc, &argv);
+    return_errors();
+    MPI_Request request;
+    int one = 1, all = 0, wrong;
+    if (strcmp(argv[1], "later") == 0)
+        for (int i = 0; i < 5; i++) OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) {
+        OK(MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_BAND, MPI_COMM_WORLD, &request));
+        wrong = MPI_Barrier(MPI_COMM_WORLD);
+    } else {
+        wrong = MPI_Barrier(MPI_COMM_WORLD);
+        OK(MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_BAND, MPI_COMM_WORLD, &request));
+    }
+    CHECK(wrong != MPI_SUCCESS);
+    CHECK_TEXT(wrong, "same order");
+    if (MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS) CHECK_EQ(all, 1);
+    CHECK(request == MPI_REQUEST_NULL);
+    MPI_Finalize();
+    return 0;
+}
