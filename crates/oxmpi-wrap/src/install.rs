@@ -52,17 +52,21 @@ impl Install {
         )))
     }
 
-    /// For Fortran also the folder of the modules that `oxmpi fortran` has made for this compiler, and the flags that it
-    /// found the compiler to need: they stand in a file beside the modules.
+    /// For Fortran also the folder of the modules that `oxmpi fortran` has made for this compiler.
     pub fn compile_flags(&self, language: Language, compiler: &[OsString]) -> Vec<OsString> {
-        let mut flags = Vec::new();
-        if let Some(modules) = self.modules_for(compiler).filter(|_| language == Language::Fortran) {
-            let list = fs::read_to_string(modules.join("flags")).unwrap_or_default();
-            flags.extend(list.split_whitespace().map(OsString::from));
-            flags.push(joined("-I", modules.as_os_str()));
-        }
+        let modules = self.modules_for(compiler).filter(|_| language == Language::Fortran);
+        let mut flags: Vec<_> = modules.iter().map(|modules| joined("-I", modules.as_os_str())).collect();
         flags.push(joined("-I", self.include.as_os_str()));
         flags
+    }
+
+    /// The flags that `oxmpi fortran` found this Fortran compiler to need for old programs: they stand in a file beside the
+    /// modules. They are no answer to a build system that asks how MPI programs are compiled: CMake gives what it is told
+    /// to every language of a target, and C compilers do not know them.
+    pub fn dialect_flags(&self, language: Language, compiler: &[OsString]) -> Vec<OsString> {
+        let modules = self.modules_for(compiler).filter(|_| language == Language::Fortran);
+        let list = modules.and_then(|modules| fs::read_to_string(modules.join("flags")).ok()).unwrap_or_default();
+        list.split_whitespace().map(OsString::from).collect()
     }
 
     /// Where the modules for a compiler belong. Each family has its own format, and so may have each version.

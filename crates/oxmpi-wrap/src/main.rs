@@ -69,7 +69,8 @@ fn run(name: &str, args: Vec<OsString>) -> Result<(), Failure> {
     install.check()?;
     let (program, own_args) = compiler.split_first().ok_or_else(|| Failure::new("the compiler's name is empty"))?;
     let mut command = Command::new(program);
-    command.args(own_args).args(install.compile_flags(language, &compiler)).args(&line.rest);
+    command.args(own_args).args(install.dialect_flags(language, &compiler));
+    command.args(install.compile_flags(language, &compiler)).args(&line.rest);
     if line.links() {
         command.args(install.link_flags(language));
     }

@@ -17,12 +17,14 @@ pub fn answer(
     let own = |flags: Vec<OsString>| flags.iter().map(|flag| quote_flag(flag)).collect::<Vec<_>>();
     let user = |words: &[OsString]| words.iter().map(|word| quote(word)).collect::<Vec<_>>();
     let (compile, link) = (own(install.compile_flags(language, compiler)), own(install.link_flags(language)));
+    // Only for a source that was named: see there.
+    let dialect = if line.has_input { own(install.dialect_flags(language, compiler)) } else { Vec::new() };
     let parts = match what {
         Show::Line => {
             let link = if line.shows_link() { link } else { Vec::new() };
-            [user(compiler), compile, user(&line.rest), link].concat()
+            [user(compiler), dialect, compile, user(&line.rest), link].concat()
         }
-        Show::CompileLine => [user(compiler), compile, user(&line.rest)].concat(),
+        Show::CompileLine => [user(compiler), dialect, compile, user(&line.rest)].concat(),
         Show::LinkLine => [user(compiler), user(&line.rest), link].concat(),
         Show::CompileFlags => compile,
         Show::LinkFlags => link,
