@@ -58,6 +58,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo xtask tidy
+	cargo xtask docs
 
 # The tests written in Rust.
 unit:

@@ -6,6 +6,8 @@ mod api;
 mod codegen;
 mod coverage;
 mod ctype;
+mod docs;
+mod docs_text;
 mod fuzz;
 mod gen_abi;
 mod gen_abi_test;
@@ -28,12 +30,13 @@ use std::process::ExitCode;
 pub type Outcome = Result<(), String>;
 
 /// A command: name, what it is for, the function.
-type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
+pub type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
-const COMMANDS: &[Command] = &[
+pub const COMMANDS: &[Command] = &[
     ("codegen", "write the files that follow from api/; with --check, fail when one is stale", codegen::run),
     ("body", "print the signature of the body of an entry point: MPI_X", gen_capi::print_body),
     ("tidy", "dependency direction, fresh generated files, length of files, forbidden unsafe code", tidy::run),
+    ("docs", "links, contents and named commands of the Markdown files; builds the book where mdbook is", docs::run),
     ("abi", "check mpi.h from C and C++, and the symbols of a library: [path of libmpi_abi.so]", abi::run),
     ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),
     ("test-programs", "compile and run tests/programs with an installation; see --help", suite::run),

@@ -137,7 +137,7 @@ fn length(path: &Path) -> Result<Option<String>, String> {
 }
 
 /// The files of the repository, without what git ignores; deleted ones are left out.
-fn tracked_files() -> Result<Vec<PathBuf>, String> {
+pub fn tracked_files() -> Result<Vec<PathBuf>, String> {
     let output = std::process::Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(root())
