@@ -15,6 +15,7 @@ impl_home() {
     local home
     case $1 in
         oxmpi) home=$PREFIX ;;
+        oxmpi-base) home=$BASELINE ;; # an earlier build
         *) home=$PEERS_DIR/$1 ;;
     esac
     [ -x "$home/bin/mpiexec" ] || [ -x "$home/bin/mpirun" ] || return 1
@@ -48,7 +49,7 @@ impl_launch() {
     [ -z "${LD_LIBRARY_PATH-}" ] || lib=:$LD_LIBRARY_PATH
     LAUNCH=(env LD_LIBRARY_PATH="$home/lib$lib")
     case $name in
-        oxmpi)
+        oxmpi | oxmpi-base)
             LAUNCH+=("${confine[@]}" "$home/bin/mpirun" -n "$n")
             [ "$where" != pair ] || LAUNCH+=(--bind-to core)
             ;;

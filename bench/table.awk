@@ -1,6 +1,7 @@
 # Turns bench/run's raw lines "round implementation name unit best median" into the table and the JSON file.
 # Rows are grouped by the part of the name before the first slash, in the order in which they were measured.
-# A unit of "!" marks a run that failed. A group of collectives ends with the geometric mean of its ratios.
+# A unit of "!" marks a run that failed. A group of collectives ends with the geometric mean of its ratios. Where an earlier
+# build took part (oxmpi-base), every row is compared with it, every group has a mean, and a summary of all rows follows.
 
 function larger_is_better(unit) { return unit == "MB/s" || unit == "GB/s" || unit == "M/s" }
 
@@ -48,6 +49,8 @@ $4 == "!" { failures[$2 " " $3]++; next }
 
 END {
     n = split(order, impl, " ")
+    for (i = 1; i <= n; i++) if (impl[i] == "oxmpi-base") has_base = 1
+    has_peers = impl[1] == "oxmpi" && n > 1 + has_base
     for (i = 1; i <= nsections; i++)
         for (k = 1; k <= count; k++) {
             split(seen[k], part, "/")
@@ -55,7 +58,8 @@ END {
         }
     printf "%s, %d CPUs, ranks on CPUs %s; %s; load %s\n", model, ncpu, cpus, when, loadavg
     printf "%s of %d interleaved rounds%s", stat == "best" ? "best repetition" : "median of the medians", rounds, quick ? " (quick)" : ""
-    if (n && impl[1] == "oxmpi" && n > 1) printf "; ratio: OxMPI against the best peer, above 1 = OxMPI is better"
+    if (has_base) printf "; vs base: OxMPI against its earlier build, above 1 = the new one is better"
+    if (has_peers) printf "; ratio: OxMPI against the best peer, above 1 = OxMPI is better"
     printf "\n"
 
     for (k = 1; k <= count; k++) if (names[k] in machine) {
@@ -71,7 +75,8 @@ END {
             section = part[1]
             printf "\n%-28s %-5s", section, ""
             for (i = 1; i <= n; i++) printf " %10s", impl[i]
-            if (impl[1] == "oxmpi" && n > 1) printf "  %8s  %s", "ratio", "best peer"
+            if (has_base) printf "  %8s", "vs base"
+            if (has_peers) printf "  %8s  %s", "ratio", "best peer"
             printf "\n"
         }
         printf "%-28s %-5s", name, unit[name]
@@ -79,10 +84,11 @@ END {
         for (i = 1; i <= n; i++) {
             v = value(impl[i], name)
             printf " %10s", shown(v)
-            if (impl[i] != "oxmpi" && v != "" && (peer == "" || better(v + 0, peer + 0, unit[name]))) { peer = v; which = impl[i] }
+            if (impl[i] !~ /^oxmpi/ && v != "" && (peer == "" || better(v + 0, peer + 0, unit[name]))) { peer = v; which = impl[i] }
         }
+        compare(name, ours)
         ratio[name] = ""; bestpeer[name] = which
-        if (impl[1] == "oxmpi" && ours != "" && peer != "" && ours > 0 && peer > 0) {
+        if (has_peers && ours != "" && peer != "" && ours > 0 && peer > 0) {
             ratio[name] = larger_is_better(unit[name]) ? ours / peer : peer / ours
             printf "  %8.2f  %s", ratio[name], which
             logs += log(ratio[name]); nlogs++
@@ -91,6 +97,7 @@ END {
         printf "\n"
     }
     mean()
+    if (has_base) summary()
 
     line = value("machine", "hop/line"); ring = value("machine", "hop/ring"); small = value("oxmpi", "latency/8")
     if (line != "" && small != "")
@@ -103,11 +110,39 @@ END {
     if (failed) exit 1
 }
 
+# The new build against the earlier one, in one row.
+function compare(name, ours,    earlier, r) {
+    if (!has_base) return
+    earlier = value("oxmpi-base", name)
+    gain[name] = ""
+    if (ours == "" || earlier == "" || ours <= 0 || earlier <= 0) { printf "  %8s", "-"; return }
+    r = larger_is_better(unit[name]) ? ours / earlier : earlier / ours
+    gain[name] = r
+    printf "  %8.3f", r
+    base_logs += log(r); base_rows++
+    all_logs += log(r); all_rows++
+    if (r < 0.97) slower[++nslower] = name
+}
+
 # Closes the section that was printed.
-function mean() {
-    if (section ~ /^coll/ && nlogs)
-        printf "%-" (34 + 11 * n) "s  %8.2f  (%d of %d rows below 1)\n", "geometric mean", exp(logs / nlogs), behind, nlogs
-    logs = nlogs = behind = 0
+function mean(    width) {
+    width = 34 + 11 * n
+    if (has_base && base_rows) printf "%-" width "s  %8.3f", "geometric mean", exp(base_logs / base_rows)
+    if (section ~ /^coll/ && nlogs) {
+        if (!has_base) printf "%-" width "s", "geometric mean"
+        else if (!base_rows) printf "%-" width "s  %8s", "geometric mean", "-"
+        printf "  %8.2f  (%d of %d rows below 1)", exp(logs / nlogs), behind, nlogs
+    }
+    if ((has_base && base_rows) || (section ~ /^coll/ && nlogs)) printf "\n"
+    logs = nlogs = behind = base_logs = base_rows = 0
+}
+
+# All rows against the earlier build, and those that lost more than 3 %.
+function summary(    k) {
+    if (!all_rows) return
+    printf "\nagainst the earlier build: geometric mean %.3f over %d rows, %d of them below 0.97", exp(all_logs / all_rows), all_rows, nslower
+    printf "%s\n", nslower ? ":" : ""
+    for (k = 1; k <= nslower; k++) printf "  %-28s %.3f\n", slower[k], gain[slower[k]]
 }
 
 function write_json(    k, i, v, name, first) {
@@ -125,6 +160,7 @@ function write_json(    k, i, v, name, first) {
             first = 0
         }
         printf "}" > json
+        if (has_base && gain[name] != "") printf ", \"vs_base\": %.4f", gain[name] > json
         if (ratio[name] != "") printf ", \"ratio\": %.4f, \"best_peer\": %s", ratio[name], quoted(bestpeer[name]) > json
         printf "}" > json
     }
