@@ -10,6 +10,14 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # With rustup's cargo where the one on the PATH is missing or too old.
 export PATH := $(shell scripts/deps path)
 
+# The pinned Rust under the name that it has here.
+ifndef RUSTUP_TOOLCHAIN
+  TOOLCHAIN := $(shell scripts/toolchain)
+  ifneq ($(TOOLCHAIN),)
+    export RUSTUP_TOOLCHAIN := $(TOOLCHAIN)
+  endif
+endif
+
 .PHONY: help demo test install bench clean
 .PHONY: deps test-deps stage lint unit loom abi programs wrappers kills soak
 
