@@ -19,7 +19,7 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test install bench clean
-.PHONY: deps test-deps stage lint unit loom abi programs wrappers kills soak
+.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills soak
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -29,14 +29,14 @@ help:
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make clean                remove what the others wrote'
-	@echo 'Parts of make test: lint unit loom abi programs wrappers kills'
+	@echo 'Parts of make test: lint unit loom abi hot programs wrappers kills'
 
 demo: stage
 	@scripts/demo $(STAGE) build/demo
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi programs wrappers kills; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi hot programs wrappers kills; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 # Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
@@ -83,12 +83,18 @@ loom:
 abi: stage
 	cargo xtask abi $(STAGE)/lib/libmpi_abi.so.1
 
-# The tests written in C, C++ and Fortran, with the installation's own wrappers and mpirun; and bad handles for every function.
+# The machine code of the calls that programs make most.
+hot: stage
+	cargo xtask hot --lib $(STAGE)/lib/libmpi_abi.so.1
+
+# The tests written in C, C++ and Fortran, with the installation's own wrappers and mpirun; bad handles for every function; and
+# what every function answers to bad arguments.
 programs: stage
 	cargo xtask test-programs --prefix $(STAGE)
 	cargo xtask fortran-coverage --prefix $(STAGE)
 	tests/second-fortran/run $(STAGE) build/tests-second-fortran
 	cargo xtask fuzz-handles --prefix $(STAGE)
+	cargo xtask golden --prefix $(STAGE)
 
 # The installation as build systems see it.
 wrappers: stage

@@ -17,6 +17,8 @@ mod gen_fortran_rust;
 mod gen_fortran_test;
 mod gen_fortran_text;
 mod gen_header;
+mod golden;
+mod hot;
 mod install;
 mod man;
 mod soak;
@@ -35,13 +37,15 @@ pub type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
 pub const COMMANDS: &[Command] = &[
     ("codegen", "write the files that follow from api/; with --check, fail when one is stale", codegen::run),
     ("body", "print the signature of the body of an entry point: MPI_X", gen_capi::print_body),
-    ("tidy", "dependency direction, fresh generated files, length of files, forbidden unsafe code", tidy::run),
+    ("tidy", "dependency direction, fresh generated files, length of files, ratchets: [--lower]", tidy::run),
     ("docs", "links, contents and named commands of the Markdown files; builds the book where mdbook is", docs::run),
     ("abi", "check mpi.h from C and C++, and the symbols of a library: [path of libmpi_abi.so]", abi::run),
+    ("hot", "count the instructions of the entry points that programs call most; see --help", hot::run),
     ("install", "build and lay out an installation: --prefix P [--profile release]", install::run),
     ("test-programs", "compile and run tests/programs with an installation; see --help", suite::run),
     ("fortran-coverage", "which procedures the Fortran programs call, form by form: [--list]", coverage::run),
     ("fuzz-handles", "call every function with bad handles; each answers with an error; see --help", fuzz::run),
+    ("golden", "compare what every function answers to bad arguments with a list; see --help", golden::run),
     ("soak", "kill ranks and mpirun at random moments; nothing may hang or be left behind; see --help", soak::run),
 ];
 
