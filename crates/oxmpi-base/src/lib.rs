@@ -14,6 +14,7 @@ pub mod desk;
 pub mod errand;
 pub mod guests;
 pub mod huge;
+pub mod ids;
 pub mod lifeline;
 pub mod limits;
 pub mod lock;

@@ -13,6 +13,7 @@ use crate::watch::Watch;
 use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
+use oxmpi_base::ids::Peer;
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Part, Share};
@@ -69,13 +70,13 @@ where
 }
 
 /// This process's number, by which conversations know it.
-pub fn process_number(guard: &Guard) -> usize {
-    guard.engine.shm().rank()
+pub fn own_peer(guard: &Guard) -> Peer {
+    guard.engine.shm().own()
 }
 
 /// Takes in a communicator that its members agreed on. What it inherits is its parent's: the error handler, the session.
 pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: Option<Ranks>) -> Result<Comm> {
-    let own = process_number(guard);
+    let own = own_peer(guard);
     let Some(rank) = local.as_ref().unwrap_or(&group).position(own) else { unreachable!("made for its members") };
     let from = guard.comm(parent)?;
     let made = Made { session: from.session, ..Made::new(context, rank as i32, group, local, from.errhandler) };
@@ -97,7 +98,7 @@ pub fn create(cx: &Cx, guard: &mut Guard, parent: Comm, group: Option<Ranks>) ->
 /// As [`create`], between the members alone, whose messages have a context and a tag of the caller's choice.
 pub fn create_among(cx: &Cx, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
     let key = key_of(guard, &group, b"");
-    let party = Party::new(group.clone(), process_number(guard), context, tag);
+    let party = Party::new(group.clone(), own_peer(guard), context, tag);
     let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
     add(guard, parent, context, group, None)
 }
@@ -105,7 +106,7 @@ pub fn create_among(cx: &Cx, guard: &mut Guard, parent: Comm, group: Ranks, cont
 /// A number that is another when the members of a group or the words are others, and the same for every process.
 pub fn key_of(guard: &Guard, group: &Ranks, words: &[u8]) -> u64 {
     let shm = guard.engine.shm();
-    let processes = group.iter().flat_map(|process| shm.address_of(process as usize).words());
+    let processes = group.iter().flat_map(|process| shm.address_of(process).words());
     mix(processes.chain(words.iter().map(|&byte| u64::from(byte))))
 }
 
@@ -141,11 +142,11 @@ pub fn join(
 
 /// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or without anybody in the other group.
 pub fn split(cx: &Cx, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
-    let own = process_number(guard);
+    let own = own_peer(guard);
     let found = guard.comm_mut(parent)?;
     let party = found.party(own);
     let is_near = found.local.as_ref().map(|local| {
-        let (near, first) = (local.len(), local.get(0) == party.members.get(0));
+        let (near, first) = (local.len(), local.peer(0) == party.members.peer(0));
         (0..party.len()).map(|rank| if first { rank < near } else { rank >= party.len() - near }).collect()
     });
     let inter = found.is_inter();

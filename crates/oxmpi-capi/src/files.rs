@@ -3,7 +3,7 @@
 
 use crate::bodies::{check_place, store};
 use crate::call::Cx;
-use crate::comms::{check_intra, key_of, process_number, talk};
+use crate::comms::{check_intra, key_of, own_peer, talk};
 use crate::datareps::{self, Conversion};
 use crate::library::{self, Guard};
 use crate::windows::map_together;
@@ -34,7 +34,7 @@ pub enum Circle {
 }
 
 fn party(guard: &mut Guard, circle: Circle) -> Result<Party> {
-    let own = process_number(guard);
+    let own = own_peer(guard);
     Ok(match circle {
         Circle::Comm(comm) => guard.comm_mut(comm)?.party(own),
         Circle::File(fh) => guard.file_mut(fh)?.comm.party(own),

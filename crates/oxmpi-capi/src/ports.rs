@@ -12,7 +12,8 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
-use oxmpi_core::comm::Comm as Made;
+use oxmpi_base::ids::Peer;
+use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::connections::Port;
 use oxmpi_core::contexts::{Joined, PORTS};
 use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
@@ -99,7 +100,7 @@ fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
 
 /// The roots know each other, or one could not do its part.
 fn finish(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Party>>) -> Result<Comm> {
-    let own = comms::process_number(guard);
+    let own = comms::own_peer(guard);
     let found = guard.comm_mut(comm)?;
     let group = found.group.clone();
     let near = found.party(own).led_by(root);
@@ -108,13 +109,13 @@ fn finish(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Op
 }
 
 /// The way between two processes that have found each other. `number` is one that the process `asks` has for that alone.
-pub fn bridge(guard: &Guard, other: usize, asks: Address, number: u32) -> Party {
+pub fn bridge(guard: &Guard, other: Peer, asks: Address, number: u32) -> Party {
     let shm = guard.engine.shm();
     let (own, others) = (shm.address(), shm.address_of(other));
     // Either may ask the other at the same time.
     let lower = asks == own.min(others);
     let tag = (number << 1) & i32::MAX as u32 | u32::from(lower);
-    Party::between(shm.rank(), other, PORTS + 1, tag as i32)
+    Party::between(shm.own(), other, PORTS + 1, tag as i32)
 }
 
 /// A number for [`bridge`].
@@ -141,15 +142,16 @@ pub fn join(cx: &Cx, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
         bail!(MPI_ERR_OTHER, "the process at the other end of the socket is this process itself");
     }
     guard.joining += 1;
-    let found = guard.engine.number_of(other);
+    let found = guard.engine.peer_at(other);
     let reached = socket.exchange(cx, guard, [u64::from(found.is_ok())]);
     let joined = match (found, reached) {
         (Ok(peer), Ok([1])) => {
             // Both take the one whose address is lower for who asks.
             let number = if own < other { number } else { theirs as u32 };
             let bridge = bridge(guard, peer, own.min(other), number);
-            let near = Party { members: vec![own.slot].into(), rank: 0, context: PORTS + 1, tag: 0 };
-            comms::join(cx, guard, near, vec![own.slot].into(), Ok(Some(bridge))).map(Some)
+            let local: Ranks = vec![comms::own_peer(guard)].into();
+            let near = Party { members: local.clone(), rank: 0, context: PORTS + 1, tag: 0 };
+            comms::join(cx, guard, near, local, Ok(Some(bridge))).map(Some)
         }
         (_, reached) => reached.map(|_| None),
     };
@@ -161,13 +163,14 @@ pub fn join(cx: &Cx, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
     let errhandler = if guard.has_world { guard.own.errhandler } else { library::initial_errhandler() };
     library::errhandlers().share(errhandler);
-    guard.add_comm(Made::new(context, 0, far.into(), Some(vec![own.slot].into()), errhandler))
+    let local = vec![comms::own_peer(guard)].into();
+    guard.add_comm(Made::new(context, 0, far.into(), Some(local), errhandler))
 }
 
 /// At the root of who accepts: waits until somebody connects.
 fn await_request(cx: &Cx, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Party> {
     let port = parse(name)?;
-    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().rank(), port.number);
+    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().own(), port.number);
     if port.owner != guard.engine.shm().address() || !is_open(guard) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
@@ -181,7 +184,7 @@ fn await_request(cx: &Cx, guard: &mut Guard, name: &str, still_there: StillThere
 
 /// Takes the next request at an open port, unless it is from a process that has died since.
 fn await_any(cx: &Cx, guard: &mut Guard, name: &str, port: Port, still_there: StillThere<'_>) -> Result<Party> {
-    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().rank(), port.number);
+    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().own(), port.number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
         let mut word = 0u64;
@@ -206,7 +209,7 @@ fn await_any(cx: &Cx, guard: &mut Guard, name: &str, port: Port, still_there: St
                 }
             }
         };
-        let from = outcome.status.source as usize;
+        let Some(from) = Peer::from_source(outcome.status.source) else { continue };
         guard.look_for_dead();
         if guard.engine.shm().is_dead(from) {
             continue;
@@ -229,7 +232,7 @@ fn request(
         bail!(MPI_ERR_PORT, "the port \"{name}\" is this process's own; it cannot connect with itself");
     }
     guard.leave_strangers();
-    let peer = match guard.engine.number_of(owner) {
+    let peer = match guard.engine.peer_at(owner) {
         Ok(peer) => peer,
         Err(error) => bail!(MPI_ERR_PORT, "the process that opened the port \"{name}\" cannot be reached: {error}"),
     };
@@ -249,7 +252,7 @@ fn ask(
     cx: &Cx,
     guard: &mut Guard,
     name: &str,
-    (peer, port): (usize, u32),
+    (peer, port): (Peer, u32),
     patience: Option<Duration>,
     still_there: StillThere<'_>,
 ) -> Result<u32> {

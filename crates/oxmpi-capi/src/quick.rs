@@ -15,6 +15,7 @@ use oxmpi_abi::constants::{MPI_ERR_BUFFER, MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::Area;
+use oxmpi_base::ids::Peer;
 use oxmpi_base::{huge, wait};
 use oxmpi_core::node::{Board, PATIENCE};
 use oxmpi_core::talk::Line;
@@ -362,7 +363,7 @@ fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board, watch: &Wat
 
 /// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
 fn join(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<Box<Node>>> {
-    let own = comms::process_number(guard);
+    let own = comms::own_peer(guard);
     let party = guard.comm_mut(comm)?.party(own);
     let mut words = [0u64; 4];
     let mut allocated = None;
@@ -449,18 +450,18 @@ impl Wait for Waiter<'_> {
     }
 
     #[inline]
-    fn wake(&mut self, process: usize) {
+    fn wake(&mut self, process: Peer) {
         self.guard.engine.shm().wake(process);
     }
 
-    unsafe fn read(&mut self, process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+    unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
         let shm = self.guard.engine.shm();
         in_full(bytes, |done| {
             shm.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
         })
     }
 
-    unsafe fn write(&mut self, process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+    unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
         let shm = self.guard.engine.shm();
         in_full(bytes, |done| {
             shm.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)])

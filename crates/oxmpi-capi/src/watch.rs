@@ -116,7 +116,7 @@ fn find_different(
     let ours = group.iter().enumerate().filter(|&(rank, _)| rank as i32 != me).map(|found| ("the communicator", found));
     let theirs = other.into_iter().flat_map(|group| group.iter().enumerate()).map(|found| ("the other group", found));
     let mut said = ours.chain(theirs).flat_map(|(of, (rank, process))| {
-        let block = shm.block_of(process as usize);
+        let block = shm.block_of(process);
         [&block.waiting, &block.differed].into_iter().filter_map(Notice::get).map(move |said| (of, rank, said))
     });
     let found = said.find_map(|(of, rank, (place, [last, before]))| {

@@ -3,13 +3,14 @@
 
 use crate::bodies::memory;
 use crate::call::Cx;
-use crate::comms::{check_intra, process_number, talk};
+use crate::comms::{check_intra, own_peer, talk};
 use crate::keyvals::{self, Callbacks, Holder};
 use crate::library::{self, Guard};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::ids::Peer;
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::group::Group;
@@ -105,7 +106,7 @@ const PROBE_VALUE: u64 = 0x6f78_6d70_6972_6d61;
 
 /// Makes a window. Collective over the communicator.
 pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle> {
-    let own = process_number(guard);
+    let own = own_peer(guard);
     let found = guard.comm_mut(comm)?;
     check_intra(found)?;
     let (members, rank, session) = (found.group.clone(), found.rank as usize, found.session);
@@ -132,7 +133,7 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
     let reached = |one: &Told| one.area.bytes > 0 || one.size == 0;
     if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
         let next = (rank + 1) % all.len();
-        let can = next == rank || can_reach(guard, members.get(next), all[next].probe);
+        let can = next == rank || can_reach(guard, members.peer(next), all[next].probe);
         let party = guard.comm_mut(comm)?.party(own);
         separate = !talk(cx, guard, |line| async move { line.all(&party, can).await })?;
     }
@@ -164,7 +165,7 @@ pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle
     let part = |number: usize| {
         let Told { size, unit, address, area, .. } = all[number];
         let offset = plan.offset(number, &offsets);
-        Part { process: members.get(number), size, unit, address, offset, shared: area.bytes > 0 }
+        Part { process: members.peer(number), size, unit, address, offset, shared: area.bytes > 0 }
     };
     let granularity = all[0].granularity as usize;
     let agreed = granularity > 0 && all.iter().all(|one| one.granularity == all[0].granularity);
@@ -192,7 +193,7 @@ fn map_others(
         if separate || number == rank || one.area.bytes == 0 {
             return Ok(None);
         }
-        match guard.engine.shm().map(members.get(number), one.area) {
+        match guard.engine.shm().map(members.peer(number), one.area) {
             Ok(mapping) => Ok(Some((mapping, one.inside))),
             Err(error) => bail!(MPI_ERR_NO_MEM, "the memory of rank {number} cannot be mapped: {error}"),
         }
@@ -201,7 +202,7 @@ fn map_others(
 }
 
 /// Whether another process's memory can be read.
-fn can_reach(guard: &Guard, process: usize, address: usize) -> bool {
+fn can_reach(guard: &Guard, process: Peer, address: usize) -> bool {
     let mut word = [0u64];
     let local = word.as_mut_ptr().expose_provenance();
     let read = guard.engine.shm().copy_from(process, &[(local, 8)], &[(address, 8)]);
@@ -277,9 +278,9 @@ pub fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: 
     {
         words = [area.offset as u64, area.bytes as u64];
     }
-    let own = process_number(guard);
+    let own = own_peer(guard);
     let party = guard.comm_mut(comm)?.party(own);
-    let owner = party.members.get(0);
+    let owner = party.members.peer(0);
     let words = talk(cx, guard, |line| async move {
         line.tell(&party, &mut words).await?;
         Ok::<_, Error>(words)

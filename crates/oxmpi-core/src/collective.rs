@@ -15,6 +15,7 @@ use crate::process::Process;
 use crate::request::Promise;
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::ids::Peer;
 use oxmpi_coll::plan::{Piece, Plan, Region, Side, Step};
 use oxmpi_datatype::{Buf, Datatype};
 use oxmpi_transport::own;
@@ -54,7 +55,7 @@ impl Stage {
 
     fn route(&self, to: u32, local: bool) -> Route {
         let group = if local { &self.local } else { &self.group };
-        Route { peer: group.get(to as usize), context: self.context, source: self.rank, tag: self.tag(local) }
+        Route { peer: group.peer(to as usize), context: self.context, source: self.rank, tag: self.tag(local) }
     }
 
     fn pattern(&self, from: u32, local: bool) -> Pattern {
@@ -177,7 +178,7 @@ impl Script {
     }
 
     /// Everybody that it may send to.
-    pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn members(&self) -> impl Iterator<Item = Peer> + '_ {
         self.stage.group.iter().chain(self.stage.local.iter())
     }
 

@@ -8,6 +8,7 @@ use crate::topology::Topology;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
+use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::notice::Notice;
 use std::sync::Arc;
 
@@ -98,15 +99,15 @@ impl CallName {
 /// Which process has which rank.
 #[derive(Clone, Debug)]
 pub enum Ranks {
-    /// Everybody up to a number, in the node's order.
+    /// The first slots of the node, in their order.
     All(usize),
-    List(Arc<[u32]>),
+    List(Arc<[Peer]>),
 }
 
 impl Ranks {
     /// The processes of a list, in the cheapest form.
-    pub fn from_list(list: Vec<u32>) -> Ranks {
-        if list.iter().enumerate().all(|(rank, &process)| rank == process as usize) {
+    pub fn from_list(list: Vec<Peer>) -> Ranks {
+        if list.iter().enumerate().all(|(rank, &process)| process == Peer::at_slot(rank)) {
             return Ranks::All(list.len());
         }
         Ranks::List(list.into())
@@ -126,28 +127,28 @@ impl Ranks {
 
     /// The process with this rank.
     #[inline]
-    pub fn get(&self, rank: usize) -> usize {
+    pub fn peer(&self, rank: usize) -> Peer {
         match self {
-            Ranks::All(_) => rank,
-            Ranks::List(list) => list[rank] as usize,
+            Ranks::All(_) => Peer::at_slot(rank),
+            Ranks::List(list) => list[rank],
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.len()).map(|rank| self.get(rank) as u32)
+    pub fn iter(&self) -> impl Iterator<Item = Peer> + '_ {
+        (0..self.len()).map(|rank| self.peer(rank))
     }
 
     /// The rank of a process, by search: for now and then. A [`Group`](crate::group::Group) has a table.
-    pub fn position(&self, process: usize) -> Option<usize> {
+    pub fn position(&self, process: Peer) -> Option<usize> {
         match self {
-            Ranks::All(count) => (process < *count).then_some(process),
-            Ranks::List(list) => list.iter().position(|&member| member as usize == process),
+            Ranks::All(count) => process.slot().map(Slot::index).filter(|rank| rank < count),
+            Ranks::List(list) => list.iter().position(|&member| member == process),
         }
     }
 }
 
-impl From<Vec<u32>> for Ranks {
-    fn from(list: Vec<u32>) -> Ranks {
+impl From<Vec<Peer>> for Ranks {
+    fn from(list: Vec<Peer>) -> Ranks {
         Ranks::from_list(list)
     }
 }
@@ -158,7 +159,7 @@ impl Comm {
     }
 
     pub fn own(rank: usize) -> Comm {
-        Comm::predefined(MPI_COMM_SELF, 2, 0, Ranks::List(Arc::new([rank as u32])), "MPI_COMM_SELF")
+        Comm::predefined(MPI_COMM_SELF, 2, 0, Ranks::List(Arc::new([Peer::at_slot(rank)])), "MPI_COMM_SELF")
     }
 
     fn predefined(handle: CommHandle, context: u32, rank: i32, group: Ranks, name: &str) -> Comm {
@@ -226,7 +227,7 @@ impl Comm {
     }
 
     /// The parties of a collective operation of the library's own over the whole communicator.
-    pub fn party(&mut self, process: usize) -> Party {
+    pub fn party(&mut self, process: Peer) -> Party {
         let (tag, context) = (self.collective_tag(), self.inner_context());
         match self.local {
             None => Party { members: self.group.clone(), rank: self.rank as usize, context, tag },

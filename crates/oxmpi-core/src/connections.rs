@@ -10,6 +10,7 @@ use crate::request::{Body, Start};
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ERR_PROC_ABORTED};
 use oxmpi_base::address::{Address, JobId};
+use oxmpi_base::ids::Peer;
 use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -55,7 +56,7 @@ impl Process {
     pub fn has_strangers(&self, group: &Ranks) -> bool {
         match group {
             Ranks::All(count) => *count > self.engine.shm().ranks(),
-            Ranks::List(list) => list.iter().any(|&process| self.engine.shm().is_stranger(process as usize)),
+            Ranks::List(list) => list.iter().any(|process| process.is_far()),
         }
     }
 
@@ -63,7 +64,7 @@ impl Process {
     /// ends children whose parents have gone, so they wait for each other. Jobs that met at a port end on their own.
     pub fn awaits_family(&self) -> bool {
         let shm = self.engine.shm();
-        let stays = |process: usize| !shm.has_left(process) && self.family.contains(&shm.address_of(process).job);
+        let stays = |process: Peer| !shm.has_left(process) && self.family.contains(&shm.address_of(process).job);
         !self.family.is_empty() && self.shared_with(None).into_iter().any(stays)
     }
 
@@ -78,7 +79,7 @@ impl Process {
     /// Takes the processes of a group, all of one job, for children of this one.
     pub fn add_children(&mut self, group: &Ranks) {
         let shm = self.engine.shm();
-        self.family.extend(group.iter().next().map(|process| shm.address_of(process as usize).job));
+        self.family.extend(group.iter().next().map(|process| shm.address_of(process).job));
     }
 
     /// A communicator is about to go: notes whether it is the last that is shared with the parents.
@@ -107,14 +108,14 @@ impl Process {
     }
 
     /// The strangers that are in a communicator, but for the one of a context, a window or a file of this process.
-    fn shared_with(&self, except: Option<u32>) -> BTreeSet<usize> {
+    fn shared_with(&self, except: Option<u32>) -> BTreeSet<Peer> {
         let mut shared = BTreeSet::new();
-        let mut add = |group: &Ranks| shared.extend(group.iter().map(|process| process as usize));
+        let mut add = |group: &Ranks| shared.extend(group.iter());
         let comms = self.comms.iter().filter(|(_, comm)| Some(comm.context) != except);
         comms.for_each(|(_, comm)| add(&comm.group));
         self.windows.iter().for_each(|(_, win)| add(win.group.ranks()));
         self.files.iter().for_each(|(_, file)| add(file.group.ranks()));
-        shared.retain(|&process| self.engine.shm().is_stranger(process));
+        shared.retain(|process| process.is_far());
         shared
     }
 
@@ -124,7 +125,7 @@ impl Process {
             return;
         }
         let mut named = BTreeSet::new();
-        let mut name = |group: &Ranks| named.extend(group.iter().map(|process| process as usize));
+        let mut name = |group: &Ranks| named.extend(group.iter());
         self.comms.iter().for_each(|(_, comm)| {
             name(&comm.group);
             name(comm.local_group());
@@ -142,7 +143,7 @@ impl Process {
             match &request.body {
                 Body::Persistent(start, _) => match &**start {
                     Start::Send { route, .. } | Start::Buffered { route, .. } => drop(named.insert(route.peer)),
-                    Start::Collective(script) => named.extend(script.members().map(|process| process as usize)),
+                    Start::Collective(script) => named.extend(script.members()),
                     Start::Outgoing(plan) => named.extend(plan.peer()),
                     Start::Recv { .. } | Start::Incoming(_) | Start::Nothing(_) => {}
                 },
@@ -170,7 +171,7 @@ impl Process {
 
     /// Why nothing will come of a collective operation on a communicator, if one of its processes has died.
     pub fn dead_member(&self, comm: &Comm) -> Option<Error> {
-        let rank = comm.group.iter().position(|process| self.engine.shm().is_dead(process as usize))?;
+        let rank = comm.group.iter().position(|process| self.engine.shm().is_dead(process))?;
         Some(died(Some((rank, comm))))
     }
 

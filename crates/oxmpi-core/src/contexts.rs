@@ -45,6 +45,7 @@ use crate::talk::{Line, Party, spans_jobs};
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
+use oxmpi_base::ids::Peer;
 use std::collections::BTreeSet;
 
 /// For agreements between processes that share no communicator. Its messages have tags made from the program's strings.
@@ -256,8 +257,8 @@ pub struct Part {
 /// other one.
 pub struct Share {
     pub context: u32,
-    pub near: Vec<u32>,
-    pub far: Vec<u32>,
+    pub near: Vec<Peer>,
+    pub far: Vec<Peer>,
 }
 
 /// Divides a party by color. `is_near` says for each member whether it is of this process's own group; without an
@@ -299,13 +300,13 @@ pub async fn split(line: Line, party: Party, is_near: Option<Vec<bool>>, part: P
     }
     let said = &all[leads * WIDTH..][..WIDTH];
     let proposal = Proposal { context: said[2] as u32, used: said[1] >> 32 != 0 };
-    let processes = |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| party.members.get(rank) as u32).collect();
+    let processes = |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| party.members.peer(rank)).collect();
     let mut members: Vec<usize> = near.iter().chain(&far).map(|&(_, rank)| rank).collect();
     // The same order for both groups, the one who proposed first: it is the one to propose again.
     members.sort_unstable_by_key(|&rank| (rank != leads, rank));
-    let members: Vec<u32> = members.into_iter().map(|rank| party.members.get(rank) as u32).collect();
-    let (near, far): (Vec<u32>, Vec<u32>) = (processes(&near), processes(&far));
-    let new = Party::new(members.into(), party.members.get(party.rank), party.context, party.tag);
+    let members: Vec<Peer> = members.into_iter().map(|rank| party.members.peer(rank)).collect();
+    let (near, far): (Vec<Peer>, Vec<Peer>) = (processes(&near), processes(&far));
+    let new = Party::new(members.into(), party.members.peer(party.rank), party.context, party.tag);
     let context = settle(&line, &new, Some(proposal), 0).await?;
     Ok(Some(Share { context, near, far }))
 }
@@ -313,7 +314,7 @@ pub async fn split(line: Line, party: Party, is_near: Option<Vec<bool>>, part: P
 /// What two groups come to when they join for an intercommunicator: its context and the other group.
 pub struct Joined {
     pub context: u32,
-    pub far: Vec<u32>,
+    pub far: Vec<Peer>,
 }
 
 /// The leader cannot do its part in [`join`], and the others must not wait for it: they get an error of the same class.
@@ -356,7 +357,7 @@ pub async fn join(line: Line, near: Party, group: Ranks, bridge: Option<Party>) 
     if far.iter().any(|address| ours.contains(address)) {
         bail!(MPI_ERR_GROUP, "the two groups have a process in common");
     }
-    let far = line.numbers_of(far).await;
+    let far = line.peers_at(far).await;
     let mut proposal = Proposal::from_words(&facts[1..]);
     loop {
         if proposal == NONE_LEFT {
@@ -416,7 +417,7 @@ impl Lead {
     async fn meet(line: &Line, near: &Party, group: &Ranks, bridge: Party) -> Result<(Lead, Proposal, Vec<u64>)> {
         let other = 1 - bridge.rank;
         let ours = line.addresses_of(group).await;
-        let leader = line.addresses_of(&vec![near.members.get(0) as u32].into()).await[0];
+        let leader = line.addresses_of(&vec![near.members.peer(0)].into()).await[0];
         let mut hello = vec![ours.len() as u64];
         hello.extend(leader.words());
         line.send(&bridge, other, &hello);
@@ -564,7 +565,7 @@ mod tests {
                 let mut expected: Vec<usize> = (0..size).filter(|&other| part(other).color == Some(color)).collect();
                 expected.sort_by_key(|&other| part(other).key);
                 let share = share.as_ref().unwrap();
-                assert!(share.near.iter().map(|&process| process as usize).eq(expected.iter().copied()));
+                assert!(share.near.iter().copied().eq(expected.iter().map(|&slot| Peer::at_slot(slot))));
                 let first = shares[expected[0]].as_ref().unwrap().as_ref().unwrap();
                 assert_eq!(share.context, first.context);
                 assert_eq!((share.context >> 12) as usize, expected[0], "the first of the part proposes");
@@ -594,7 +595,8 @@ mod tests {
                 continue;
             }
             let share = share.unwrap();
-            let sides: [&[u32]; 2] = if rank < 5 { [&[4, 2, 0], &[7, 6, 5]] } else { [&[7, 6, 5], &[4, 2, 0]] };
+            let (low, high) = ([4, 2, 0].map(Peer::at_slot), [7, 6, 5].map(Peer::at_slot));
+            let sides = if rank < 5 { [&low[..], &high[..]] } else { [&high[..], &low[..]] };
             assert_eq!([&share.near[..], &share.far[..]], sides);
             assert_eq!(share.context >> 12, 4);
         }
@@ -606,15 +608,16 @@ mod tests {
             let size = left + right;
             let mut world = World::new(size);
             let sides: [Ranks; 2] = [
-                Ranks::from_list((0..left as u32).collect()),
-                Ranks::from_list((left as u32..size as u32).rev().collect()),
+                Ranks::from_list((0..left).map(Peer::at_slot).collect()),
+                Ranks::from_list((left..size).rev().map(Peer::at_slot).collect()),
             ];
             // The leaders are the last of each.
-            let leaders = sides.each_ref().map(|side| side.get(side.len() - 1) as u32);
+            let leaders = sides.each_ref().map(|side| side.peer(side.len() - 1));
             let talks = (0..size).map(|process| {
                 let side = usize::from(process >= left);
                 let group = sides[side].clone();
-                let near = Party::new(group.clone(), process, 11 + side as u32, 3).led_by(group.len() - 1);
+                let near =
+                    Party::new(group.clone(), Peer::at_slot(process), 11 + side as u32, 3).led_by(group.len() - 1);
                 let bridge = (near.rank == 0).then(|| Party {
                     members: vec![leaders[side], leaders[1 - side]].into(),
                     rank: 0,

@@ -1,23 +1,21 @@
 //! Groups: ordered sets of processes. A group never changes, so communicators and handles share it.
 //!
-//! A process is a number, the same for everybody in the job. From rank to process is an index; the way back is a table
-//! that is made when the first question needs it.
+//! From rank to process is an index; the way back is a sorted list that is made when the first question needs it.
 
 use crate::comm::Ranks;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Session;
 use oxmpi_abi::{Result, bail};
+use oxmpi_base::ids::Peer;
 use std::sync::OnceLock;
 
 pub struct Group {
     ranks: Ranks,
     /// The session that it comes from, if it does.
     pub session: Option<Session>,
-    /// By process number: the rank, or [`NOBODY`]. As long as the largest number needs.
-    inverse: OnceLock<Box<[u32]>>,
+    /// The members with their ranks, in the order of the peers.
+    inverse: OnceLock<Box<[(Peer, u32)]>>,
 }
-
-const NOBODY: u32 = u32::MAX;
 
 impl Group {
     pub fn new(ranks: Ranks, session: Option<Session>) -> Group {
@@ -41,25 +39,21 @@ impl Group {
     }
 
     /// The processes in the order of their ranks.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Peer> + '_ {
         self.ranks.iter()
     }
 
-    /// The rank of a process, in constant time.
-    pub fn rank_of(&self, process: u32) -> Option<usize> {
-        let Ranks::List(list) = &self.ranks else {
-            return ((process as usize) < self.len()).then_some(process as usize);
-        };
+    /// The rank of a process, by binary search.
+    pub fn rank_of(&self, process: Peer) -> Option<usize> {
+        let Ranks::List(list) = &self.ranks else { return self.ranks.position(process) };
         let inverse = self.inverse.get_or_init(|| {
-            let largest = list.iter().copied().max().map_or(0, |process| process as usize + 1);
-            let mut inverse = vec![NOBODY; largest].into_boxed_slice();
-            for (rank, &process) in list.iter().enumerate() {
-                inverse[process as usize] = rank as u32;
-            }
+            let mut inverse: Box<[(Peer, u32)]> =
+                list.iter().enumerate().map(|(rank, &process)| (process, rank as u32)).collect();
+            inverse.sort_unstable();
             inverse
         });
-        let rank = *inverse.get(process as usize)?;
-        (rank != NOBODY).then_some(rank as usize)
+        let found = inverse.binary_search_by_key(&process, |&(member, _)| member).ok()?;
+        Some(inverse[found].1 as usize)
     }
 
     /// `MPI_IDENT`, `MPI_SIMILAR` or `MPI_UNEQUAL`.
@@ -94,7 +88,7 @@ impl Group {
         let mut chosen = Chosen::new(self);
         let mut list = Vec::new();
         for rank in ranks {
-            list.push(self.ranks.get(chosen.take(rank)?) as u32);
+            list.push(self.ranks.peer(chosen.take(rank)?));
         }
         Ok(self.derive(list, self))
     }
@@ -109,7 +103,7 @@ impl Group {
         Ok(self.derive(kept.collect(), self))
     }
 
-    fn derive(&self, list: Vec<u32>, other: &Group) -> Group {
+    fn derive(&self, list: Vec<Peer>, other: &Group) -> Group {
         Group::new(Ranks::from_list(list), self.session.or(other.session))
     }
 }
@@ -154,12 +148,16 @@ impl Chosen {
 mod tests {
     use super::*;
 
-    fn group(list: &[u32]) -> Group {
-        Group::new(Ranks::from_list(list.to_vec()), None)
+    fn group(list: &[usize]) -> Group {
+        Group::new(Ranks::from_list(list.iter().map(|&slot| Peer::at_slot(slot)).collect()), None)
     }
 
-    fn list(group: &Group) -> Vec<u32> {
-        group.iter().collect()
+    fn list(group: &Group) -> Vec<usize> {
+        group.iter().map(|peer| peer.slot().unwrap().index()).collect()
+    }
+
+    fn rank_of(group: &Group, slot: usize) -> Option<usize> {
+        group.rank_of(Peer::at_slot(slot))
     }
 
     #[test]
@@ -179,10 +177,11 @@ mod tests {
     #[test]
     fn ranks_are_found() {
         let a = group(&[7, 2, 5]);
-        assert_eq!((a.rank_of(5), a.rank_of(3), a.rank_of(8)), (Some(2), None, None));
+        assert_eq!((rank_of(&a, 5), rank_of(&a, 3), rank_of(&a, 8)), (Some(2), None, None));
+        assert_eq!(a.rank_of(Peer::far(5)), None);
         let all = group(&[0, 1, 2]);
         assert!(matches!(all.ranks(), Ranks::All(3)));
-        assert_eq!((all.rank_of(2), all.rank_of(3)), (Some(2), None));
+        assert_eq!((rank_of(&all, 2), rank_of(&all, 3), all.rank_of(Peer::far(1))), (Some(2), None, None));
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Process {
         }
         let shm = self.engine.shm();
         let comm = self.comm(comm)?;
-        let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.get(0));
+        let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.peer(0));
         let barrier = shm.barrier();
         let node =
             shm.map(owner, area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, barrier, crowded));

@@ -13,6 +13,7 @@ use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_base::ids::Peer;
 use oxmpi_datatype::Buf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -50,7 +51,7 @@ impl Outgoing {
         self.route.as_ref().map(|route| route.context)
     }
 
-    pub fn peer(&self) -> Option<usize> {
+    pub fn peer(&self) -> Option<Peer> {
         self.route.as_ref().map(|route| route.peer)
     }
 

@@ -21,6 +21,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_base::address::JobId;
+use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::slots::{Kind, Lookup, SlotTable};
 use oxmpi_base::{huge, lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
@@ -118,9 +119,12 @@ impl Process {
                 )
             })?;
         }
+        let slot = Slot::new(rank)
+            .filter(|slot| slot.index() < segment.ranks())
+            .ok_or_else(|| Error::new(MPI_ERR_OTHER, format!("the job's memory has no place for rank {rank}")))?;
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
-        let shm = Shm::attach(segment, job, rank)
+        let shm = Shm::attach(segment, job, slot)
             .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}")))?;
         Ok(Process {
             engine: Engine::new(shm, single_copy),
@@ -180,7 +184,7 @@ impl Process {
             return Ok(self.own.group.clone());
         }
         match self.process_sets.iter().find(|set| set.name.as_bytes() == name) {
-            Some(set) => Ok(Ranks::from_list(set.ranks.clone())),
+            Some(set) => Ok(Ranks::from_list(set.ranks.iter().map(|&rank| Peer::at_slot(rank as usize)).collect())),
             None => {
                 let known: Vec<&str> = self.process_sets().collect();
                 bail!(
@@ -311,7 +315,7 @@ impl Process {
             return Err(bad_tag(tag, false));
         }
         if (dest as u32) < comm.size() as u32 {
-            let peer = comm.group.get(dest as usize);
+            let peer = comm.group.peer(dest as usize);
             return Ok(Some(Route { peer, context: comm.context, source: comm.rank, tag }));
         }
         if dest == MPI_PROC_NULL { Ok(None) } else { Err(bad_rank(comm, dest, false)) }

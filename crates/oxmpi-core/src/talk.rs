@@ -17,6 +17,7 @@ use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_OTHER;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
+use oxmpi_base::ids::Peer;
 use oxmpi_datatype::Buf;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -35,14 +36,14 @@ pub struct Party {
 
 impl Party {
     /// A party that `process` is one of.
-    pub fn new(members: Ranks, process: usize, context: u32, tag: i32) -> Party {
+    pub fn new(members: Ranks, process: Peer, context: u32, tag: i32) -> Party {
         let rank = members.position(process).unwrap_or_else(|| unreachable!("a process talks among its own"));
         Party { members, rank, context, tag }
     }
 
     /// A party of two, in which this process is the first; the other may see it the other way around.
-    pub fn between(own: usize, other: usize, context: u32, tag: i32) -> Party {
-        Party { members: vec![own as u32, other as u32].into(), rank: 0, context, tag }
+    pub fn between(own: Peer, other: Peer, context: u32, tag: i32) -> Party {
+        Party { members: vec![own, other].into(), rank: 0, context, tag }
     }
 
     pub fn len(&self) -> usize {
@@ -58,7 +59,7 @@ impl Party {
         if leader == 0 {
             return self.clone();
         }
-        let mut list: Vec<u32> = self.members.iter().collect();
+        let mut list: Vec<Peer> = self.members.iter().collect();
         list[..=leader].rotate_right(1);
         let rank = match self.rank {
             rank if rank == leader => 0,
@@ -94,7 +95,7 @@ enum Question {
     Reserve(u32),
     SpansJobs(Ranks),
     AddressesOf(Ranks),
-    NumbersOf(Vec<Address>),
+    PeersAt(Vec<Address>),
 }
 
 enum Answer {
@@ -103,7 +104,7 @@ enum Answer {
     Reserved(bool),
     SpansJobs(bool),
     Addresses(Vec<Address>),
-    Numbers(Result<Vec<u32>>),
+    Peers(Result<Vec<Peer>>),
 }
 
 impl Line {
@@ -122,14 +123,14 @@ impl Line {
 
     /// Sends words to a member.
     pub fn send(&self, party: &Party, to: usize, words: &[u64]) {
-        let route = Route { peer: party.members.get(to), context: party.context, source: BY_PROCESS, tag: party.tag };
+        let route = Route { peer: party.members.peer(to), context: party.context, source: BY_PROCESS, tag: party.tag };
         let bytes = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.desk().orders.push(Order::Send(route, bytes));
     }
 
     /// Waits for so many words from a member.
     pub async fn receive(&self, party: &Party, from: usize, count: usize) -> Result<Vec<u64>> {
-        let source = party.members.get(from) as i32;
+        let source = party.members.peer(from).as_source();
         let pattern = Pattern { context: party.context, source, tag: party.tag };
         match self.ask(Question::Receive(pattern, count)).await {
             Answer::Words(words) => words,
@@ -171,10 +172,10 @@ impl Line {
         }
     }
 
-    /// The numbers of processes here; an error when one cannot be reached.
-    pub async fn numbers_of(&self, addresses: Vec<Address>) -> Result<Vec<u32>> {
-        match self.ask(Question::NumbersOf(addresses)).await {
-            Answer::Numbers(numbers) => numbers,
+    /// The processes with some addresses; an error when one cannot be reached.
+    pub async fn peers_at(&self, addresses: Vec<Address>) -> Result<Vec<Peer>> {
+        match self.ask(Question::PeersAt(addresses)).await {
+            Answer::Peers(peers) => peers,
             _ => unreachable!("the answer fits the question"),
         }
     }
@@ -308,7 +309,7 @@ pub struct Talk<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     line: Line,
     /// A receive: its operation, the process that it is from, and where the words go.
-    receiving: Option<(OpId, usize, Vec<u64>)>,
+    receiving: Option<(OpId, i32, Vec<u64>)>,
     /// Messages that wait for room. The conversation lasts until they have left, so that a process that starts one
     /// after the other is held back by those that are slower.
     sending: Vec<OpId>,
@@ -331,7 +332,7 @@ impl Process {
                 return if talk.sending.is_empty() { talk.result.take() } else { None };
             }
             if let Some((op, from, _)) = talk.receiving {
-                if self.engine.shm().is_dead(from) {
+                if Peer::from_source(from).is_some_and(|from| self.engine.shm().is_dead(from)) {
                     self.engine.cancel_recv(op);
                 }
                 let outcome = self.engine.take_outcome(op)?;
@@ -365,7 +366,7 @@ impl Process {
                 Question::Receive(pattern, count) => {
                     let mut words = vec![0u64; count];
                     let buf = Buf::dense(words.as_mut_ptr().cast(), count * 8);
-                    talk.receiving = Some((self.engine.recv(pattern, buf), pattern.source as usize, words));
+                    talk.receiving = Some((self.engine.recv(pattern, buf), pattern.source, words));
                     continue;
                 }
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
@@ -373,20 +374,20 @@ impl Process {
                 Question::SpansJobs(members) => Answer::SpansJobs(self.has_strangers(&members)),
                 Question::AddressesOf(members) => {
                     let shm = self.engine.shm();
-                    Answer::Addresses(members.iter().map(|process| shm.address_of(process as usize)).collect())
+                    Answer::Addresses(members.iter().map(|process| shm.address_of(process)).collect())
                 }
-                Question::NumbersOf(addresses) => Answer::Numbers(self.numbers_of(&addresses)),
+                Question::PeersAt(addresses) => Answer::Peers(self.peers_at(&addresses)),
             };
             talk.line.desk().answer = Some(answer);
         }
     }
 
-    /// The numbers of processes that another one told of.
-    fn numbers_of(&mut self, addresses: &[Address]) -> Result<Vec<u32>> {
-        let mut numbers = Vec::with_capacity(addresses.len());
+    /// The processes that another one told of.
+    fn peers_at(&mut self, addresses: &[Address]) -> Result<Vec<Peer>> {
+        let mut peers = Vec::with_capacity(addresses.len());
         for address in addresses {
-            match self.engine.number_of(*address) {
-                Ok(number) => numbers.push(number as u32),
+            match self.engine.peer_at(*address) {
+                Ok(peer) => peers.push(peer),
                 Err(error) => bail!(
                     MPI_ERR_OTHER,
                     "process {} of another job cannot be reached through the process {} that holds the job's memory: {error}",
@@ -395,7 +396,7 @@ impl Process {
                 ),
             }
         }
-        Ok(numbers)
+        Ok(peers)
     }
 }
 
@@ -421,7 +422,7 @@ pub(crate) mod simulated {
     use std::collections::{HashMap, VecDeque};
 
     /// Sender, receiver, context and tag.
-    type Place = (i32, usize, u32, i32);
+    type Place = (i32, Peer, u32, i32);
 
     pub(crate) struct World {
         mail: HashMap<Place, VecDeque<Box<[u8]>>>,
@@ -480,7 +481,7 @@ pub(crate) mod simulated {
         ) -> Option<T> {
             loop {
                 if let Some((pattern, count)) = *wait {
-                    let place = (pattern.source, process, pattern.context, pattern.tag);
+                    let place = (pattern.source, Peer::at_slot(process), pattern.context, pattern.tag);
                     let bytes = self.mail.get_mut(&place)?.pop_front()?;
                     assert_eq!(bytes.len(), count * 8);
                     let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap());
@@ -518,10 +519,14 @@ pub(crate) mod simulated {
                     Question::Reserve(context) => Answer::Reserved((self.is_free)(process, context)),
                     Question::SpansJobs(_) => Answer::SpansJobs(false),
                     Question::AddressesOf(members) => {
-                        let address = |slot| Address { job: JobId { inode: 1, holder: 1, fd: 1 }, slot };
+                        let job = JobId { inode: 1, holder: 1, fd: 1 };
+                        let slot = |peer: Peer| peer.slot().unwrap().index() as u32;
+                        let address = |peer: Peer| Address { job, slot: slot(peer) };
                         Answer::Addresses(members.iter().map(address).collect())
                     }
-                    Question::NumbersOf(all) => Answer::Numbers(Ok(all.iter().map(|address| address.slot).collect())),
+                    Question::PeersAt(all) => {
+                        Answer::Peers(Ok(all.iter().map(|address| Peer::at_slot(address.slot as usize)).collect()))
+                    }
                 };
                 talk.line.desk().answer = Some(answer);
             }
@@ -535,10 +540,15 @@ mod tests {
 
     #[test]
     fn a_party_led_by_another() {
-        let party = |rank| Party { members: Ranks::from_list(vec![4, 5, 6, 7]), rank, context: 0, tag: 0 };
+        let party = |rank| Party {
+            members: Ranks::from_list([4, 5, 6, 7].map(Peer::at_slot).to_vec()),
+            rank,
+            context: 0,
+            tag: 0,
+        };
         for (rank, expected) in [(0, 1), (1, 2), (2, 0), (3, 3)] {
             let led = party(rank).led_by(2);
-            assert_eq!(led.members.iter().collect::<Vec<_>>(), [6, 4, 5, 7]);
+            assert_eq!(led.members.iter().collect::<Vec<_>>(), [6, 4, 5, 7].map(Peer::at_slot));
             assert_eq!(led.rank, expected);
         }
     }

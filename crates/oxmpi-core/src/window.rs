@@ -6,6 +6,7 @@ use crate::process::{Process, bad_handle, check_count, check_usable};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{self, Errhandler};
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::ids::Peer;
 use oxmpi_rma::{Spot, Window};
 use oxmpi_transport::Shm;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ impl Win {
 
     /// The ranks in this window of a group's processes.
     pub fn ranks_of(&self, group: &Group) -> Result<Box<[u32]>> {
-        let rank = |process: u32| match self.group.rank_of(process) {
+        let rank = |process: Peer| match self.group.rank_of(process) {
             Some(rank) => Ok(rank as u32),
             None => bail!(MPI_ERR_GROUP, "the group has a process that is not in the group of {}", self.describe()),
         };

@@ -6,7 +6,7 @@ use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, OpId, Outcome, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_datatype::Buf;
-use oxmpi_transport::Shm;
+use oxmpi_transport::{Peer, Shm, Slot};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::Barrier;
@@ -21,8 +21,12 @@ fn with_ranks(ranks: usize, single_copy: bool, body: impl Fn(usize, &mut Engine)
     std::thread::scope(|scope| {
         for rank in 0..ranks {
             scope.spawn(move || {
-                let shm = Shm::attach(Segment::attach(fd.as_fd()).unwrap(), JobId { inode: 1, holder: 1, fd: 1 }, rank)
-                    .unwrap();
+                let shm = Shm::attach(
+                    Segment::attach(fd.as_fd()).unwrap(),
+                    JobId { inode: 1, holder: 1, fd: 1 },
+                    Slot::new(rank).unwrap(),
+                )
+                .unwrap();
                 let mut engine = Engine::new(shm, single_copy);
                 barrier.wait();
                 body(rank, &mut engine);
@@ -50,8 +54,12 @@ fn wait(engine: &mut Engine, op: OpId) -> Outcome {
 }
 
 fn send(engine: &mut Engine, mode: Mode, to: usize, tag: i32, bytes: &[u8]) -> Option<OpId> {
-    let source = engine.shm().rank() as i32;
-    engine.send(mode, &Route { peer: to, context: 0, source, tag }, Buf::dense(bytes.as_ptr().cast_mut(), bytes.len()))
+    let source = engine.shm().slot().index() as i32;
+    engine.send(
+        mode,
+        &Route { peer: Peer::at_slot(to), context: 0, source, tag },
+        Buf::dense(bytes.as_ptr().cast_mut(), bytes.len()),
+    )
 }
 
 fn recv(engine: &mut Engine, source: i32, tag: i32, bytes: &mut [u8]) -> OpId {

@@ -7,7 +7,7 @@ use crate::accumulate::quick_combine;
 use crate::{Far, Flavor, Window};
 use oxmpi_base::errand::{Errand, Wanted};
 use oxmpi_base::prefetch;
-use oxmpi_transport::Shm;
+use oxmpi_transport::{Peer, Shm};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, compiler_fence};
@@ -107,7 +107,7 @@ impl Manners {
     /// Whether to ask now. Also where ranks outnumber CPUs: a target that does not run is soon no longer asked, and one
     /// that does saves the others from holding up everybody with a stripe in their hands.
     #[inline]
-    fn is_inviting(&self, shm: &Shm, process: usize, looks: impl FnOnce() -> u32) -> bool {
+    fn is_inviting(&self, shm: &Shm, process: Peer, looks: impl FnOnce() -> u32) -> bool {
         if self.is_kind.load(Relaxed) != 0 {
             return true;
         }

@@ -32,7 +32,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::stripe;
-use oxmpi_transport::Shm;
+use oxmpi_transport::{Peer, Shm};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// How a window came to its memory.
@@ -104,7 +104,7 @@ pub(crate) struct Target {
     pub open: Open,
     /// Where it is in its own process.
     pub address: usize,
-    pub process: usize,
+    pub process: Peer,
 }
 
 // SAFETY: a token for shared memory; what may be done with it is the epochs' business.
@@ -116,7 +116,7 @@ unsafe impl Sync for Target {}
 #[derive(Clone, Copy)]
 pub struct Far {
     pub rank: usize,
-    pub process: usize,
+    pub process: Peer,
     pub address: usize,
     /// From the start of the window.
     pub offset: usize,
@@ -151,7 +151,7 @@ unsafe impl Sync for Copies {}
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// Which process it is.
-    pub process: usize,
+    pub process: Peer,
     pub size: usize,
     pub unit: i64,
     /// In its own process: of memory that the program gave.
@@ -264,13 +264,13 @@ impl Window {
     }
 
     /// The process that has a rank.
-    pub fn process_of(&self, rank: usize) -> usize {
+    pub fn process_of(&self, rank: usize) -> Peer {
         self.targets[rank].process
     }
 
     /// Wakes every other rank that sleeps.
     pub fn wake_all(&self, shm: &Shm) {
-        for target in self.targets.iter().filter(|target| target.process != shm.rank()) {
+        for target in self.targets.iter().filter(|target| target.process != shm.own()) {
             shm.wake(target.process);
         }
     }

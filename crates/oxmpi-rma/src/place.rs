@@ -4,13 +4,14 @@ use crate::{Far, Flavor, Target, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Buf, Cursor, Datatype};
+use oxmpi_transport::Peer;
 use std::sync::Arc;
 
 /// A piece of a rank's window.
 pub struct Spot {
     pub buf: Buf,
     /// Whose addresses the buffer has, when they are not this process's.
-    pub process: Option<usize>,
+    pub process: Option<Peer>,
     pub rank: usize,
     /// The address, of the same kind, of byte zero of the window.
     pub origin: usize,

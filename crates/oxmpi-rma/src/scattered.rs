@@ -9,7 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Buf, Cursor, Datatype, Named};
 use oxmpi_ops::Op;
-use oxmpi_transport::{MAX_PIECES, Piece, Shm};
+use oxmpi_transport::{MAX_PIECES, Peer, Piece, Shm};
 
 /// The address of some elements of the target, and how many there are.
 type Run = (usize, usize);
@@ -116,7 +116,7 @@ fn behind(at: *mut u8, bytes: usize) -> *mut u8 {
 /// Runs of elements in another process.
 struct FarRuns<'a> {
     shm: &'a Shm,
-    process: usize,
+    process: Peer,
     spot: &'a Spot,
     /// Elements have no gaps.
     plain: bool,

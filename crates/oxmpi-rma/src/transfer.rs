@@ -6,7 +6,7 @@ use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::{MAX_PIECES, Piece, Shm};
+use oxmpi_transport::{MAX_PIECES, Peer, Piece, Shm};
 use std::io;
 
 /// What is moved at a time where neither side lies in one run.
@@ -122,7 +122,7 @@ unsafe fn copy(from: &Buf, to: &Buf, bytes: usize) {
     }
 }
 
-fn write(shm: &Shm, process: usize, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+fn write(shm: &Shm, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
     let transfer = |local: &[Piece], remote: &[Piece]| shm.copy_to(process, local, remote);
     if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
         return transfer_run(transfer, from.expose_provenance(), to.addr(), bytes);
@@ -144,7 +144,7 @@ fn write(shm: &Shm, process: usize, from: &Buf, to: &Buf, bytes: usize) -> Resul
     Ok(())
 }
 
-fn read(shm: &Shm, process: usize, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+fn read(shm: &Shm, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
     let transfer = |local: &[Piece], remote: &[Piece]| shm.copy_from(process, local, remote);
     if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
         return transfer_run(transfer, to.expose_provenance(), from.addr(), bytes);

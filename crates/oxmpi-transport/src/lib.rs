@@ -9,7 +9,10 @@ pub mod own;
 mod ports;
 pub mod shm;
 mod strangers;
+mod table;
 
 pub use oxmpi_base::cma::{MAX_PIECES, Piece};
+pub use oxmpi_base::ids::{Peer, Slot};
 pub use oxmpi_base::ticket::{Copy as TicketCopy, State as TicketState, TicketId};
 pub use shm::{Head, Incoming, Shm};
+pub use table::PeerTable;

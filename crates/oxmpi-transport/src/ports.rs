@@ -2,6 +2,7 @@
 //! it without any help of the owner.
 
 use crate::shm::Shm;
+use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::segment::PORTS;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
@@ -12,7 +13,7 @@ const TIMES: u64 = (1 << (31 - PLACE_BITS)) - 1;
 impl Shm {
     /// Opens a port of this process's own; `None` when the job has as many as it can. Numbers have 31 bits.
     pub fn open_port(&self) -> Option<u32> {
-        let owner = self.rank() as u64 + 1;
+        let owner = self.slot().index() as u64 + 1;
         self.segment().ports().iter().enumerate().find_map(|(place, port)| {
             let word = port.load(Relaxed);
             let times = ((word >> 32) + 1) & TIMES;
@@ -23,14 +24,14 @@ impl Shm {
 
     /// Closes a port; `false` when it is not open, or not this process's.
     pub fn close_port(&self, number: u32) -> bool {
-        let word = word(number, self.rank());
+        let word = word(number, self.slot());
         let port = &self.segment().ports()[place(number)];
         port.compare_exchange(word, word >> 32 << 32, AcqRel, Relaxed).is_ok()
     }
 
     /// Closes all of this process's ports.
     pub fn close_ports(&self) {
-        let owner = self.rank() as u32 + 1;
+        let owner = self.slot().index() as u32 + 1;
         for port in self.segment().ports() {
             let word = port.load(Relaxed);
             if word as u32 == owner {
@@ -41,7 +42,7 @@ impl Shm {
     }
 
     /// Whether a process has a port of that number open.
-    pub fn is_port_open(&self, owner: usize, number: u32) -> bool {
+    pub fn is_port_open(&self, owner: Peer, number: u32) -> bool {
         let (segment, slot) = self.home_of(owner);
         segment.ports()[place(number)].load(Acquire) == word(number, slot)
     }
@@ -52,8 +53,8 @@ fn place(number: u32) -> usize {
 }
 
 /// What stands in the table while the port is open.
-fn word(number: u32, slot: usize) -> u64 {
-    u64::from(number >> PLACE_BITS) << 32 | (slot as u64 + 1)
+fn word(number: u32, slot: Slot) -> u64 {
+    u64::from(number >> PLACE_BITS) << 32 | (slot.index() as u64 + 1)
 }
 
 #[cfg(test)]
@@ -65,17 +66,26 @@ mod tests {
     #[test]
     fn ports_open_and_close_and_numbers_are_new() {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
-        let shm = Shm::attach(segment, JobId { inode: 1, holder: 1, fd: 1 }, 1).unwrap();
+        let shm = Shm::attach(segment, JobId { inode: 1, holder: 1, fd: 1 }, Slot::new(1).unwrap()).unwrap();
         let (a, b) = (shm.open_port().unwrap(), shm.open_port().unwrap());
-        assert!(a != b && shm.is_port_open(1, a) && shm.is_port_open(1, b) && !shm.is_port_open(0, a));
-        assert!(shm.close_port(a) && !shm.close_port(a) && !shm.is_port_open(1, a));
+        assert!(
+            a != b
+                && shm.is_port_open(Peer::at_slot(1), a)
+                && shm.is_port_open(Peer::at_slot(1), b)
+                && !shm.is_port_open(Peer::at_slot(0), a)
+        );
+        assert!(shm.close_port(a) && !shm.close_port(a) && !shm.is_port_open(Peer::at_slot(1), a));
         let c = shm.open_port().unwrap();
         assert!(c != a && place(c) == place(a));
-        assert!(!shm.is_port_open(1, a) && shm.is_port_open(1, c));
+        assert!(!shm.is_port_open(Peer::at_slot(1), a) && shm.is_port_open(Peer::at_slot(1), c));
         let all: Vec<u32> = std::iter::from_fn(|| shm.open_port()).collect();
         assert_eq!(all.len(), PORTS - 2);
         assert!(all.iter().all(|&number| number <= i32::MAX as u32));
         shm.close_ports();
-        assert!(!shm.is_port_open(1, b) && !shm.is_port_open(1, all[7]) && shm.open_port().is_some());
+        assert!(
+            !shm.is_port_open(Peer::at_slot(1), b)
+                && !shm.is_port_open(Peer::at_slot(1), all[7])
+                && shm.open_port().is_some()
+        );
     }
 }

@@ -5,8 +5,10 @@
 //! that ever rang. Processes of other jobs are in `strangers.rs`. User memory is touched here and in the datatype kernels only.
 
 use crate::strangers::Strangers;
+use crate::table::PeerTable;
 use oxmpi_base::address::JobId;
 use oxmpi_base::arena::{Area, Arena};
+use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::own_slot::OwnSlot;
 use oxmpi_base::pid::Pid;
 use oxmpi_base::ring::{self, Consumer, Producer};
@@ -47,11 +49,11 @@ const BULK_OFFSET: usize = ring::FIRST_BYTES;
 pub const PART_UNIT: usize = 64;
 
 pub struct Shm {
-    me: usize,
+    me: Slot,
     barrier: Barrier,
-    peers: Vec<Peer>,
+    pub(crate) ends: PeerTable<Ends>,
     /// Peers that ever sent something here, in the order in which they were noticed.
-    senders: Vec<u32>,
+    senders: Vec<Peer>,
     doorbell_seen: Vec<u64>,
     /// What guests have told so far.
     guests_heard: u64,
@@ -63,8 +65,9 @@ pub struct Shm {
     pub(crate) strangers: Box<Strangers>,
 }
 
+/// The ends of the two rings between this process and a peer, once they are open.
 #[derive(Default)]
-struct Peer {
+pub(crate) struct Ends {
     tx: Option<Box<Producer>>,
     rx: Option<Box<Consumer>>,
 }
@@ -79,25 +82,27 @@ pub struct Incoming {
 
 impl Shm {
     /// Joins a job's segment as rank `me`, which nobody may have done before.
-    pub fn attach(segment: Segment, job: JobId, me: usize) -> io::Result<Shm> {
+    pub fn attach(segment: Segment, job: JobId, me: Slot) -> io::Result<Shm> {
         let segment = Arc::new(segment);
-        let taken = || io::Error::other(format!("slot {me} of the job's shared segment is in use, or does not exist"));
-        let mut own = OwnSlot::claim(Arc::clone(&segment), me).ok_or_else(taken)?;
+        let taken = || {
+            io::Error::other(format!("slot {} of the job's shared segment is in use, or does not exist", me.index()))
+        };
+        let mut own = OwnSlot::claim(Arc::clone(&segment), me.index()).ok_or_else(taken)?;
         let book = own.tickets().ok_or_else(taken)?;
         let barrier = wait::register();
         cma::permit_peers();
         let ranks = segment.ranks();
-        let block = segment.rank(me);
+        let block = segment.rank(me.index());
         block.pid.store(std::process::id(), Relaxed);
         let shm = Shm {
             me,
             barrier,
-            peers: (0..ranks).map(|_| Peer::default()).collect(),
+            ends: PeerTable::new(ranks),
             senders: Vec::new(),
             doorbell_seen: vec![0; ranks.div_ceil(64)],
             guests_heard: 0,
             book,
-            arena: Arena::new(&segment, me),
+            arena: Arena::new(&segment, me.index()),
             own,
             segment,
             strangers: Box::new(Strangers::new(job)),
@@ -106,7 +111,13 @@ impl Shm {
         Ok(shm)
     }
 
-    pub fn rank(&self) -> usize {
+    /// This process.
+    #[inline]
+    pub fn own(&self) -> Peer {
+        Peer::local(self.me)
+    }
+
+    pub fn slot(&self) -> Slot {
         self.me
     }
 
@@ -125,19 +136,19 @@ impl Shm {
     }
 
     pub fn block(&self) -> &RankBlock {
-        self.segment.rank(self.me)
+        self.segment.rank(self.me.index())
     }
 
     #[inline]
-    pub fn block_of(&self, peer: usize) -> &RankBlock {
-        match self.segment.get(peer) {
-            Some(block) => block,
+    pub fn block_of(&self, peer: Peer) -> &RankBlock {
+        match peer.slot() {
+            Some(slot) => self.segment.rank(slot.index()),
             None => self.block_of_stranger(peer),
         }
     }
 
     /// The CPU that `mpirun` bound a process to, or the first of several; `None` when it is not bound.
-    pub fn cpu_of(&self, peer: usize) -> Option<usize> {
+    pub fn cpu_of(&self, peer: Peer) -> Option<usize> {
         (self.block_of(peer).cpu.load(Relaxed) as usize).checked_sub(1)
     }
 
@@ -182,27 +193,27 @@ impl Shm {
     /// Says that this rank will receive nothing more, so that nobody waits for it in order to leave.
     pub fn prepare_to_leave(&self) {
         self.block().leaving.store(1, Release);
-        for peer in 0..self.ranks() {
-            self.wake(peer);
+        for slot in 0..self.ranks() {
+            self.wake(Peer::at_slot(slot));
         }
         self.wake_strangers();
     }
 
     /// Whether `peer` is in a call of the library and awake, as it looks now.
     #[inline]
-    pub fn is_waiting(&self, peer: usize) -> bool {
+    pub fn is_waiting(&self, peer: Peer) -> bool {
         let block = self.block_of(peer);
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) == 0
     }
 
     /// Whether `peer` sleeps in a call of the library, as it looks now.
-    pub fn is_asleep(&self, peer: usize) -> bool {
+    pub fn is_asleep(&self, peer: Peer) -> bool {
         let block = self.block_of(peer);
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) != 0
     }
 
     /// Whether `peer` receives nothing more.
-    pub fn has_left(&self, peer: usize) -> bool {
+    pub fn has_left(&self, peer: Peer) -> bool {
         self.block_of(peer).leaving.load(Acquire) != 0 || self.is_dead(peer)
     }
 
@@ -214,7 +225,7 @@ impl Shm {
     }
 
     /// Sends a head and a few words in one cache line; `false` while the ring is full.
-    pub fn send_control(&mut self, peer: usize, head: &Head, body: &[u64; CONTROL_WORDS]) -> bool {
+    pub fn send_control(&mut self, peer: Peer, head: &Head, body: &[u64; CONTROL_WORDS]) -> bool {
         // SAFETY: the cell is 8-byte aligned behind the head and has room for the words.
         self.send_cell(peer, head, |to| unsafe { to.cast::<[u64; CONTROL_WORDS]>().write(*body) })
     }
@@ -223,7 +234,7 @@ impl Shm {
     /// while the ring is full. What does not fit beside the head starts at a cell of its own, so that copies are aligned.
     pub fn send_first(
         &mut self,
-        peer: usize,
+        peer: Peer,
         head: &Head,
         prefix: &[u64],
         buf: &Buf,
@@ -252,7 +263,7 @@ impl Shm {
 
     /// Sends a head and a whole buffer of at most [`INLINE_BYTES`] bytes in one cache line; `false` while the ring is full.
     #[inline]
-    pub fn send_inline(&mut self, peer: usize, head: &Head, buf: &Buf) -> bool {
+    pub fn send_inline(&mut self, peer: Peer, head: &Head, buf: &Buf) -> bool {
         let bytes = buf.len();
         assert!(bytes <= INLINE_BYTES);
         // SAFETY: a Buf is memory that the caller of MPI vouches for until its operation completes.
@@ -268,7 +279,7 @@ impl Shm {
 
     /// Sends one cell; `fill` writes at most [`INLINE_BYTES`] bytes behind the head.
     #[inline]
-    fn send_cell(&mut self, peer: usize, head: &Head, fill: impl FnOnce(*mut u8)) -> bool {
+    fn send_cell(&mut self, peer: Peer, head: &Head, fill: impl FnOnce(*mut u8)) -> bool {
         let tx = self.producer(peer);
         let Some(at) = tx.reserve(1) else { return false };
         // SAFETY: a cell has room for a head and INLINE_BYTES behind it.
@@ -283,28 +294,20 @@ impl Shm {
     }
 
     /// Prepares for another message of that many bytes, while there is nothing better to do.
-    pub fn expect_as_long(&mut self, peer: usize, bytes: usize) {
+    pub fn expect_as_long(&mut self, peer: Peer, bytes: usize) {
         let cells = ring::cells_for(BULK_OFFSET + bytes);
         self.producer(peer).prefetch(cells);
     }
 
     /// Prepares for a second packet of that many bytes, before the first one is [sent](Shm::send_bulk).
-    pub fn expect_second(&mut self, peer: usize, bytes: usize) {
+    pub fn expect_second(&mut self, peer: Peer, bytes: usize) {
         let cells = ring::cells_for(BULK_OFFSET + bytes);
         self.producer(peer).prefetch_second(cells);
     }
 
     /// Sends the next `bytes` bytes of the buffer (at most [`Shm::max_part`]) behind a word for the layer above; `false`
     /// while the ring is full.
-    pub fn send_bulk(
-        &mut self,
-        peer: usize,
-        kind: u8,
-        word: u64,
-        buf: &Buf,
-        cursor: &mut Cursor,
-        bytes: usize,
-    ) -> bool {
+    pub fn send_bulk(&mut self, peer: Peer, kind: u8, word: u64, buf: &Buf, cursor: &mut Cursor, bytes: usize) -> bool {
         // Never one cell alone, whose data would start elsewhere.
         let cells = ring::cells_for(BULK_OFFSET + bytes.max(1));
         let tx = self.producer(peer);
@@ -322,38 +325,42 @@ impl Shm {
 
     /// Whether `peer` asks for no more messages that it would have to store.
     #[inline]
-    pub fn under_pressure(&mut self, peer: usize) -> bool {
+    pub fn under_pressure(&mut self, peer: Peer) -> bool {
         self.producer(peer).under_pressure()
     }
 
     #[inline]
-    pub fn wake(&self, peer: usize) {
-        match self.segment.get(peer) {
-            Some(block) => wait::wake(self.segment.header(), block, self.barrier),
+    pub fn wake(&self, peer: Peer) {
+        match peer.slot() {
+            Some(slot) => wait::wake(self.segment.header(), self.segment.rank(slot.index()), self.barrier),
             None => self.wake_stranger(peer),
         }
     }
 
     #[inline]
-    fn producer(&mut self, peer: usize) -> &mut Producer {
-        if self.peers[peer].tx.is_none() {
+    fn producer(&mut self, peer: Peer) -> &mut Producer {
+        if self.ends.at(peer).tx.is_none() {
             self.open(peer);
         }
-        match &mut self.peers[peer].tx {
+        match &mut self.ends.at(peer).tx {
             Some(tx) => tx,
             None => unreachable!("just opened"),
         }
     }
 
     #[cold]
-    fn open(&mut self, peer: usize) {
-        if self.is_stranger(peer) {
-            self.peers[peer].tx = Some(self.open_to_stranger(peer));
-            return;
-        }
-        let Some(tx) = self.own.producer(peer) else { unreachable!("a ring to a rank of the job is opened once") };
-        self.peers[peer].tx = Some(Box::new(tx));
-        self.segment.doorbell(peer)[self.me / 64].fetch_or(1 << (self.me % 64), AcqRel);
+    fn open(&mut self, peer: Peer) {
+        let me = self.me.index();
+        let tx = match peer.slot() {
+            None => self.open_to_stranger(peer),
+            Some(slot) => {
+                let tx = self.own.producer(slot.index()).map(Box::new);
+                let Some(tx) = tx else { unreachable!("a ring to a rank of the job is opened once") };
+                self.segment.doorbell(slot.index())[me / 64].fetch_or(1 << (me % 64), AcqRel);
+                tx
+            }
+        };
+        self.ends.at(peer).tx = Some(tx);
     }
 
     // ---- receiving ----
@@ -362,7 +369,7 @@ impl Shm {
     #[inline]
     pub fn senders(&mut self) -> usize {
         for word in 0..self.doorbell_seen.len() {
-            let rung = self.segment.doorbell(self.me)[word].load(Relaxed);
+            let rung = self.segment.doorbell(self.me.index())[word].load(Relaxed);
             if rung != self.doorbell_seen[word] {
                 self.admit(word, rung);
             }
@@ -371,8 +378,8 @@ impl Shm {
     }
 
     #[inline]
-    pub fn sender(&self, index: usize) -> usize {
-        self.senders[index] as usize
+    pub fn sender(&self, index: usize) -> Peer {
+        self.senders[index]
     }
 
     #[cold]
@@ -380,12 +387,12 @@ impl Shm {
         let mut new = rung & !self.doorbell_seen[word];
         self.doorbell_seen[word] = rung;
         while new != 0 {
-            let peer = word * 64 + new.trailing_zeros() as usize;
+            let slot = word * 64 + new.trailing_zeros() as usize;
             new &= new - 1;
             // A bit that is none of a rank, or comes again, was set by no peer that follows the rules.
-            if let Some(rx) = self.own.consumer(peer) {
-                self.peers[peer].rx = Some(Box::new(rx));
-                self.senders.push(peer as u32);
+            if let Some(rx) = self.own.consumer(slot) {
+                self.ends.at(Peer::at_slot(slot)).rx = Some(Box::new(rx));
+                self.senders.push(Peer::at_slot(slot));
             }
         }
     }
@@ -393,54 +400,47 @@ impl Shm {
     /// Whether guests came or left since [`Shm::see_guests`].
     #[inline]
     pub fn has_guest_news(&self) -> bool {
-        self.segment.guest_bell(self.me).load(Relaxed) != self.guests_heard
+        self.segment.guest_bell(self.me.index()).load(Relaxed) != self.guests_heard
     }
 
     pub(crate) fn heard_guests(&mut self, rung: u64) {
         self.guests_heard = rung;
     }
 
-    /// Makes room for what concerns a process of that number.
-    pub(crate) fn make_room(&mut self, number: usize) {
-        if self.peers.len() <= number {
-            self.peers.resize_with(number + 1, Peer::default);
-        }
+    pub(crate) fn has_receiver(&self, peer: Peer) -> bool {
+        self.ends.get(peer).is_some_and(|ends| ends.rx.is_some())
     }
 
-    pub(crate) fn has_receiver(&self, peer: usize) -> bool {
-        self.peers[peer].rx.is_some()
+    pub(crate) fn receive_from(&mut self, peer: Peer, rx: Box<Consumer>) {
+        self.ends.at(peer).rx = Some(rx);
+        self.senders.push(peer);
     }
 
     /// Whether `peer` wrote something to its ring that cannot be a packet.
-    pub(crate) fn is_ring_broken(&self, peer: usize) -> bool {
-        self.peers[peer].rx.as_ref().is_some_and(|rx| rx.is_broken())
+    pub(crate) fn is_ring_broken(&self, peer: Peer) -> bool {
+        self.ends.get(peer).and_then(|ends| ends.rx.as_ref()).is_some_and(|rx| rx.is_broken())
     }
 
-    pub(crate) fn receive_from(&mut self, peer: usize, rx: Box<Consumer>) {
-        self.peers[peer].rx = Some(rx);
-        self.senders.push(peer as u32);
+    pub(crate) fn receive_no_more_from(&mut self, peer: Peer) {
+        self.ends.at(peer).rx = None;
+        self.senders.retain(|&sender| sender != peer);
     }
 
-    pub(crate) fn receive_no_more_from(&mut self, peer: usize) {
-        self.peers[peer].rx = None;
-        self.senders.retain(|&sender| sender as usize != peer);
-    }
-
-    pub(crate) fn send_no_more_to(&mut self, peer: usize) {
-        self.peers[peer].tx = None;
+    pub(crate) fn send_no_more_to(&mut self, peer: Peer) {
+        self.ends.at(peer).tx = None;
     }
 
     /// The next packet from `peer`, which stays there until [`Shm::pop`].
     #[inline]
-    pub fn peek(&mut self, peer: usize) -> Option<Incoming> {
-        let packet = self.peers[peer].rx.as_mut()?.peek()?;
+    pub fn peek(&mut self, peer: Peer) -> Option<Incoming> {
+        let packet = self.ends.at(peer).rx.as_mut()?.peek()?;
         Some(Incoming { user: packet.user, cells: packet.cells, bytes: packet.bytes })
     }
 
     /// Gives the packet that was peeked last back to its sender.
     #[inline]
-    pub fn pop(&mut self, peer: usize, packet: Incoming) {
-        let Some(rx) = self.peers[peer].rx.as_mut() else { return };
+    pub fn pop(&mut self, peer: Peer, packet: Incoming) {
+        let Some(rx) = self.ends.at(peer).rx.as_mut() else { return };
         if rx.advance(packet.cells) {
             // It may sleep until there is room.
             self.wake(peer);
@@ -448,8 +448,8 @@ impl Shm {
     }
 
     /// Asks `peer` to send nothing that we would have to store, or lifts that.
-    pub fn set_pressure(&mut self, peer: usize, on: bool) {
-        if let Some(rx) = &self.peers[peer].rx {
+    pub fn set_pressure(&mut self, peer: Peer, on: bool) {
+        if let Some(rx) = &self.ends.at(peer).rx {
             rx.set_pressure(on);
         }
     }
@@ -469,25 +469,25 @@ impl Shm {
         self.book.release(id);
     }
 
-    pub fn ticket_of(&self, peer: usize, id: TicketId) -> &Ticket {
+    pub fn ticket_of(&self, peer: Peer, id: TicketId) -> &Ticket {
         let (segment, slot) = self.home_of(peer);
-        ticket::ticket_of(segment, slot, id)
+        ticket::ticket_of(segment, slot.index(), id)
     }
 
     #[inline]
-    fn pid_of(&self, peer: usize) -> io::Result<Pid> {
+    fn pid_of(&self, peer: Peer) -> io::Result<Pid> {
         Pid::new(self.block_of(peer).pid.load(Relaxed)).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Copies from `peer`'s memory to ours; may move fewer bytes than asked for.
-    pub fn copy_from(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+    pub fn copy_from(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         let pid = self.pid_of(peer)?;
         // SAFETY: `local` comes from the Buf of a pending receive.
         unsafe { cma::read(pid, local, remote) }
     }
 
     /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
-    pub fn copy_to(&self, peer: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+    pub fn copy_to(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         let pid = self.pid_of(peer)?;
         // SAFETY: `local` comes from the Buf of a pending send; `remote` from the ticket that its receiver took.
         unsafe { cma::write(pid, local, remote) }

@@ -1,8 +1,8 @@
 //! Processes of other jobs on the node. Each job has a segment of its own; what goes to a stranger goes into a ring in the
 //! *receiver's* segment, where the sender is a guest (`oxmpi_base::guests`).
 //!
-//! In this process all others have numbers: the own job's ranks their slots, strangers the next ones, from when they become known
-//! until the last thing that names them is gone. Numbers never leave the process; in messages processes are [`Address`]es.
+//! In this process all others are [`Peer`]s: the own job's ranks local ones, strangers far ones, from when they become known
+//! until the last thing that names them is gone. Peers never leave the process; in messages processes are [`Address`]es.
 //!
 //! Everything here is off the path of messages: once a ring is open, it is used like those of the own job.
 
@@ -10,6 +10,7 @@ use crate::shm::Shm;
 use oxmpi_base::address::{Address, JobId};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::guests::{GUESTS, Phase};
+use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
 use oxmpi_base::segment::{RankBlock, STATE_ABORTED, Segment};
@@ -23,9 +24,9 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// All that is known of other jobs.
 pub(crate) struct Strangers {
     own: JobId,
-    /// Strangers by number, less the own job's ranks.
+    /// Strangers by the index of their peer, less the own job's ranks.
     known: Vec<Option<Known>>,
-    numbers: HashMap<Address, usize>,
+    peers: HashMap<Address, Peer>,
     jobs: HashMap<JobId, Job>,
     /// The guests with a ring to this rank.
     visits: Vec<Visit>,
@@ -48,42 +49,28 @@ struct Job {
 /// A guest that has a ring to this rank.
 struct Visit {
     guest: usize,
-    /// Its number; `None` for one whose job cannot be reached, so that it cannot be answered.
-    number: Option<usize>,
+    /// `None` for one whose job cannot be reached, so that it cannot be answered.
+    peer: Option<Peer>,
 }
 
 impl Strangers {
     pub(crate) fn new(own: JobId) -> Strangers {
-        Strangers { own, known: Vec::new(), numbers: HashMap::new(), jobs: HashMap::new(), visits: Vec::new() }
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.known.len()
+        Strangers { own, known: Vec::new(), peers: HashMap::new(), jobs: HashMap::new(), visits: Vec::new() }
     }
 }
 
 impl Shm {
     /// This process, for processes of any job.
     pub fn address(&self) -> Address {
-        Address { job: self.strangers.own, slot: self.rank() as u32 }
+        Address { job: self.strangers.own, slot: self.slot().index() as u32 }
     }
 
-    /// Any process that has a number here.
-    pub fn address_of(&self, peer: usize) -> Address {
-        match peer.checked_sub(self.ranks()) {
-            None => Address { job: self.strangers.own, slot: peer as u32 },
-            Some(index) => self.known(index).address,
+    /// Any process that is known here.
+    pub fn address_of(&self, peer: Peer) -> Address {
+        match peer.slot() {
+            Some(slot) => Address { job: self.strangers.own, slot: slot.index() as u32 },
+            None => self.known(peer).address,
         }
-    }
-
-    /// Whether the number is that of a process of another job.
-    pub fn is_stranger(&self, peer: usize) -> bool {
-        peer >= self.ranks()
-    }
-
-    /// The numbers that exist are below this one.
-    pub fn numbers(&self) -> usize {
-        self.ranks() + self.strangers.count()
     }
 
     /// Whether any process of another job is known.
@@ -91,57 +78,69 @@ impl Shm {
         !self.strangers.jobs.is_empty()
     }
 
-    fn known(&self, index: usize) -> &Known {
-        match self.strangers.known.get(index) {
+    /// The index of a stranger among those that are known.
+    fn place(&self, peer: Peer) -> Option<usize> {
+        peer.far_index()?.checked_sub(self.ranks())
+    }
+
+    fn stranger(&self, index: usize) -> Peer {
+        Peer::far(self.ranks() + index)
+    }
+
+    fn known(&self, peer: Peer) -> &Known {
+        match self.place(peer).and_then(|index| self.strangers.known.get(index)) {
             Some(Some(known)) => known,
-            _ => unreachable!("process {} is not known", self.ranks() + index),
+            _ => unreachable!("{peer} is not known"),
         }
     }
 
     /// The segment and the slot of a stranger.
     #[cold]
-    fn seat_of(&self, peer: usize) -> (&Segment, usize) {
-        let address = self.known(peer - self.ranks()).address;
-        match self.strangers.jobs.get(&address.job) {
-            Some(job) => (&job.segment, address.slot as usize),
-            None => unreachable!("a job is known as long as one of its processes is"),
+    fn seat_of(&self, peer: Peer) -> (&Segment, Slot) {
+        let address = self.known(peer).address;
+        match (self.strangers.jobs.get(&address.job), Slot::new(address.slot as usize)) {
+            (Some(job), Some(slot)) => (&job.segment, slot),
+            _ => unreachable!("a job is known as long as one of its processes is"),
         }
     }
 
     /// The segment that a process belongs to, and its slot there.
-    pub(crate) fn home_of(&self, peer: usize) -> (&Segment, usize) {
-        if self.is_stranger(peer) { self.seat_of(peer) } else { (self.segment(), peer) }
+    pub(crate) fn home_of(&self, peer: Peer) -> (&Segment, Slot) {
+        match peer.slot() {
+            Some(slot) => (self.segment(), slot),
+            None => self.seat_of(peer),
+        }
     }
 
     #[cold]
-    pub(crate) fn block_of_stranger(&self, peer: usize) -> &RankBlock {
+    pub(crate) fn block_of_stranger(&self, peer: Peer) -> &RankBlock {
         let (segment, slot) = self.seat_of(peer);
-        segment.rank(slot)
+        segment.rank(slot.index())
     }
 
     #[cold]
-    pub(crate) fn wake_stranger(&self, peer: usize) {
+    pub(crate) fn wake_stranger(&self, peer: Peer) {
         let (segment, slot) = self.seat_of(peer);
-        wait::wake(segment.header(), segment.rank(slot), self.barrier());
+        wait::wake(segment.header(), segment.rank(slot.index()), self.barrier());
     }
 
     pub(crate) fn wake_strangers(&self) {
         let known = self.strangers.known.iter().enumerate().filter(|(_, known)| known.is_some());
-        known.for_each(|(index, _)| self.wake_stranger(self.ranks() + index));
+        known.for_each(|(index, _)| self.wake_stranger(self.stranger(index)));
     }
 
     // ---- getting to know ----
 
-    /// The number of a process, which gets one if it has none yet; then this process is a guest of its job. An error says why it
+    /// The process with an address. A stranger becomes known then, and this process a guest of its job; an error says why it
     /// cannot be reached.
-    pub fn number_of(&mut self, address: Address) -> io::Result<usize> {
+    pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
         if address.job == self.strangers.own {
-            let slot = address.slot as usize;
-            return if slot < self.ranks() { Ok(slot) } else { Err(no_such_slot()) };
+            let slot = Slot::new(address.slot as usize).filter(|slot| slot.index() < self.ranks());
+            return slot.map(Peer::local).ok_or_else(no_such_slot);
         }
         self.connect(address)?;
-        if let Some(&number) = self.strangers.numbers.get(&address) {
-            return Ok(number);
+        if let Some(&peer) = self.strangers.peers.get(&address) {
+            return Ok(peer);
         }
         let known = &mut self.strangers.known;
         let index = known.iter().position(Option::is_none).unwrap_or(known.len());
@@ -149,10 +148,9 @@ impl Shm {
             known.push(None);
         }
         known[index] = Some(Known { address, is_dead: false });
-        let number = self.ranks() + index;
-        self.strangers.numbers.insert(address, number);
-        self.make_room(number);
-        Ok(number)
+        let peer = self.stranger(index);
+        self.strangers.peers.insert(address, peer);
+        Ok(peer)
     }
 
     /// Makes this process a guest of the address's job, if it is none.
@@ -182,8 +180,8 @@ impl Shm {
     }
 
     /// Opens the ring to a stranger.
-    pub(crate) fn open_to_stranger(&self, peer: usize) -> Box<Producer> {
-        let Address { job, slot } = self.known(peer - self.ranks()).address;
+    pub(crate) fn open_to_stranger(&self, peer: Peer) -> Box<Producer> {
+        let Address { job, slot } = self.known(peer).address;
         let Some(Job { segment, visit: Some((guest, rings)) }) = self.strangers.jobs.get(&job) else {
             unreachable!("a message to a job that this process has left")
         };
@@ -201,7 +199,7 @@ impl Shm {
 
     /// Guests came or left: takes in the rings of those that came, and lets those go that left and whose rings are empty.
     pub fn see_guests(&mut self) {
-        let me = self.rank();
+        let me = self.slot().index();
         let rung = self.segment().guest_bell(me).load(Acquire);
         let mut look_again = false;
         for index in (0..self.strangers.visits.len()).rev() {
@@ -222,36 +220,36 @@ impl Shm {
 
     /// Takes in the ring of a guest; `false` while an earlier one of the same process is not empty yet.
     fn begin_visit(&mut self, guest: usize) -> bool {
-        let area = self.segment().layout().guest_ring(guest, self.rank());
+        let area = self.segment().layout().guest_ring(guest, self.slot().index());
         let address = self.segment().guest(guest).address();
-        let number = self.number_of(address).ok();
-        if number.is_some_and(|number| self.has_receiver(number)) {
+        let peer = self.peer_at(address).ok();
+        if peer.is_some_and(|peer| self.has_receiver(peer)) {
             return false;
         }
-        let mapped = number.and_then(|number| Some((number, Mapping::new(self.segment(), area).ok()?)));
-        let number = mapped.map(|(number, ring)| {
+        let mapped = peer.and_then(|peer| Some((peer, Mapping::new(self.segment(), area).ok()?)));
+        let peer = mapped.map(|(peer, ring)| {
             // SAFETY: the ring from this guest to this rank; `see_guests` begins a visit only where none has begun.
-            self.receive_from(number, Box::new(unsafe { Consumer::of_guest(ring) }));
-            number
+            self.receive_from(peer, Box::new(unsafe { Consumer::of_guest(ring) }));
+            peer
         });
-        self.strangers.visits.push(Visit { guest, number });
+        self.strangers.visits.push(Visit { guest, peer });
         true
     }
 
     /// Lets a guest go that has left; `false` while something of it is to be received.
     fn end_visit(&mut self, index: usize) -> bool {
-        let Visit { guest, number, .. } = self.strangers.visits[index];
+        let Visit { guest, peer, .. } = self.strangers.visits[index];
         if self.segment().guest(guest).phase() != Phase::Left {
             return true;
         }
-        if number.is_some_and(|number| self.peek(number).is_some()) {
+        if peer.is_some_and(|peer| self.peek(peer).is_some()) {
             return false;
         }
-        if let Some(number) = number {
-            self.receive_no_more_from(number);
+        if let Some(peer) = peer {
+            self.receive_no_more_from(peer);
         }
         self.strangers.visits.swap_remove(index);
-        let (segment, me) = (self.segment(), self.rank());
+        let (segment, me) = (self.segment(), self.slot().index());
         let cleared = segment.clear(segment.layout().guest_ring(guest, me));
         segment.guest_bits(me)[guest / 64].fetch_and(!(1 << (guest % 64)), AcqRel);
         // A ring that cannot be made as new is never used again.
@@ -271,14 +269,9 @@ impl Shm {
     // ---- forgetting ----
 
     /// Leaves the jobs of which no process is named any more, as far as the caller can tell.
-    pub fn leave_jobs(&mut self, is_named: impl Fn(usize) -> bool) {
-        let named: Vec<JobId> = self
-            .strangers
-            .numbers
-            .iter()
-            .filter(|(_, number)| is_named(**number))
-            .map(|(address, _)| address.job)
-            .collect();
+    pub fn leave_jobs(&mut self, is_named: impl Fn(Peer) -> bool) {
+        let named: Vec<JobId> =
+            self.strangers.peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(address, _)| address.job).collect();
         self.dismiss_dead_guests();
         let barrier = self.barrier();
         let mut left = Vec::new();
@@ -287,70 +280,72 @@ impl Shm {
             say_goodbye(&job.segment, guest, std::process::id(), barrier);
             left.push((*id, rings));
         }
-        let numbers: Vec<(Address, usize)> =
-            self.strangers.numbers.iter().map(|(&address, &number)| (address, number)).collect();
+        let peers: Vec<(Address, Peer)> =
+            self.strangers.peers.iter().map(|(&address, &peer)| (address, peer)).collect();
         // The rings are unmapped when nothing here sends into them any more.
         for (id, _) in &left {
-            let gone = numbers.iter().filter(|(address, _)| address.job == *id);
-            gone.for_each(|&(_, number)| self.send_no_more_to(number));
+            let gone = peers.iter().filter(|(address, _)| address.job == *id);
+            gone.for_each(|&(_, peer)| self.send_no_more_to(peer));
         }
     }
 
     /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
-    /// numbers are free then; says which.
-    pub fn drop_deserted(&mut self, is_held: impl Fn(usize) -> bool) -> Vec<usize> {
-        let Strangers { numbers, jobs, visits, .. } = &mut *self.strangers;
+    /// peers name other processes some day; says which.
+    pub fn drop_deserted(&mut self, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
+        let Strangers { peers, jobs, visits, .. } = &mut *self.strangers;
         let mut freed = Vec::new();
         jobs.retain(|id, job| {
-            let of_job = || numbers.iter().filter(|(address, _)| address.job == *id).map(|(_, &number)| number);
+            let of_job = || peers.iter().filter(|(address, _)| address.job == *id).map(|(_, &peer)| peer);
             let visited =
-                visits.iter().filter_map(|visit| visit.number).any(|visitor| of_job().any(|number| number == visitor));
+                visits.iter().filter_map(|visit| visit.peer).any(|visitor| of_job().any(|peer| peer == visitor));
             let stays = job.visit.is_some() || visited || of_job().any(&is_held);
             if !stays {
                 freed.extend(of_job());
             }
             stays
         });
-        numbers.retain(|_, number| !freed.contains(number));
-        let ranks = self.segment().ranks();
-        let known = &mut self.strangers.known;
-        freed.iter().for_each(|number| known[number - ranks] = None);
+        peers.retain(|_, peer| !freed.contains(peer));
+        for &peer in &freed {
+            if let Some(index) = self.place(peer) {
+                self.strangers.known[index] = None;
+            }
+            self.ends.forget(peer);
+        }
         freed
     }
 
     // ---- the dead ----
 
     /// Looks for strangers whose processes have ended or aborted, or wrote what is no packet, and says who is dead.
-    pub fn look_for_dead(&mut self) -> Vec<usize> {
-        let ranks = self.ranks();
+    pub fn look_for_dead(&mut self) -> Vec<Peer> {
         let mut dead = Vec::new();
         for index in 0..self.strangers.known.len() {
             let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
-            let block = self.block_of_stranger(ranks + index);
+            let block = self.block_of_stranger(self.stranger(index));
             let aborted = block.state.load(Acquire) == STATE_ABORTED;
             let lives = lifeline::process_lives(block.pid.load(Relaxed));
-            if is_dead || aborted || !lives || self.is_ring_broken(ranks + index) {
-                dead.push(ranks + index);
+            if is_dead || aborted || !lives || self.is_ring_broken(self.stranger(index)) {
+                dead.push(index);
             }
         }
-        for number in &dead {
-            if let Some(known) = &mut self.strangers.known[number - ranks] {
+        for &index in &dead {
+            if let Some(known) = &mut self.strangers.known[index] {
                 known.is_dead = true;
             }
         }
-        dead
+        dead.into_iter().map(|index| self.stranger(index)).collect()
     }
 
     /// Whether a process is one that [`Shm::look_for_dead`] has found.
-    pub fn is_dead(&self, peer: usize) -> bool {
-        let stranger = peer.checked_sub(self.ranks()).and_then(|index| self.strangers.known.get(index)?.as_ref());
+    pub fn is_dead(&self, peer: Peer) -> bool {
+        let stranger = self.place(peer).and_then(|index| self.strangers.known.get(index)?.as_ref());
         stranger.is_some_and(|known| known.is_dead)
     }
 
     // ---- memory ----
 
     /// Maps an area that `owner` allocated.
-    pub fn map(&self, owner: usize, area: Area) -> io::Result<Mapping> {
+    pub fn map(&self, owner: Peer, area: Area) -> io::Result<Mapping> {
         Mapping::new(self.home_of(owner).0, area)
     }
 }
@@ -411,12 +406,12 @@ mod tests {
         let (_, segment) = Segment::create(1, 1).unwrap();
         let inode = lifeline::inode(segment.file()).unwrap();
         let id = JobId { inode, holder: std::process::id(), fd: segment.file().as_raw_fd() as u32 };
-        Shm::attach(segment, id, 0).unwrap()
+        Shm::attach(segment, id, Slot::new(0).unwrap()).unwrap()
     }
 
     const HEAD: Head = Head { kind: 1, flags: 0, context: 8, tag: 3, source: 5, aux: 0 };
 
-    fn receive(shm: &mut Shm, peer: usize) -> Option<u64> {
+    fn receive(shm: &mut Shm, peer: Peer) -> Option<u64> {
         let packet = shm.peek(peer)?;
         assert_eq!(packet.head(), HEAD);
         let word = packet.word(2);
@@ -428,16 +423,16 @@ mod tests {
     fn two_jobs_meet_and_part_and_meet_again() {
         let (mut a, mut b) = (job(), job());
         for turn in 0..20 {
-            let to_b = a.number_of(b.address()).unwrap();
-            assert_eq!(to_b, 1, "the number is used again");
+            let to_b = a.peer_at(b.address()).unwrap();
+            assert_eq!(to_b, Peer::far(1), "the index is used again");
             assert_eq!(a.address_of(to_b), b.address());
-            assert!(a.is_stranger(to_b) && !a.is_stranger(0));
+            assert!(to_b.is_far());
             assert!(!b.has_guest_news());
             assert!(a.send_control(to_b, &HEAD, &[0, 0, turn, 0]));
             assert!(b.has_guest_news());
             b.see_guests();
             assert!(!b.has_guest_news());
-            let to_a = b.number_of(a.address()).unwrap();
+            let to_a = b.peer_at(a.address()).unwrap();
             assert_eq!(b.senders(), 1);
             assert_eq!(b.sender(0), to_a);
             assert_eq!(receive(&mut b, to_a), Some(turn));
@@ -453,7 +448,7 @@ mod tests {
             assert_eq!(b.segment().guest(0).phase(), Phase::Free);
             assert!(b.drop_deserted(|_| false).is_empty(), "it is a guest there");
             b.leave_jobs(|_| false);
-            assert!(b.drop_deserted(|number| number == to_a).is_empty(), "it is held");
+            assert!(b.drop_deserted(|peer| peer == to_a).is_empty(), "it is held");
             assert_eq!(b.drop_deserted(|_| false), [to_a]);
             a.see_guests();
             assert_eq!(a.drop_deserted(|_| false), [to_b]);
@@ -465,10 +460,10 @@ mod tests {
     fn who_cannot_be_reached_is_not_known() {
         let (mut a, b) = (job(), job());
         let nobody = Address { slot: 7, ..b.address() };
-        assert!(a.number_of(nobody).is_err());
+        assert!(a.peer_at(nobody).is_err());
         let gone = b.address();
         drop(b);
-        assert!(a.number_of(gone).is_err());
+        assert!(a.peer_at(gone).is_err());
         assert!(!a.has_strangers());
     }
 

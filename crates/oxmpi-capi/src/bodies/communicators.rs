@@ -137,7 +137,7 @@ pub unsafe fn comm_dup_with_info(cx: &Cx, comm: Comm, info: InfoHandle, newcomm:
     let original = unsafe { original(cx, comm, info) };
     // Also when a callback refused: the others must not wait for this process.
     let mut guard = cx.process()?;
-    let own = comms::process_number(&guard);
+    let own = comms::own_peer(&guard);
     let party = guard.comm_mut(comm)?.party(own);
     let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, party, 0))?;
     let Original { made, attributes } = original?;
@@ -166,7 +166,7 @@ pub unsafe fn comm_idup_with_info(
     // SAFETY: passed on.
     let original = unsafe { original(cx, comm, info) };
     let mut guard = cx.process()?;
-    let own = comms::process_number(&guard);
+    let own = comms::own_peer(&guard);
     let party = guard.comm_mut(comm)?.party(own);
     let Original { made, attributes } = match original {
         Ok(original) => original,
@@ -198,7 +198,7 @@ fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Opt
     if let Some(stranger) = found.iter().position(|process| all.rank_of(process).is_none()) {
         bail!(MPI_ERR_GROUP, "rank {stranger} of the group is a process outside {}", comm.describe());
     }
-    Ok((found.ranks().clone(), found.rank_of(comms::process_number(guard) as u32)))
+    Ok((found.ranks().clone(), found.rank_of(comms::own_peer(guard))))
 }
 
 pub unsafe fn comm_create(cx: &Cx, comm: Comm, group: GroupHandle, newcomm: *mut Comm) -> Result<()> {
@@ -277,7 +277,7 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
     let everybody = guard.comm(handle)?.everybody();
     if guard.has_strangers(&everybody) {
         // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
-        let own = comms::process_number(&guard);
+        let own = comms::own_peer(&guard);
         let party = guard.comm_mut(handle)?.party(own);
         guard.prepare_to_leave(context);
         comms::talk(cx, &mut guard, |line| async move { line.part(&party).await });

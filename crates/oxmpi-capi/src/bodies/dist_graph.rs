@@ -115,7 +115,7 @@ pub unsafe fn dist_graph_create(
         // SAFETY: passed on.
         unsafe { described(size, n, sources, degrees, destinations, weights) }
     });
-    let (own, places) = (comms::process_number(&guard), places(&guard, comm_old, reorder)?);
+    let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
     let party = guard.comm_mut(comm_old)?.party(own);
     let made = comms::talk(cx, &mut guard, |line| distributed::create(line, party, described, places))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
@@ -183,7 +183,7 @@ pub unsafe fn dist_graph_create_adjacent(
         }
         Ok(Adjacency { incoming, outgoing, weighted })
     });
-    let (own, places) = (comms::process_number(&guard), places(&guard, comm_old, reorder)?);
+    let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
     let party = guard.comm_mut(comm_old)?.party(own);
     let made = comms::talk(cx, &mut guard, |line| distributed::create_adjacent(line, party, described, places))?;
     let handle = add(&mut guard, comm_old, made, &given)?;

@@ -45,7 +45,7 @@ pub unsafe fn group_size(cx: &Cx, group: Handle, size: *mut c_int) -> Result<()>
 
 pub unsafe fn group_rank(cx: &Cx, group: Handle, rank: *mut c_int) -> Result<()> {
     let guard = cx.process()?;
-    let found = get(cx, &guard, group)?.rank_of(comms::process_number(&guard) as u32);
+    let found = get(cx, &guard, group)?.rank_of(comms::own_peer(&guard));
     // SAFETY: null or may be written.
     unsafe { store(rank, found.map_or(MPI_UNDEFINED, |rank| rank as c_int), "rank") }
 }
@@ -80,7 +80,7 @@ pub unsafe fn group_translate_ranks(
                 "ranks1[{index}] is {rank}, which does not exist in the first group of {} processes",
                 from.len()
             ),
-            _ => to.rank_of(from.ranks().get(rank as usize) as u32).map_or(MPI_UNDEFINED, |rank| rank as c_int),
+            _ => to.rank_of(from.ranks().peer(rank as usize)).map_or(MPI_UNDEFINED, |rank| rank as c_int),
         };
         // SAFETY: checked; it has as many elements.
         unsafe { ranks2.add(index).write(translated) };

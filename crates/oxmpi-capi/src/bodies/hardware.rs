@@ -8,6 +8,7 @@ use crate::{comms, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
+use oxmpi_base::ids::Peer;
 use oxmpi_core::contexts::Part;
 use oxmpi_core::info::Info;
 use std::ffi::c_int;
@@ -90,16 +91,16 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     if guard.comm(comm)?.session.is_none() {
         return Ok(None);
     }
-    let own = comms::process_number(guard);
+    let own = comms::own_peer(guard);
     let members = guard.process_set(name.as_bytes()).ok().filter(|members| members.position(own).is_some());
     // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member, and so do those of
     // different jobs.
     let spans_jobs = guard.has_strangers(&guard.comm(comm)?.everybody());
-    let color = |first: usize| match spans_jobs {
-        true => (comms::mix(guard.engine.shm().address_of(first).words().into_iter()) >> 33) as u32,
-        false => first as u32,
+    let color = |first: Peer| {
+        let first = guard.engine.shm().address_of(first);
+        if spans_jobs { (comms::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot }
     };
-    Ok(members.map(|members| color(members.get(0))))
+    Ok(members.map(|members| color(members.peer(0))))
 }
 
 /// The largest kind of resource that this process is confined to and that not all the others share with it, and which instance:
@@ -108,7 +109,7 @@ fn by_what_divides(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<(u32
     const NOWHERE: u64 = u64::MAX;
     let cpus = own_cpus();
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, u64::from));
-    let own = comms::process_number(guard);
+    let own = comms::own_peer(guard);
     let party = guard.comm_mut(comm)?.party(own);
     let places = comms::talk(cx, guard, |line| async move { line.gather(&party, &place).await })?;
     for (level, (name, _)) in RESOURCES.iter().enumerate() {

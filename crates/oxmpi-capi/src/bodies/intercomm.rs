@@ -8,6 +8,7 @@ use crate::{comms, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Errhandler, Group as GroupHandle, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
+use oxmpi_base::ids::Peer;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Joined, MEETING};
 use oxmpi_core::errhandler::Target;
@@ -37,7 +38,7 @@ pub unsafe fn intercomm_create(
         bail!(MPI_ERR_TAG, "the tag is {tag}; it must not be negative");
     }
     let leads = found.rank == local_leader;
-    let own = comms::process_number(&guard);
+    let own = comms::own_peer(&guard);
     let bridge = leads.then(|| bridge(cx, &guard, own, peer_comm, remote_leader, tag)).transpose();
     let near = guard.comm_mut(local_comm)?.party(own).led_by(leader);
     let Joined { context, far } = comms::join(cx, &mut guard, near, group.clone(), bridge)?;
@@ -54,10 +55,10 @@ fn rank_in(group: &Ranks, rank: c_int, name: &str) -> Result<usize> {
 }
 
 /// The way from a leader to the other one.
-fn bridge(cx: &Cx, guard: &Guard, own: usize, peer_comm: Comm, remote_leader: c_int, tag: c_int) -> Result<Party> {
+fn bridge(cx: &Cx, guard: &Guard, own: Peer, peer_comm: Comm, remote_leader: c_int, tag: c_int) -> Result<Party> {
     let peers = guard.comm(peer_comm)?;
     cx.raise_on(On::Comm(peer_comm));
-    let other = peers.group.get(rank_in(&peers.group, remote_leader, "remote_leader")?);
+    let other = peers.group.peer(rank_in(&peers.group, remote_leader, "remote_leader")?);
     if other == own {
         bail!(MPI_ERR_RANK, "remote_leader is {remote_leader}, which is this process itself");
     }
@@ -69,9 +70,9 @@ pub unsafe fn intercomm_merge(cx: &Cx, intercomm: Comm, high: c_int, newintracom
     let found = inter(&guard, intercomm)?;
     check_place(newintracomm, "newintracomm")?;
     let (near, far) = (found.local_group().clone(), found.group.clone());
-    let own = comms::process_number(&guard);
+    let own = comms::own_peer(&guard);
     let party = guard.comm_mut(intercomm)?.party(own);
-    let first_is_near = party.members.get(0) == near.get(0);
+    let first_is_near = party.members.peer(0) == near.peer(0);
     let all = party.members.clone();
     let (context, said) =
         comms::talk(cx, &mut guard, |line| contexts::agree_and_hear(line, party, u64::from(high != 0)))?;
@@ -161,8 +162,8 @@ pub unsafe fn comm_create_from_group(
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string.
     let (words, tag) = unsafe { string_tag(stringtag)? };
-    let own = comms::process_number(&guard);
-    let handle = match found.rank_of(own as u32) {
+    let own = comms::own_peer(&guard);
+    let handle = match found.rank_of(own) {
         None if found.is_empty() => MPI_COMM_NULL,
         None => bail!(MPI_ERR_GROUP, "this process is not in the group"),
         Some(rank) => {
@@ -194,8 +195,8 @@ pub unsafe fn intercomm_create_from_groups(
     check_place(newintercomm, "newintercomm")?;
     // SAFETY: null or a string.
     let (_, tag) = unsafe { string_tag(stringtag)? };
-    let own = comms::process_number(&guard);
-    let Some(rank) = found.rank_of(own as u32) else {
+    let own = comms::own_peer(&guard);
+    let Some(rank) = found.rank_of(own) else {
         bail!(MPI_ERR_GROUP, "this process is not in the local group");
     };
     let leader = rank_in(found.ranks(), local_leader, "local_leader")?;
@@ -204,7 +205,7 @@ pub unsafe fn intercomm_create_from_groups(
         if !found.intersection(other).is_empty() {
             bail!(MPI_ERR_GROUP, "the two groups have a process in common");
         }
-        let other = other.ranks().get(rank_in(other.ranks(), remote_leader, "remote_leader")?);
+        let other = other.ranks().peer(rank_in(other.ranks(), remote_leader, "remote_leader")?);
         Ok(Party::between(own, other, MEETING, tag))
     };
     let bridge = (rank == leader).then(way).transpose();

@@ -111,7 +111,7 @@ fn in_segment(process: &mut Process, bytes: usize) -> Option<Mapping> {
         return None;
     }
     let area = process.engine.shm_mut().allocate(bytes).ok()?;
-    match process.engine.shm().map(process.engine.shm().rank(), area) {
+    match process.engine.shm().map(process.engine.shm().own(), area) {
         Ok(mapping) => Some(mapping),
         Err(_) => {
             process.engine.shm_mut().release(area);

@@ -77,7 +77,7 @@ fn send_quickly(
     if dest as u32 >= comm.size() as u32 || tag < 0 {
         return false;
     }
-    let route = Route { peer: comm.group.get(dest as usize), context: comm.context, source: comm.rank, tag };
+    let route = Route { peer: comm.group.peer(dest as usize), context: comm.context, source: comm.rank, tag };
     guard.engine.send_small(&route, &Buf::dense(buf.cast_mut().cast(), bytes))
 }
 
@@ -318,7 +318,7 @@ fn recv_quickly(
     if source as u32 >= comm.size() as u32 || tag < 0 {
         return None;
     }
-    let peer = comm.group.get(source as usize);
+    let peer = comm.group.peer(source as usize);
     let pattern = Pattern { context: comm.context, source, tag };
     let buf = Buf::dense(buf.cast(), bytes);
     for _ in 0..quick_looks(guard) {

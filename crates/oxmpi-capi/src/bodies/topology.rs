@@ -11,6 +11,7 @@ use crate::{comms, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::ids::Peer;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
@@ -92,7 +93,7 @@ pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Pl
     if reorder == 0 {
         return Ok(Vec::new());
     }
-    let cpu = |process: u32| guard.engine.shm().cpu_of(process as usize);
+    let cpu = |process: Peer| guard.engine.shm().cpu_of(process);
     let cpus: Option<Vec<usize>> = found.group.iter().map(cpu).collect();
     Ok(cpus.map_or_else(Vec::new, |cpus| hardware::places(&cpus)))
 }
@@ -101,7 +102,7 @@ pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Pl
 pub(super) fn ordered(group: &Ranks, order: Option<&[u32]>) -> Ranks {
     match order {
         None => group.clone(),
-        Some(order) => Ranks::from_list(order.iter().map(|&rank| group.get(rank as usize) as u32).collect()),
+        Some(order) => Ranks::from_list(order.iter().map(|&rank| group.peer(rank as usize)).collect()),
     }
 }
 
@@ -213,7 +214,7 @@ pub unsafe fn cart_sub(cx: &Cx, comm: Comm, remain_dims: *const c_int, newcomm: 
     let keep = unsafe { array(remain_dims, cart.dims().len() as c_int, "remain_dims", "ndims", MPI_ERR_DIMS)? };
     let keep: Vec<bool> = keep.iter().map(|&keep| keep != 0).collect();
     let (part, ranks) = cart.part(found.rank, &keep)?;
-    let group = ranks.into_iter().map(|rank| found.group.get(rank as usize) as u32).collect();
+    let group = ranks.into_iter().map(|rank| found.group.peer(rank as usize)).collect();
     let handle = comms::create(cx, &mut guard, comm, Some(Ranks::from_list(group)))?;
     attach(&mut guard, handle, Topology::Cart(part))?;
     // SAFETY: checked.

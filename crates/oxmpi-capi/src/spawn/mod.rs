@@ -143,7 +143,7 @@ fn accept(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, attempt: Option<&
 
 /// An intercommunicator with nobody on the other side: what was asked for, and no more.
 fn nobody(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Comm> {
-    let own = comms::process_number(guard);
+    let own = comms::own_peer(guard);
     let party = guard.comm_mut(comm)?.party(own);
     let group = guard.comm(comm)?.group.clone();
     let context = comms::talk(cx, guard, |line| contexts::agree(line, party, 0))?;
@@ -156,7 +156,7 @@ pub fn join_parents(cx: &Cx) -> Result<()> {
     let Some(port) = guard.parent_port.take() else { return Ok(()) };
     guard.join_parents(&port);
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
-    let own = comms::process_number(&guard);
+    let own = comms::own_peer(&guard);
     let party = guard.comm_mut(MPI_COMM_WORLD)?.party(own);
     comms::talk(cx, &mut guard, |line| async move { line.all(&party, true).await })?;
     // Should they not wait any more, `mpirun` ends this process.
@@ -179,7 +179,7 @@ fn announce(
     root: usize,
     attempt: Option<&Result<Attempt, Refusal>>,
 ) -> Result<Vec<Count>, Refusal> {
-    let own = comms::process_number(guard);
+    let own = comms::own_peer(guard);
     let party = guard.comm_mut(comm)?.party(own).led_by(root);
     let words = attempt.map(|attempt| match attempt {
         Ok(attempt) => going(&attempt.counts),

@@ -6,11 +6,11 @@ use super::pieces::{self, Far, List, Place};
 use super::recv::{self, RecvOp};
 use super::send::{self, FarSide};
 use super::{DATA, Engine, STREAM, TAKEN};
-use oxmpi_transport::{Incoming, TicketCopy, TicketId, TicketState};
+use oxmpi_transport::{Incoming, Peer, TicketCopy, TicketId, TicketState};
 
 /// A receive that copies from its sender.
 pub(super) struct Copying {
-    peer: usize,
+    peer: Peer,
     ticket: TicketId,
     send: u64,
     /// The sender's bytes.
@@ -22,7 +22,7 @@ pub(super) struct Copying {
 }
 
 impl Copying {
-    pub fn peer(&self) -> usize {
+    pub fn peer(&self) -> Peer {
         self.peer
     }
 }
@@ -61,7 +61,7 @@ fn stream_part(length: u64, long_blocks: bool) -> usize {
 
 impl Engine {
     /// Begins to receive the bytes of an offer that was taken.
-    pub(super) fn start_copy(&mut self, op: OpId, peer: usize, ticket: TicketId, send: u64, place: Place, bytes: u64) {
+    pub(super) fn start_copy(&mut self, op: OpId, peer: Peer, ticket: TicketId, send: u64, place: Place, bytes: u64) {
         let Some(recv) = self.ops.recv_mut(op) else { return };
         let length = bytes.min(recv.buf.len() as u64);
         if length == 0 {

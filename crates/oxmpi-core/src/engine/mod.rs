@@ -25,7 +25,7 @@ mod strangers;
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
 use oxmpi_abi::{Error, Status};
-use oxmpi_transport::{Head, Incoming, Shm, TicketId};
+use oxmpi_transport::{Head, Incoming, Peer, PeerTable, Shm, TicketId};
 use std::collections::VecDeque;
 
 pub use ops::{OpId, Outcome};
@@ -61,9 +61,9 @@ pub struct Engine {
     ops: Ops,
     posted: PostedQueue<OpId>,
     unexpected: UnexpectedQueue<Message>,
-    lanes: Vec<Lane>,
+    lanes: PeerTable<Lane>,
     /// Peers with something in `Lane::queue`.
-    waiting_lanes: Vec<u32>,
+    waiting_lanes: Vec<Peer>,
     /// Operations whose bytes are being copied between the two processes.
     copies: Vec<OpId>,
     /// Tickets of sends that are over, which the receiver has not given back yet.
@@ -115,7 +115,7 @@ impl Engine {
             ops: Ops::default(),
             posted: PostedQueue::new(),
             unexpected: UnexpectedQueue::new(),
-            lanes: (0..ranks).map(|_| Lane::default()).collect(),
+            lanes: PeerTable::new(ranks),
             waiting_lanes: Vec::new(),
             copies: Vec::new(),
             spent: VecDeque::new(),
@@ -169,7 +169,7 @@ impl Engine {
     /// Handles packets from one peer. Once one has found its receive, a packet that would have to be stored is left in
     /// the ring: its receive is probably about to be posted.
     #[inline]
-    fn drain(&mut self, peer: usize) -> bool {
+    fn drain(&mut self, peer: Peer) -> bool {
         let mut matched = false;
         for _ in 0..BATCH {
             let Some(packet) = self.shm.peek(peer) else { break };
@@ -190,7 +190,7 @@ impl Engine {
     }
 
     #[inline(never)]
-    fn arrive_other(&mut self, peer: usize, packet: Incoming) -> bool {
+    fn arrive_other(&mut self, peer: Peer, packet: Incoming) -> bool {
         match packet.kind() {
             MORE => self.arrive_more(peer, packet),
             TAKEN => self.offer_taken(TicketId(packet.word(0)), packet.word(1) as OpId),
@@ -200,23 +200,24 @@ impl Engine {
                 false
             }
             DATA => self.arrive_data(packet),
-            other => unreachable!("a packet of kind {other} from rank {peer}"),
+            other => unreachable!("a packet of kind {other} from {peer}"),
         }
     }
 
     /// Sends a control packet, now or as soon as the ring has room.
-    fn control(&mut self, peer: usize, kind: u8, body: [u64; oxmpi_transport::shm::CONTROL_WORDS]) {
+    fn control(&mut self, peer: Peer, kind: u8, body: [u64; oxmpi_transport::shm::CONTROL_WORDS]) {
         let head = Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 };
-        if !self.lanes[peer].queue.is_empty() || !self.shm.send_control(peer, &head, &body) {
+        if !self.lanes.at(peer).queue.is_empty() || !self.shm.send_control(peer, &head, &body) {
             self.enqueue(peer, Queued::Control(head, body));
         }
     }
 
-    fn enqueue(&mut self, peer: usize, item: Queued) {
-        if self.lanes[peer].queue.is_empty() {
-            self.waiting_lanes.push(peer as u32);
+    fn enqueue(&mut self, peer: Peer, item: Queued) {
+        let queue = &mut self.lanes.at(peer).queue;
+        if queue.is_empty() {
+            self.waiting_lanes.push(peer);
         }
-        self.lanes[peer].queue.push_back(item);
+        queue.push_back(item);
     }
 
     /// Pushes what waits for room in a ring.
@@ -224,9 +225,9 @@ impl Engine {
         let mut moved = false;
         let mut index = 0;
         while index < self.waiting_lanes.len() {
-            let peer = self.waiting_lanes[index] as usize;
+            let peer = self.waiting_lanes[index];
             moved |= self.push_lane(peer);
-            if self.lanes[peer].queue.is_empty() {
+            if self.lanes.at(peer).queue.is_empty() {
                 self.waiting_lanes.swap_remove(index);
             } else {
                 index += 1;
@@ -235,9 +236,9 @@ impl Engine {
         moved
     }
 
-    fn push_lane(&mut self, peer: usize) -> bool {
+    fn push_lane(&mut self, peer: Peer) -> bool {
         let mut moved = false;
-        while let Some(item) = self.lanes[peer].queue.front() {
+        while let Some(item) = self.lanes.at(peer).queue.front() {
             let sent = match *item {
                 Queued::Control(ref head, ref body) => {
                     let (head, body) = (*head, *body);
@@ -249,14 +250,14 @@ impl Engine {
                 break;
             }
             moved = true;
-            self.lanes[peer].queue.pop_front();
+            self.lanes.at(peer).queue.pop_front();
         }
         moved
     }
 
     /// Notes that bytes of a message from `peer` are stored, or no longer, and tells it when they are too many.
-    fn account_stored(&mut self, peer: usize, add: usize, remove: usize) {
-        let lane = &mut self.lanes[peer];
+    fn account_stored(&mut self, peer: Peer, add: usize, remove: usize) {
+        let lane = self.lanes.at(peer);
         lane.stored = lane.stored + add - remove;
         let press = if lane.pressed { lane.stored > STORE_LIMIT / 2 } else { lane.stored > STORE_LIMIT };
         if press != lane.pressed {
@@ -325,7 +326,7 @@ impl Engine {
 
     /// Bytes of messages that are stored until they are received.
     pub fn stored(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.stored).sum()
+        self.lanes.iter().map(|(_, lane)| lane.stored).sum()
     }
 
     /// How many messages have arrived that no receive was posted for.
@@ -351,7 +352,7 @@ impl Engine {
 
     /// Whether nothing that this rank sends is under way any more, but to ranks that have left.
     pub fn is_flushed(&self) -> bool {
-        let stuck = |&peer: &u32| !self.shm.has_left(peer as usize);
+        let stuck = |&peer: &Peer| !self.shm.has_left(peer);
         !self.waiting_lanes.iter().any(stuck) && self.ops.pending_sends().all(|peer| self.shm.has_left(peer))
     }
 }

@@ -3,6 +3,7 @@
 use super::recv::RecvOp;
 use super::send::SendOp;
 use oxmpi_abi::{Error, Status};
+use oxmpi_transport::Peer;
 
 /// An operation's number; used again once its outcome was taken.
 pub type OpId = u32;
@@ -225,7 +226,7 @@ impl Ops {
     }
 
     /// The peers of sends that are not done, one for each.
-    pub fn pending_sends(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn pending_sends(&self) -> impl Iterator<Item = Peer> + '_ {
         self.entries.iter().filter_map(|entry| match &entry.op {
             Op::Send(send) => Some(send.peer()),
             _ => None,

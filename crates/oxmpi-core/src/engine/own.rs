@@ -14,7 +14,7 @@ const OWN_EAGER: usize = 64 << 10;
 impl Engine {
     pub(super) fn send_own(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
         let envelope =
-            Envelope { context: route.context, source: source(route.source, self.shm.rank()), tag: route.tag };
+            Envelope { context: route.context, source: source(route.source, self.shm.own()), tag: route.tag };
         let bytes = buf.len();
         if let Some(recv) = self.posted.take_match(&envelope) {
             let send = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
@@ -23,7 +23,7 @@ impl Engine {
             self.ops.take_outcome(send);
             return None;
         }
-        let from = self.shm.rank();
+        let from = self.shm.own();
         if mode == Mode::Standard && bytes <= OWN_EAGER {
             let message = Message {
                 from,

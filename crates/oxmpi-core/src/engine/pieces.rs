@@ -5,7 +5,7 @@
 //! claims no part of the copy then, since there is none left.
 
 use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::{MAX_PIECES, Piece, Shm};
+use oxmpi_transport::{MAX_PIECES, Peer, Piece, Shm};
 use std::io;
 
 /// Where a side's bytes are, as the other side is told.
@@ -61,7 +61,7 @@ pub(super) enum Far {
 
 impl Far {
     /// Reads the list, if there is one; `None` when that is not possible.
-    pub fn read(shm: &Shm, peer: usize, place: Place) -> Option<Far> {
+    pub fn read(shm: &Shm, peer: Peer, place: Place) -> Option<Far> {
         let address = place.address as usize;
         let count = place.pieces as usize;
         if count == 0 {

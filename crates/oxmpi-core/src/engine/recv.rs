@@ -9,7 +9,7 @@ use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{Buf, Cursor};
 use oxmpi_transport::shm::INLINE_BYTES;
-use oxmpi_transport::{Incoming, TicketId};
+use oxmpi_transport::{Incoming, Peer, TicketId};
 
 pub(super) struct RecvOp {
     pub buf: Buf,
@@ -29,7 +29,7 @@ pub(super) enum Phase {
 
 impl RecvOp {
     /// The peer that it copies from, or that streams to it.
-    pub fn copies_from(&self) -> Option<usize> {
+    pub fn copies_from(&self) -> Option<Peer> {
         match &self.phase {
             Phase::Copying(copying) => Some(copying.peer()),
             _ => None,
@@ -48,8 +48,8 @@ pub enum Small {
 
 /// A message that has no receive yet.
 pub struct Message {
-    /// The sender's number on the node.
-    pub(super) from: usize,
+    /// The sender.
+    pub(super) from: Peer,
     pub(super) bytes: u64,
     pub(super) body: Body,
     /// The sender's ticket and operation, when it waits to hear that its message was matched.
@@ -75,8 +75,8 @@ impl Message {
         self.bytes
     }
 
-    /// The sender's number.
-    pub fn from(&self) -> usize {
+    /// The sender.
+    pub fn from(&self) -> Peer {
         self.from
     }
 
@@ -120,7 +120,7 @@ impl Engine {
     /// A message of one packet that is at the head of `peer`'s ring and is just the one wanted is received at once, without
     /// any bookkeeping.
     #[inline]
-    pub fn recv_small(&mut self, peer: usize, pattern: &Pattern, buf: &Buf) -> Small {
+    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Buf) -> Small {
         if !self.posted.is_empty() || !self.unexpected.is_empty() {
             return Small::Other;
         }
@@ -206,7 +206,7 @@ impl Engine {
     pub(super) fn forget(&mut self, id: MessageId) {
         let Some((_, message)) = self.unexpected.remove(id) else { return };
         self.account_stored(message.from, 0, message.weight());
-        let assembly = &mut self.lanes[message.from].assembly;
+        let assembly = &mut self.lanes.at(message.from).assembly;
         if let Assembly::Store(stored, left) = *assembly
             && stored == id
         {
@@ -224,9 +224,9 @@ impl Engine {
                 self.unpack_stored(op, &bytes[..bytes.len().min(room)]);
                 if left > 0 {
                     debug_assert!(
-                        matches!(self.lanes[message.from].assembly, Assembly::Store(stored, _) if Some(stored) == id)
+                        matches!(self.lanes.at(message.from).assembly, Assembly::Store(stored, _) if Some(stored) == id)
                     );
-                    self.lanes[message.from].assembly = Assembly::Receive(op, left);
+                    self.lanes.at(message.from).assembly = Assembly::Receive(op, left);
                     return;
                 }
             }
@@ -268,7 +268,7 @@ impl Engine {
     }
 
     /// Tells the sender of a synchronous message that it was matched.
-    fn acknowledge(&mut self, peer: usize, ticket: TicketId, send: u64) {
+    fn acknowledge(&mut self, peer: Peer, ticket: TicketId, send: u64) {
         self.shm.ticket_of(peer, ticket).finish(ticket);
         self.control(peer, super::TAKEN, [ticket.0, send, 0, 0]);
     }
@@ -278,7 +278,7 @@ impl Engine {
     /// The first packet of a message. `Some(true)`: it met its receive. `None`: it would have to be stored, and `picky`
     /// asks to leave it in the ring instead.
     #[inline]
-    pub(super) fn arrive_eager(&mut self, peer: usize, packet: Incoming, picky: bool) -> Option<bool> {
+    pub(super) fn arrive_eager(&mut self, peer: Peer, packet: Incoming, picky: bool) -> Option<bool> {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = head.aux as usize;
@@ -297,7 +297,7 @@ impl Engine {
                     }
                 }
                 if here < bytes {
-                    self.lanes[peer].assembly = Assembly::Receive(op, (bytes - here) as u64);
+                    self.lanes.at(peer).assembly = Assembly::Receive(op, (bytes - here) as u64);
                 } else {
                     self.finish_recv(op);
                 }
@@ -313,7 +313,7 @@ impl Engine {
 
     fn arrive_sync(
         &mut self,
-        peer: usize,
+        peer: Peer,
         packet: Incoming,
         envelope: &Envelope,
         bytes: usize,
@@ -341,7 +341,7 @@ impl Engine {
     }
 
     /// An offer: as above.
-    pub(super) fn arrive_offer(&mut self, peer: usize, packet: Incoming, picky: bool) -> Option<bool> {
+    pub(super) fn arrive_offer(&mut self, peer: Peer, packet: Incoming, picky: bool) -> Option<bool> {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = packet.word(0);
@@ -369,7 +369,7 @@ impl Engine {
     /// Keeps a message that nobody has asked for yet.
     fn store(
         &mut self,
-        peer: usize,
+        peer: Peer,
         packet: Incoming,
         prefix: usize,
         envelope: Envelope,
@@ -390,21 +390,21 @@ impl Engine {
         self.account_stored(peer, message.weight(), 0);
         let id = self.unexpected.push(envelope, message);
         if here < bytes {
-            self.lanes[peer].assembly = Assembly::Store(id, (bytes - here) as u64);
+            self.lanes.at(peer).assembly = Assembly::Store(id, (bytes - here) as u64);
         }
     }
 
     /// The next part of a message.
-    pub(super) fn arrive_more(&mut self, peer: usize, packet: Incoming) -> bool {
+    pub(super) fn arrive_more(&mut self, peer: Peer, packet: Incoming) -> bool {
         let (Assembly::Receive(_, left) | Assembly::Store(_, left) | Assembly::Discard(left)) =
-            self.lanes[peer].assembly
+            self.lanes.at(peer).assembly
         else {
-            unreachable!("a part from rank {peer} that belongs to no message")
+            unreachable!("a part from {peer} that belongs to no message")
         };
         let here = left.min(packet.room(0) as u64);
         let rest = left - here;
         let mut done = None;
-        match &mut self.lanes[peer].assembly {
+        match &mut self.lanes.at(peer).assembly {
             Assembly::Receive(op, left) => {
                 *left = rest;
                 let op = *op;
@@ -426,7 +426,7 @@ impl Engine {
         if rest > 0 {
             return false;
         }
-        self.lanes[peer].assembly = Assembly::None;
+        self.lanes.at(peer).assembly = Assembly::None;
         if let Some(op) = done {
             self.finish_recv(op);
         }

@@ -7,7 +7,7 @@ use super::{EAGER, Engine, MORE, OFFER, Queued, SYNC};
 use crate::matching::MessageId;
 use oxmpi_datatype::{Buf, Cursor};
 use oxmpi_transport::shm::{INLINE_BYTES, PART_UNIT};
-use oxmpi_transport::{Head, TicketId};
+use oxmpi_transport::{Head, Peer, TicketId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -20,8 +20,8 @@ pub enum Mode {
 /// Where a message goes and how its receiver shall know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// The receiver's number on the node.
-    pub peer: usize,
+    /// The receiver.
+    pub peer: Peer,
     pub context: u32,
     /// The sender's rank in the communicator.
     pub source: i32,
@@ -84,7 +84,7 @@ impl SendOp {
         SendOp { route, buf, cursor: Cursor::new(), phase, storage: None, pieces: None }
     }
 
-    pub fn peer(&self) -> usize {
+    pub fn peer(&self) -> Peer {
         self.route.peer
     }
 
@@ -125,7 +125,7 @@ impl Engine {
     #[inline]
     pub fn send_small(&mut self, route: &Route, buf: &Buf) -> bool {
         let (peer, len) = (route.peer, buf.len());
-        if len > FIRST_PART || peer == self.shm.rank() || !self.lanes[peer].queue.is_empty() {
+        if len > FIRST_PART || peer == self.shm.own() || !self.lanes.at(peer).queue.is_empty() {
             return false;
         }
         if self.shm.under_pressure(peer) {
@@ -145,14 +145,14 @@ impl Engine {
     /// Starts a send. `None`: it is complete and the buffer is free.
     #[inline]
     pub fn send(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
-        if route.peer == self.shm.rank() {
+        if route.peer == self.shm.own() {
             return self.send_own(mode, route, buf);
         }
         let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.shm.under_pressure(route.peer);
         if !eager {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
         }
-        if !self.lanes[route.peer].queue.is_empty() {
+        if !self.lanes.at(route.peer).queue.is_empty() {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::Eager)));
         }
         let mut cursor = Cursor::new();
@@ -182,7 +182,7 @@ impl Engine {
         let peer = send.route.peer;
         let op = self.ops.insert(Op::Send(send));
         self.enqueue(peer, Queued::Message(op));
-        if self.lanes[peer].queue.len() == 1 {
+        if self.lanes.at(peer).queue.len() == 1 {
             self.push_lanes();
         }
         op
@@ -273,14 +273,14 @@ impl Engine {
         }
     }
 
-    fn unqueue(&mut self, peer: usize, op: OpId) -> bool {
-        let queue = &mut self.lanes[peer].queue;
+    fn unqueue(&mut self, peer: Peer, op: OpId) -> bool {
+        let queue = &mut self.lanes.at(peer).queue;
         let Some(at) = queue.iter().position(|item| matches!(item, Queued::Message(id) if *id == op)) else {
             return false;
         };
         queue.remove(at);
         if queue.is_empty() {
-            self.waiting_lanes.retain(|&lane| lane as usize != peer);
+            self.waiting_lanes.retain(|&lane| lane != peer);
         }
         true
     }

@@ -1,10 +1,11 @@
-//! Processes of other jobs come and go: they get their lanes, and lose them when nothing names them any more.
+//! Processes of other jobs come and go; what is kept for them goes when nothing names them any more.
 
 use super::ops::{Op, Outcome};
 use super::{Assembly, Engine, Lane};
 use crate::matching::{MessageId, Pattern};
 use oxmpi_abi::{Error, Status};
 use oxmpi_base::address::Address;
+use oxmpi_transport::Peer;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -14,63 +15,54 @@ pub const BY_PROCESS: i32 = i32::MIN;
 
 /// What the receiver knows a message's source by.
 #[inline]
-pub(super) fn source(source: i32, peer: usize) -> i32 {
-    if source == BY_PROCESS { peer as i32 } else { source }
+pub(super) fn source(source: i32, peer: Peer) -> i32 {
+    if source == BY_PROCESS { peer.as_source() } else { source }
 }
 
 impl Engine {
-    /// The number of a process of any job; an error says why it cannot be reached.
-    pub fn number_of(&mut self, address: Address) -> io::Result<usize> {
-        let number = self.shm.number_of(address);
-        self.make_lanes();
-        number
-    }
-
-    fn make_lanes(&mut self) {
-        if self.lanes.len() < self.shm.numbers() {
-            self.lanes.resize_with(self.shm.numbers(), Lane::default);
-        }
+    /// A process of any job; an error says why it cannot be reached.
+    pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
+        self.shm.peer_at(address)
     }
 
     /// Guests came or left.
     #[cold]
     pub(super) fn see_guests(&mut self) {
         self.shm.see_guests();
-        self.settle_numbers();
+        self.forget_deserted();
     }
 
     /// Leaves the jobs of which nothing here, and nothing that the caller names, is a process.
-    pub fn leave_jobs(&mut self, named: &BTreeSet<usize>) {
+    pub fn leave_jobs(&mut self, named: &BTreeSet<Peer>) {
         self.forget_withdrawn();
         let held = self.held();
-        self.shm.leave_jobs(|number| named.contains(&number) || held.contains(&number));
-        self.settle_numbers();
+        self.shm.leave_jobs(|peer| named.contains(&peer) || held.contains(&peer));
+        self.forget_deserted();
     }
 
     /// Leaves all other jobs, whatever is under way: this process takes part in nothing any more.
     pub fn leave_all_jobs(&mut self) {
         self.shm.leave_jobs(|_| false);
-        self.settle_numbers();
+        self.forget_deserted();
     }
 
-    /// Every number has a lane, and a number that is free an empty one.
-    fn settle_numbers(&mut self) {
-        self.make_lanes();
+    /// A peer that is free to name another process has an empty lane.
+    fn forget_deserted(&mut self) {
         if self.shm.has_strangers() {
             let held = self.held();
-            for number in self.shm.drop_deserted(|number| held.contains(&number)) {
-                self.lanes[number] = Lane::default();
+            for peer in self.shm.drop_deserted(|peer| held.contains(&peer)) {
+                self.lanes.forget(peer);
             }
         }
     }
 
     /// The strangers that something under way, or a message that nobody has received, names.
-    fn held(&self) -> BTreeSet<usize> {
+    fn held(&self) -> BTreeSet<Peer> {
         let busy = |lane: &Lane| !lane.queue.is_empty() || !matches!(lane.assembly, Assembly::None);
-        let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| busy(lane)).map(|(number, _)| number);
+        let lanes = self.lanes.iter().filter(|(_, lane)| busy(lane)).map(|(peer, _)| peer);
         let messages = self.unexpected.iter().map(|(_, _, message)| message.from);
         let all = self.ops.pending_sends().chain(self.ops.copying_peers()).chain(lanes).chain(messages);
-        all.filter(|&number| self.shm.is_stranger(number)).collect()
+        all.filter(|peer| peer.is_far()).collect()
     }
 
     /// Drops the messages that strangers have withdrawn.
@@ -78,7 +70,7 @@ impl Engine {
         let gone: Vec<MessageId> = self
             .unexpected
             .iter()
-            .filter(|(_, _, message)| self.shm.is_stranger(message.from))
+            .filter(|(_, _, message)| message.from.is_far())
             .filter(|(_, _, message)| match message.waits {
                 Some((ticket, _)) => !self.shm.ticket_of(message.from, ticket).is_offered(ticket),
                 None => false,
@@ -89,10 +81,10 @@ impl Engine {
     }
 
     /// A stranger has died: what is under way with it ends with an error.
-    pub fn end_with_dead(&mut self, dead: usize, error: &Error) {
-        self.lanes[dead].queue.clear();
-        self.waiting_lanes.retain(|&lane| lane as usize != dead);
-        let assembling = match std::mem::take(&mut self.lanes[dead].assembly) {
+    pub fn end_with_dead(&mut self, dead: Peer, error: &Error) {
+        self.lanes.at(dead).queue.clear();
+        self.waiting_lanes.retain(|&lane| lane != dead);
+        let assembling = match std::mem::take(&mut self.lanes.at(dead).assembly) {
             Assembly::Receive(op, _) => Some(op),
             _ => None,
         };
@@ -126,7 +118,7 @@ impl Engine {
 
 impl super::ops::Ops {
     /// The peers of receives that copy from them, one for each.
-    fn copying_peers(&self) -> impl Iterator<Item = usize> + '_ {
+    fn copying_peers(&self) -> impl Iterator<Item = Peer> + '_ {
         self.all().filter_map(|op| match op {
             Op::Recv(recv) => recv.copies_from(),
             _ => None,

@@ -77,7 +77,7 @@ impl Node {
         self.show(wait, Call::BARRIER, [places as u64, 0])?;
         self.meet_all(wait)?;
         let next = (self.rank() + 1) % self.ranks();
-        let (theirs, process) = (self.addresses(next).0, self.members[next] as usize);
+        let (theirs, process) = (self.addresses(next).0, self.members[next]);
         let mut found = 0u64;
         let wanted = WORD + next as u64;
         // SAFETY: the next rank's two words, which live until the second round.
@@ -100,7 +100,7 @@ impl Node {
         let other = 1 - self.rank();
         self.show(wait, call, [run.base as u64, 0])?;
         self.meet_all(wait)?;
-        let (theirs, process) = (self.addresses(other).0, self.members[other] as usize);
+        let (theirs, process) = (self.addresses(other).0, self.members[other]);
         let half = (buf.len() / 2).next_multiple_of(4096).min(buf.len());
         // SAFETY: both buffers have that many bytes and are those of pending operations.
         unsafe {
@@ -147,7 +147,7 @@ impl Node {
         let pushes = self.ranks() >= MANY;
         for rank in self.partners() {
             self.meet(wait, rank)?;
-            let (theirs, process) = (self.addresses(rank), self.members[rank] as usize);
+            let (theirs, process) = (self.addresses(rank), self.members[rank]);
             // SAFETY: a block of that rank's, and the place for it in ours; or ours, and the place in theirs.
             unsafe {
                 if pushes {
@@ -188,7 +188,7 @@ impl Node {
             self.meet(wait, rank)?;
             let theirs = self.addresses(rank).0;
             // SAFETY: that rank's block for us, and the place for it in ours.
-            unsafe { wait.read(self.members[rank] as usize, to.at(rank * block), theirs + own, block)? };
+            unsafe { wait.read(self.members[rank], to.at(rank * block), theirs + own, block)? };
             to.put(recv, rank * block, block);
         }
         self.exchanged(wait);
@@ -234,7 +234,7 @@ impl Node {
             let result = unsafe { self.combine(wait, reduction, own, (at, count), result)? };
             if theirs != 0 {
                 // SAFETY: the other's buffer for the result; its own elements of our part have been read.
-                unsafe { wait.write(self.members[other] as usize, result, theirs + at, bytes)? };
+                unsafe { wait.write(self.members[other], result, theirs + at, bytes)? };
             }
         }
         self.close(wait);
@@ -314,7 +314,7 @@ impl Node {
         let operand = |rank: usize| operands.wrapping_add(rank * bytes);
         for rank in self.others() {
             // SAFETY: that rank's elements, and a place for them in our memory.
-            unsafe { wait.read(self.members[rank] as usize, operand(rank), self.addresses(rank).0 + at, bytes)? };
+            unsafe { wait.read(self.members[rank], operand(rank), self.addresses(rank).0 + at, bytes)? };
         }
         let source = |rank: usize| if rank == self.rank() { own.wrapping_add(at) } else { operand(rank) };
         let result = result.unwrap_or(operand(self.rank()));

@@ -27,6 +27,7 @@ pub use reduction::{Kernel, Reduction};
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::board::{LINE_BYTES, Seat};
+use oxmpi_base::ids::Peer;
 use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_datatype::{Buf, Cursor};
@@ -44,19 +45,19 @@ pub trait Wait {
     fn give_way(&mut self);
 
     /// Wakes a process that may sleep: something was written that it may wait for.
-    fn wake(&mut self, process: usize);
+    fn wake(&mut self, process: Peer);
 
     /// Copies from another process's memory.
     ///
     /// # Safety
     /// `to` can be written for so many bytes, and `from` is memory of that process that it shows.
-    unsafe fn read(&mut self, process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()>;
+    unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()>;
 
     /// Copies to another process's memory.
     ///
     /// # Safety
     /// `from` can be read for so many bytes, and `to` is memory of that process that it shows.
-    unsafe fn write(&mut self, process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()>;
+    unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()>;
 }
 
 /// What ranks can do for long operations. All of a communicator's must go by the same.
@@ -82,8 +83,8 @@ impl Means {
 pub struct Node {
     seat: Seat,
     mapping: Arc<Mapping>,
-    /// The number of each rank's process.
-    members: Box<[u32]>,
+    /// Each rank's process.
+    members: Box<[Peer]>,
     barrier: Barrier,
     means: Means,
     /// Whether the job has more ranks than CPUs.
@@ -108,7 +109,7 @@ impl Node {
     /// Takes a rank's place; `None` if the memory does not fit. All ranks say the same of the crowd.
     pub fn new(
         mapping: Mapping,
-        members: Box<[u32]>,
+        members: Box<[Peer]>,
         rank: usize,
         room: usize,
         barrier: Barrier,
@@ -360,13 +361,13 @@ impl Node {
     #[inline]
     fn wake_all(&self, wait: &mut impl Wait) {
         for rank in self.others() {
-            wait.wake(self.members[rank] as usize);
+            wait.wake(self.members[rank]);
         }
     }
 
     #[inline]
     fn wake(&self, wait: &mut impl Wait, rank: usize) {
-        wait.wake(self.members[rank] as usize);
+        wait.wake(self.members[rank]);
     }
 
     /// Ends a round.

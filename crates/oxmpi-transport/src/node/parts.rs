@@ -185,7 +185,7 @@ impl Node {
                 }
                 let to = self.scratch.as_mut_ptr().wrapping_add(other * bytes);
                 // SAFETY: that rank's elements, which it keeps until all parts are done, and a place for them in our memory.
-                unsafe { wait.read(self.members[other] as usize, to, work.buffers[other] + at + start, bytes)? };
+                unsafe { wait.read(self.members[other], to, work.buffers[other] + at + start, bytes)? };
                 to.cast_const()
             });
         }

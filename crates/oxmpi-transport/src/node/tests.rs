@@ -24,15 +24,15 @@ impl Wait for Yield {
         std::thread::yield_now();
     }
 
-    fn wake(&mut self, _process: usize) {}
+    fn wake(&mut self, _process: Peer) {}
 
-    unsafe fn read(&mut self, _process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+    unsafe fn read(&mut self, _process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
         // SAFETY: threads of one process.
         unsafe { to.copy_from_nonoverlapping(std::ptr::with_exposed_provenance(from), bytes) };
         Ok(())
     }
 
-    unsafe fn write(&mut self, _process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+    unsafe fn write(&mut self, _process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
         // SAFETY: as above.
         unsafe { from.copy_to_nonoverlapping(std::ptr::with_exposed_provenance_mut(to), bytes) };
         Ok(())
@@ -51,7 +51,7 @@ fn on_cpus(crowded: bool, ranks: usize, room: usize, body: impl Fn(Node) + Send 
     let body = Arc::new(body);
     let threads: Vec<_> = (0..ranks)
         .map(|rank| {
-            let members = (0..ranks as u32).collect();
+            let members = (0..ranks).map(Peer::at_slot).collect();
             let mapping = Mapping::new(&segment, area).unwrap();
             let node = Node::new(mapping, members, rank, room, Barrier::Asymmetric, crowded).unwrap();
             let body = Arc::clone(&body);
@@ -228,19 +228,19 @@ impl Wait for Slow {
         Yield.give_way();
     }
 
-    fn wake(&mut self, _process: usize) {
+    fn wake(&mut self, _process: Peer) {
         if self.is_slow {
             std::thread::sleep(std::time::Duration::from_micros(200));
         }
     }
 
-    unsafe fn read(&mut self, process: usize, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+    unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
         self.reads += 1;
         // SAFETY: as the caller says.
         unsafe { Yield.read(process, to, from, bytes) }
     }
 
-    unsafe fn write(&mut self, process: usize, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+    unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
         // SAFETY: as the caller says.
         unsafe { Yield.write(process, from, to, bytes) }
     }

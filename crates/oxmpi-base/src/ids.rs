@@ -1,0 +1,128 @@
+//! Names of processes, as types that the compiler keeps apart.
+//!
+//! A [`Slot`] is a process's index in its node's segment. A [`Peer`] is a process as this process knows it: its
+//! value means nothing elsewhere, so it never leaves the process; messages name processes by their
+//! [`Address`](crate::address::Address). A rank is what a group counts; only `Ranks::peer` (oxmpi-core) makes a peer
+//! of it. Neither type has arithmetic or conversions from plain numbers other than the functions here.
+
+use std::fmt;
+
+/// The index of a process in the segment of its node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Slot(u32);
+
+impl Slot {
+    /// `None`: more slots than a segment can have.
+    #[inline(always)]
+    pub const fn new(index: usize) -> Option<Slot> {
+        if index < FAR as usize { Some(Slot(index as u32)) } else { None }
+    }
+
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A process that this process can name. One bit of the value says whether it is on the node (its slot) or far (a
+/// number that the links give out), so that a message to a local peer reads no table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Peer(u32);
+
+/// Not bit 31: a peer must fit a nonnegative `i32`, since messages may be matched by it.
+const FAR: u32 = 1 << 30;
+
+impl Peer {
+    /// The process of the own job with a slot of this node.
+    #[inline(always)]
+    pub const fn local(slot: Slot) -> Peer {
+        Peer(slot.0)
+    }
+
+    /// The process with that slot of this node, by its index. Indices come from tables of the segment's ranks.
+    #[inline(always)]
+    pub const fn at_slot(index: usize) -> Peer {
+        debug_assert!(index < FAR as usize);
+        Peer(index as u32 & (FAR - 1))
+    }
+
+    /// A process that does not share the own job's memory; the index is the links' to choose.
+    #[inline(always)]
+    pub const fn far(index: usize) -> Peer {
+        debug_assert!(index < FAR as usize);
+        Peer(index as u32 & (FAR - 1) | FAR)
+    }
+
+    /// Its slot, if it is a process of the own job on this node.
+    #[inline(always)]
+    pub const fn slot(self) -> Option<Slot> {
+        if self.0 < FAR { Some(Slot(self.0)) } else { None }
+    }
+
+    #[inline(always)]
+    pub const fn is_far(self) -> bool {
+        self.0 >= FAR
+    }
+
+    /// The index of a far peer.
+    #[inline(always)]
+    pub const fn far_index(self) -> Option<usize> {
+        if self.0 >= FAR { Some((self.0 & (FAR - 1)) as usize) } else { None }
+    }
+
+    /// As the source in a message's envelope, for messages that are matched by process instead of by rank.
+    #[inline(always)]
+    pub const fn as_source(self) -> i32 {
+        self.0 as i32
+    }
+
+    /// The peer that [`Peer::as_source`] gave; `None` for a wildcard.
+    pub const fn from_source(source: i32) -> Option<Peer> {
+        if source >= 0 { Some(Peer(source as u32)) } else { None }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.far_index() {
+            None => write!(f, "process {} of this node", self.0),
+            Some(index) => write!(f, "far process {index}"),
+        }
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.far_index() {
+            None => write!(f, "Peer({})", self.0),
+            Some(index) => write!(f, "Peer(far {index})"),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_and_far_are_told_apart() {
+        let near = Peer::local(Slot::new(7).unwrap());
+        assert_eq!((near.slot().map(Slot::index), near.far_index(), near.is_far()), (Some(7), None, false));
+        let far = Peer::far(7);
+        assert_eq!((far.slot(), far.far_index(), far.is_far()), (None, Some(7), true));
+        assert_ne!(near, far);
+        assert_eq!(near, Peer::at_slot(7));
+        assert_eq!(Slot::new(FAR as usize), None);
+    }
+
+    #[test]
+    fn every_peer_is_a_source() {
+        for peer in [Peer::at_slot(0), Peer::at_slot(FAR as usize - 1), Peer::far(0), Peer::far(FAR as usize - 1)] {
+            assert!(peer.as_source() >= 0);
+            assert_eq!(Peer::from_source(peer.as_source()), Some(peer));
+        }
+        assert_eq!(Peer::from_source(-1), None);
+    }
+}
