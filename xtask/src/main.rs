@@ -21,6 +21,7 @@ mod golden;
 mod hot;
 mod install;
 mod man;
+mod ratchets;
 mod soak;
 mod suite;
 mod tidy;

@@ -1,8 +1,8 @@
 //! `cargo xtask tidy`: what a reviewer should not have to look for. The direction of dependencies between crates, fresh
-//! generated files, the length of files, and `forbid(unsafe_code)` where it belongs. Formatting is rustfmt's business and
+//! generated files, the length of files, `forbid(unsafe_code)` where it belongs, and the numbers of `ratchets.rs`. Formatting is rustfmt's business and
 //! SAFETY comments are clippy's.
 
-use crate::{Outcome, codegen, read, root};
+use crate::{Outcome, codegen, ratchets, read, root};
 use std::path::{Path, PathBuf};
 
 /// The crates from the bottom up: a crate depends only on crates before it. The bool: unsafe code is forbidden.
@@ -34,8 +34,10 @@ const BESIDE: &[(&str, &str)] = &[
 const LINES: usize = 800;
 
 pub fn run(args: &[String]) -> Outcome {
-    if !args.is_empty() {
-        return Err("usage: cargo xtask tidy".into());
+    match args {
+        [] => {}
+        [flag] if flag == "--lower" => return ratchets::lower(&tracked_files()?),
+        _ => return Err("usage: cargo xtask tidy [--lower]".into()),
     }
     let mut complaints = Vec::new();
     for path in codegen::stale()? {
@@ -49,6 +51,7 @@ pub fn run(args: &[String]) -> Outcome {
     for path in &files {
         complaints.extend(length(path)?);
     }
+    complaints.extend(ratchets::complaints(&files)?);
     if complaints.is_empty() {
         println!("tidy: {} files", files.len());
         return Ok(());
