@@ -221,7 +221,7 @@ fn signature(function: &Function) -> String {
     let (context, returns) = match function.returns_value() {
         true => (None, ctype::rust_base(&function.returns)),
         false if is_tool(function) => (None, "Answer".to_string()),
-        false => (Some("cx: &Cx".to_string()), "Result<()>".to_string()),
+        false => (Some("cx: &Call".to_string()), "Result<()>".to_string()),
     };
     let params: Vec<String> = context.into_iter().chain(params).collect();
     format!("pub unsafe fn {}({}) -> {returns}", body_name(function), params.join(", "))
@@ -313,7 +313,7 @@ mod tests {
     fn a_body_gets_one_form_of_what_differs_between_twins() {
         assert_eq!(
             signature(&function("MPI_Pack_c")),
-            "pub unsafe fn pack(cx: &Cx, inbuf: *const c_void, incount: i64, datatype: Datatype, outbuf: *mut c_void, \
+            "pub unsafe fn pack(cx: &Call, inbuf: *const c_void, incount: i64, datatype: Datatype, outbuf: *mut c_void, \
              outsize: i64, position: OutInt, comm: Comm) -> Result<()>"
         );
         assert_eq!(signature(&function("MPI_Wtime")), "pub unsafe fn wtime() -> f64");

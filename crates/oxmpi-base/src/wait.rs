@@ -46,6 +46,15 @@ pub fn full_fence() {
     fence(Ordering::SeqCst);
 }
 
+/// Orders what other threads and ranks did before they see what this thread did before, against what this thread does after:
+/// they need no fence of their own for that, if the barrier is asymmetric.
+pub fn order_everywhere(barrier: Barrier) {
+    fence(Ordering::SeqCst);
+    if barrier == Barrier::Asymmetric {
+        membarrier(MEMBARRIER_GLOBAL_EXPEDITED);
+    }
+}
+
 /// Wakes `peer` if it sleeps; to be called after something was published to it.
 #[inline]
 pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: Barrier) {

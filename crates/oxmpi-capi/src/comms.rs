@@ -6,10 +6,9 @@
 //! For who makes communicators: [`create`] when every process knows the members, [`split`] when they have yet to find each
 //! other, [`add`] when the context is agreed on.
 
-use crate::call::Cx;
+use crate::call::Call;
 use crate::keyvals::{self, Callbacks, Holder};
-use crate::library::{self, Guard};
-use crate::watch::Watch;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
@@ -17,7 +16,9 @@ use oxmpi_base::ids::Peer;
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Part, Share};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::talk::{Line, Party, Talk};
+use oxmpi_core::wait::mismatch::MismatchCheck;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::future::Future;
@@ -47,7 +48,7 @@ impl Holder for Attributed {
 }
 
 /// Holds a conversation to its end.
-pub fn talk<T, F>(cx: &Cx, guard: &mut Guard, talk: impl FnOnce(Line) -> F) -> T
+pub fn talk<T, F>(cx: &Call, guard: &mut Guard, talk: impl FnOnce(Line) -> F) -> T
 where
     F: Future<Output = T> + Send + 'static,
 {
@@ -56,7 +57,12 @@ where
 }
 
 /// The same for one that the ranks of a communicator hold since they are in a collective call: an error if some are in another.
-pub fn talk_watched<T, F>(cx: &Cx, guard: &mut Guard, watch: &Watch, talk: impl FnOnce(Line) -> F) -> Result<T>
+pub fn talk_watched<T, F>(
+    cx: &Call,
+    guard: &mut Guard,
+    watch: &MismatchCheck,
+    talk: impl FnOnce(Line) -> F,
+) -> Result<T>
 where
     F: Future<Output = Result<T>> + Send + 'static,
 {
@@ -80,13 +86,13 @@ pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: O
     let Some(rank) = local.as_ref().unwrap_or(&group).position(own) else { unreachable!("made for its members") };
     let from = guard.comm(parent)?;
     let made = Made { session: from.session, ..Made::new(context, rank as i32, group, local, from.errhandler) };
-    library::errhandlers().share(made.errhandler);
+    LIBRARY.errhandlers().share(made.errhandler);
     guard.add_comm(made)
 }
 
 /// Makes a communicator of some processes of another, each of which gives the same group; those that give none get
 /// `MPI_COMM_NULL`. Collective over the parent, though who gets none waits for nobody.
-pub fn create(cx: &Cx, guard: &mut Guard, parent: Comm, group: Option<Ranks>) -> Result<Comm> {
+pub fn create(cx: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>) -> Result<Comm> {
     let found = guard.comm_mut(parent)?;
     let (context, tag) = (found.inner_context(), found.collective_tag());
     match group {
@@ -96,7 +102,7 @@ pub fn create(cx: &Cx, guard: &mut Guard, parent: Comm, group: Option<Ranks>) ->
 }
 
 /// As [`create`], between the members alone, whose messages have a context and a tag of the caller's choice.
-pub fn create_among(cx: &Cx, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
+pub fn create_among(cx: &Call, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
     let key = key_of(guard, &group, b"");
     let party = Party::new(group.clone(), own_peer(guard), context, tag);
     let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
@@ -119,7 +125,7 @@ pub fn mix(values: impl Iterator<Item = u64>) -> u64 {
 /// Makes an intercommunicator of a communicator's group and another one that it [joins](contexts::join). `bridge` is the leader's
 /// alone: the way to the other leader, or why there is none, which the others hear of.
 pub fn join(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     near: Party,
     group: Ranks,
@@ -141,7 +147,7 @@ pub fn join(
 }
 
 /// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or without anybody in the other group.
-pub fn split(cx: &Cx, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
+pub fn split(cx: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
     let own = own_peer(guard);
     let found = guard.comm_mut(parent)?;
     let party = found.party(own);
@@ -178,10 +184,10 @@ pub fn root_of(comm: &Made, root: c_int) -> Result<usize> {
 ///
 /// # Safety
 /// The callbacks are the user's, as promised when their keys were made.
-pub unsafe fn remove(cx: &Cx, comm: Comm) -> Result<()> {
+pub unsafe fn remove(cx: &Call, comm: Comm) -> Result<()> {
     // SAFETY: as the caller says. No lock is held.
     unsafe { keyvals::delete_all(&Attributed(comm))? };
-    let removed = cx.process()?.remove_comm(comm)?;
-    library::errhandlers().detach(removed.errhandler);
+    let removed = cx.enter()?.remove_comm(comm)?;
+    LIBRARY.errhandlers().detach(removed.errhandler);
     Ok(())
 }

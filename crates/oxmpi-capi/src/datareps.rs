@@ -2,10 +2,10 @@
 //! long elements are there. They are called with no lock held.
 
 use crate::generated::callbacks::{DatarepConversionFn, DatarepConversionFnC, DatarepExtentFn};
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::operation::Form;
 use oxmpi_datatype::{Datatype, Named};
 use oxmpi_io::{Representation, Users};
 use std::collections::BTreeMap;
@@ -18,6 +18,15 @@ static REGISTERED: Mutex<Vec<(Arc<Users>, Arc<Functions>)>> = Mutex::new(Vec::ne
 
 fn registered() -> MutexGuard<'static, Vec<(Arc<Users>, Arc<Functions>)>> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How the program's functions count elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// In an `int`.
+    Int,
+    /// In an `MPI_Count`.
+    Count,
 }
 
 /// The program's functions by their addresses, zero for none.
@@ -82,12 +91,12 @@ impl Functions {
         }
         let mut length = 0;
         // SAFETY: the program registered a function of this type, and what it is to be given.
-        let code = unsafe {
+        let code = LIBRARY.call_user(|| unsafe {
             let function = transmute::<usize, DatarepExtentFn>(self.extent);
             function.map_or(MPI_SUCCESS, |call| {
                 call(handle::Datatype(handle), &mut length, self.extra_state as *mut c_void)
             })
-        };
+        });
         let (name, of) = (String::from_utf8_lossy(&self.name), named.name);
         if code != MPI_SUCCESS {
             bail!(MPI_ERR_CONVERSION, "the extent function of \"{name}\" answered {code} for {of}");
@@ -138,14 +147,14 @@ impl Conversion {
             let (now, position) = ((items - done).min(part), done as i64);
             let at = stage.wrapping_add((done / each) as usize * self.bytes).cast();
             // SAFETY: the program registered a function of this type; the rest is as the caller says.
-            let code = unsafe {
+            let code = LIBRARY.call_user(|| unsafe {
                 match functions.form {
                     Form::Int => transmute::<usize, DatarepConversionFn>(address)
                         .map_or(MPI_SUCCESS, |call| call(base, self.handle, now as c_int, at, position, extra_state)),
                     Form::Count => transmute::<usize, DatarepConversionFnC>(address)
                         .map_or(MPI_SUCCESS, |call| call(base, self.handle, now as i64, at, position, extra_state)),
                 }
-            };
+            });
             if code != MPI_SUCCESS {
                 let (name, way) = (String::from_utf8_lossy(&functions.name), if writes { "write" } else { "read" });
                 bail!(MPI_ERR_CONVERSION, "the {way} conversion function of \"{name}\" answered {code}");

@@ -2,10 +2,10 @@
 //! variations: where, in which direction, alone or together.
 
 use crate::bodies::{check_place, store};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::comms::{check_intra, key_of, own_peer, talk};
 use crate::datareps::{self, Conversion};
-use crate::library::{self, Guard};
+use crate::library::LIBRARY;
 use crate::windows::map_together;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{self, Comm, Datatype, File as Handle};
@@ -15,6 +15,7 @@ use oxmpi_core::contexts;
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::file::{File, Split, SplitAccess};
 use oxmpi_core::group::Group;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::request::Active;
 use oxmpi_core::talk::Party;
@@ -42,14 +43,14 @@ fn party(guard: &mut Guard, circle: Circle) -> Result<Party> {
 }
 
 /// What each process says.
-pub fn gather<const N: usize>(cx: &Cx, guard: &mut Guard, circle: Circle, words: [u64; N]) -> Result<Vec<[u64; N]>> {
+pub fn gather<const N: usize>(cx: &Call, guard: &mut Guard, circle: Circle, words: [u64; N]) -> Result<Vec<[u64; N]>> {
     let party = party(guard, circle)?;
     let all = talk(cx, guard, |line| async move { line.gather(&party, &words).await })?;
     Ok(all.chunks_exact(N).map(|words| std::array::from_fn(|index| words[index])).collect())
 }
 
 /// What the first process says.
-pub fn tell<const N: usize>(cx: &Cx, guard: &mut Guard, circle: Circle, mut words: [u64; N]) -> Result<[u64; N]> {
+pub fn tell<const N: usize>(cx: &Call, guard: &mut Guard, circle: Circle, mut words: [u64; N]) -> Result<[u64; N]> {
     let party = party(guard, circle)?;
     talk(cx, guard, |line| async move {
         line.tell(&party, &mut words).await?;
@@ -60,7 +61,7 @@ pub fn tell<const N: usize>(cx: &Cx, guard: &mut Guard, circle: Circle, mut word
 /// All processes say how it went and what they were given: where one has failed, all fail, and so they do where they were not
 /// given the same.
 pub fn agree<T, const N: usize>(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     circle: Circle,
     own: Result<T>,
@@ -86,9 +87,7 @@ pub fn agree<T, const N: usize>(
 
 /// Does what may take long while other threads of the process go on.
 pub fn unlocked<T>(guard: &mut Guard, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let mut done = None;
-    guard.unlocked(|_| done = Some(work()));
-    done.unwrap_or_else(|| unreachable!("it was done"))
+    guard.unlocked(|_| work())
 }
 
 // ---- opening and closing ----
@@ -103,7 +102,7 @@ pub struct Wish<'a> {
 }
 
 /// Opens a file. Collective over the communicator.
-pub fn open(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Result<Handle> {
+pub fn open(cx: &Call, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Result<Handle> {
     let found = guard.comm(comm)?;
     let (members, rank, session) = (found.group.clone(), found.rank, found.session);
     let circle = Circle::Comm(comm);
@@ -153,8 +152,8 @@ pub fn open(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Resul
     // From here on they have messages of their own.
     let (party, key) = (party(guard, circle)?, key_of(guard, &members, b""));
     let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
-    let errhandler = *library::file_errhandler();
-    library::errhandlers().share(errhandler);
+    let errhandler = *LIBRARY.file_errhandler();
+    LIBRARY.errhandlers().share(errhandler);
     guard.add_file(File {
         io: Arc::new(io),
         comm: Made::new(context, rank, members.clone(), None, MPI_ERRORS_RETURN),
@@ -183,8 +182,8 @@ pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
 }
 
 /// Closes a file. Collective. It is closed, too, when its last bytes could not be brought to the device.
-pub fn close(cx: &Cx, fh: Handle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub fn close(cx: &Call, fh: Handle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (circle, io, rank) = (Circle::File(fh), Arc::clone(&file.io), file.comm.rank);
     let idle = file.check_idle();
@@ -205,7 +204,7 @@ pub fn close(cx: &Cx, fh: Handle) -> Result<()> {
         let area = mapping.area();
         guard.engine.shm_mut().release(area);
     }
-    library::errhandlers().detach(errhandler);
+    LIBRARY.errhandlers().detach(errhandler);
     ended
 }
 
@@ -273,8 +272,8 @@ enum Data {
 ///
 /// # Safety
 /// The buffer is as its count and type say.
-pub unsafe fn perform(cx: &Cx, access: Access) -> Result<Status> {
-    let mut guard = cx.process()?;
+pub unsafe fn perform(cx: &Call, access: Access) -> Result<Status> {
+    let mut guard = cx.enter()?;
     let file = guard.file(access.fh)?;
     let shared = Arc::clone(&file.shared);
     let mut plan = plan(&mut guard, &access);
@@ -302,7 +301,7 @@ pub unsafe fn perform(cx: &Cx, access: Access) -> Result<Status> {
     if used < plan.etypes {
         match access.at {
             At::Own => {
-                let mut guard = cx.process()?;
+                let mut guard = cx.enter()?;
                 let position = &mut guard.file_mut(access.fh)?.position;
                 // Unless another thread has moved it on.
                 if *position == start + plan.etypes {
@@ -371,7 +370,7 @@ fn in_all(bytes: i128, count: i64) -> Result<usize> {
 }
 
 /// Where this process's part of an ordered access begins.
-fn line_up(cx: &Cx, guard: &mut Guard, fh: Handle, shared: &SharedPointer, plan: &Result<Plan>) -> Result<i64> {
+fn line_up(cx: &Call, guard: &mut Guard, fh: Handle, shared: &SharedPointer, plan: &Result<Plan>) -> Result<i64> {
     let (class, etypes) = match plan {
         Ok(plan) => (0, plan.etypes),
         Err(error) => (error.class(), 0),
@@ -453,11 +452,11 @@ fn stage(bytes: usize) -> Result<Vec<u8>> {
 ///
 /// # Safety
 /// As for [`perform`]; `request` is null or may be written.
-pub unsafe fn start(cx: &Cx, access: Access, request: *mut handle::Request) -> Result<()> {
+pub unsafe fn start(cx: &Call, access: Access, request: *mut handle::Request) -> Result<()> {
     check_place(request, "request")?;
     // SAFETY: as the caller says.
     let status = unsafe { perform(cx, access)? };
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let made = guard.once(MPI_COMM_SELF, Active::Done(Outcome { status, error: None }));
     // SAFETY: checked.
     unsafe { store(request, made, "request") }
@@ -467,11 +466,11 @@ pub unsafe fn start(cx: &Cx, access: Access, request: *mut handle::Request) -> R
 ///
 /// # Safety
 /// As for [`perform`].
-pub unsafe fn begin(cx: &Cx, access: Access, split: SplitAccess) -> Result<()> {
+pub unsafe fn begin(cx: &Call, access: Access, split: SplitAccess) -> Result<()> {
     let fh = access.fh;
     // SAFETY: as the caller says.
     let status = unsafe { perform(cx, access)? };
-    cx.process()?.file_mut(fh)?.split = Some(Split { access: split, status });
+    cx.enter()?.file_mut(fh)?.split = Some(Split { access: split, status });
     Ok(())
 }
 

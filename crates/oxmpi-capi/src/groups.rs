@@ -1,11 +1,11 @@
 //! Groups at the C boundary.
 
 use crate::bodies::check_place;
-use crate::library::Guard;
 use oxmpi_abi::constants::{MPI_ERR_NO_SPACE, MPI_GROUP_EMPTY};
 use oxmpi_abi::handle::Group as Handle;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::group::Group;
+use oxmpi_core::guard::Guard;
 use std::sync::Arc;
 
 /// Stores the handle of a new group. There is one empty group.

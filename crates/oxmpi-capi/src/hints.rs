@@ -4,10 +4,11 @@
 //! Memory kinds are here too, since every object reports those that it supports: communicators those of their session, or
 //! of the world.
 
-use crate::library;
+use crate::library::LIBRARY;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::Session;
 use oxmpi_core::info::Info;
+use oxmpi_core::library::MEMORY_ALLOC_KINDS;
 
 /// Booleans that are false unless the program says otherwise.
 const ASSERTIONS: [&str; 5] = [
@@ -55,14 +56,14 @@ pub fn in_force(hints: &Info, session: Option<Session>) -> Result<Info> {
 
 /// The memory kinds that the objects of a session support, or those of the world.
 fn supported_kinds(session: Option<Session>) -> String {
-    let of_session = |session| library::session(session, |found| found.hints.text(MEMORY_KINDS).map(String::from));
+    let of_session = |session| LIBRARY.session(session, |found| found.hints.text(MEMORY_KINDS).map(String::from));
     session.and_then(|session| of_session(session).ok().flatten()).unwrap_or_else(|| memory_kinds(None))
 }
 
 /// The memory kinds that buffers may be of: what is always there, and of what was asked for, here or of `mpirun`, that which
 /// we know.
 pub fn memory_kinds(asked: Option<&str>) -> String {
-    let launched = std::env::var(library::MEMORY_ALLOC_KINDS).ok();
+    let launched = std::env::var(MEMORY_ALLOC_KINDS).ok();
     let mut kinds = String::from("mpi,system");
     for kind in asked.or(launched.as_deref()).unwrap_or_default().split(',').map(|kind| kind.trim_matches(' ')) {
         if kind.starts_with("mpi:") && is_part_of(kind, "mpi") {

@@ -1,86 +1,28 @@
-//! The info objects of this process. They exist independently of any world or session, and from any thread, so they
-//! have a table and a lock of their own.
+//! The info objects of the process, for functions that have no call in hand: see `infos.rs` of `oxmpi-core`.
 
-use crate::library::{self, Guard, World};
-use oxmpi_abi::constants::*;
+use crate::library::LIBRARY;
+use oxmpi_abi::Result;
 use oxmpi_abi::handle::Info as Handle;
-use oxmpi_abi::{Error, Result, bail};
-use oxmpi_base::slots::{Kind, SlotTable};
-use oxmpi_core::info::{Environment, Info};
-use oxmpi_core::process::bad_handle;
-use std::os::unix::ffi::OsStrExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-static INFOS: Mutex<SlotTable<Info>> = Mutex::new(SlotTable::new(Kind::Info));
+use oxmpi_base::slots::SlotTable;
+use oxmpi_core::info::Info;
+use std::sync::MutexGuard;
 
 pub fn table() -> MutexGuard<'static, SlotTable<Info>> {
-    INFOS.lock().unwrap_or_else(PoisonError::into_inner)
+    LIBRARY.infos()
 }
 
-/// Takes an info object in.
 pub fn add(info: Info) -> Result<Handle> {
-    match table().try_insert(info) {
-        Ok(handle) => Ok(Handle(handle)),
-        Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for info objects"),
-    }
+    LIBRARY.add_info(info)
 }
 
-/// The hints that an info argument holds; none for `MPI_INFO_NULL`.
 pub fn get(handle: Handle) -> Result<Info> {
-    if handle == MPI_INFO_NULL { Ok(Info::new()) } else { read(handle, |info| Ok(info.clone())) }
+    LIBRARY.info(handle)
 }
 
-/// Reads an info object, which may be `MPI_INFO_ENV`.
 pub fn read<R>(handle: Handle, with: impl FnOnce(&Info) -> Result<R>) -> Result<R> {
-    if handle == MPI_INFO_ENV {
-        if library::world() == World::NotYet {
-            bail!(MPI_ERR_INFO, "MPI_INFO_ENV has no content before MPI_Init");
-        }
-        return with(&environment(&[]));
-    }
-    let table = table();
-    match table.get(handle.0) {
-        Some(info) => with(info),
-        None => Err(not_info(&table, handle)),
-    }
+    LIBRARY.read_info(handle, with)
 }
 
-/// Changes an info object.
 pub fn change<R>(handle: Handle, with: impl FnOnce(&mut Info) -> Result<R>) -> Result<R> {
-    let mut table = table();
-    match table.get_mut(handle.0) {
-        Some(info) => with(info),
-        None => Err(not_info(&table, handle)),
-    }
-}
-
-/// What is wrong with a handle that is in the way of being an info object of the program's own.
-#[cold]
-pub fn not_info(table: &SlotTable<Info>, handle: Handle) -> Error {
-    if handle == MPI_INFO_ENV {
-        return Error::new(MPI_ERR_INFO, "MPI_INFO_ENV cannot be changed or freed");
-    }
-    bad_handle(table, MPI_ERR_INFO, handle.0, "info object", MPI_INFO_NULL.0, "MPI_INFO_NULL")
-}
-
-/// How this process was started. The arguments are the process's own when none are given.
-pub fn environment(argv: &[&[u8]]) -> Info {
-    let own: Vec<_> = std::env::args_os().collect();
-    let own: Vec<&[u8]> = own.iter().map(|argument| argument.as_bytes()).collect();
-    let wdir = std::env::current_dir().ok();
-    let var = |name: &str| std::env::var(name).ok();
-    // A program that a rank started has the rank's environment.
-    let alone = Guard::enter_late().is_some_and(|guard| guard.appnum.is_none());
-    let kinds = var(library::MEMORY_ALLOC_KINDS);
-    let errhandler = var(library::INITIAL_ERRHANDLER);
-    Environment {
-        argv: if argv.is_empty() { &own } else { argv },
-        maxprocs: var(oxmpi_boot::env::APP_SIZE).filter(|_| !alone).and_then(|count| count.parse().ok()),
-        initial_errhandler: errhandler.as_deref(),
-        memory_alloc_kinds: kinds.as_deref(),
-        arch: Some(std::env::consts::ARCH),
-        wdir: wdir.as_ref().map(|path| path.as_os_str().as_bytes()),
-        ..Environment::default()
-    }
-    .to_info()
+    LIBRARY.change_info(handle, with)
 }

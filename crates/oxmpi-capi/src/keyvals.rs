@@ -3,7 +3,7 @@
 //! A callback is the user's: it runs while no lock of the library is held, and it may change the very attributes that are
 //! being walked. So one attribute at a time is taken out or read, the locks are let go, and the callback is called.
 
-use crate::library;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_core::attributes::{Attribute, Attributes, KeyvalRegistry, Owner, Value};
@@ -117,7 +117,7 @@ pub unsafe fn copy_all<H: Holder>(from: &H) -> Result<Attributes<Callbacks>> {
                 let (mut out, mut flag) = (0usize, 0);
                 let out_place: *mut usize = &mut out;
                 // SAFETY: the user gave this function as the copy callback of a key for objects of this kind.
-                let code = unsafe {
+                let code = LIBRARY.call_user(|| unsafe {
                     std::mem::transmute::<usize, CopyFn>(function)(
                         from.handle(),
                         original.key.number,
@@ -126,7 +126,7 @@ pub unsafe fn copy_all<H: Holder>(from: &H) -> Result<Attributes<Callbacks>> {
                         out_place.cast(),
                         &mut flag,
                     )
-                };
+                });
                 if code != MPI_SUCCESS {
                     return Err(refused(code, "copy", original.key.number));
                 }
@@ -151,14 +151,14 @@ unsafe fn release<H: Holder>(on: &H, attribute: Attribute<Callbacks>) -> Result<
         return Ok(());
     }
     // SAFETY: the user gave this function as the delete callback of a key for objects of this kind.
-    let code = unsafe {
+    let code = LIBRARY.call_user(|| unsafe {
         std::mem::transmute::<usize, DeleteFn>(delete)(
             on.handle(),
             attribute.key.number,
             std::ptr::with_exposed_provenance_mut(attribute.value.as_pointer()),
             std::ptr::with_exposed_provenance_mut(extra),
         )
-    };
+    });
     if code == MPI_SUCCESS {
         return Ok(());
     }
@@ -170,7 +170,7 @@ unsafe fn release<H: Holder>(on: &H, attribute: Attribute<Callbacks>) -> Result<
 /// A callback's answer as an error: a code of the user's own stays what it is.
 #[cold]
 fn refused(code: c_int, which: &str, number: c_int) -> Error {
-    let class = library::errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
+    let class = LIBRARY.errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
     let class = if code > MPI_ERR_LASTCODE { code } else { class };
     Error::new(class, format!("the {which} callback of attribute key {number} answered {code}"))
 }

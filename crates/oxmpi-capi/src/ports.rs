@@ -4,9 +4,9 @@
 //! one, so that it can be taken back as long as nobody accepts it. Accepting is receiving it. Then the two roots have a bridge, and the
 //! rest is as in `MPI_Intercomm_create`.
 
-use crate::call::Cx;
+use crate::call::Call;
 use crate::comms;
-use crate::library::{self, Guard};
+use crate::library::LIBRARY;
 use crate::sockets::Socket;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
@@ -17,6 +17,7 @@ use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::connections::Port;
 use oxmpi_core::contexts::{Joined, PORTS};
 use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::talk::Party;
 use oxmpi_datatype::Buf;
@@ -61,7 +62,7 @@ pub fn parse(name: &str) -> Result<Port> {
 /// Waits for a group that [connects](connect). Collective over the intracommunicator `comm`; `port`, of which the root must be
 /// the owner, and `still_there` count at the root only. An error at the root is an error everywhere.
 pub fn accept(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     port: &str,
     comm: Comm,
@@ -75,7 +76,7 @@ pub fn accept(
 /// Joins the group that [accepts](accept) at a port; waits for it no longer than `patience`, if that is given. Else as
 /// [`accept`].
 pub fn connect(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     port: &str,
     comm: Comm,
@@ -88,7 +89,7 @@ pub fn connect(
 }
 
 /// At a root that cannot take part in [`accept`] or [`connect`]: the others hear of it, and all get an error.
-pub fn refuse(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, error: Error) -> Result<Comm> {
+pub fn refuse(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, error: Error) -> Result<Comm> {
     finish(cx, guard, comm, root, Err(error))
 }
 
@@ -99,7 +100,7 @@ fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
 }
 
 /// The roots know each other, or one could not do its part.
-fn finish(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Party>>) -> Result<Comm> {
+fn finish(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Party>>) -> Result<Comm> {
     let own = comms::own_peer(guard);
     let found = guard.comm_mut(comm)?;
     let group = found.group.clone();
@@ -128,7 +129,7 @@ const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
 
 /// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach the other. The socket
 /// is as quiet afterwards as it was before.
-pub fn join(cx: &Cx, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
+pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     let own = guard.engine.shm().address();
     let number = next_number();
     let [inode, held, slot] = own.words();
@@ -161,14 +162,14 @@ pub fn join(cx: &Cx, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
         return Ok(MPI_COMM_NULL);
     };
     // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
-    let errhandler = if guard.has_world { guard.own.errhandler } else { library::initial_errhandler() };
-    library::errhandlers().share(errhandler);
+    let errhandler = if guard.has_world { guard.own.errhandler } else { LIBRARY.initial_errhandler() };
+    LIBRARY.errhandlers().share(errhandler);
     let local = vec![comms::own_peer(guard)].into();
     guard.add_comm(Made::new(context, 0, far.into(), Some(local), errhandler))
 }
 
 /// At the root of who accepts: waits until somebody connects.
-fn await_request(cx: &Cx, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Party> {
+fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Party> {
     let port = parse(name)?;
     let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().own(), port.number);
     if port.owner != guard.engine.shm().address() || !is_open(guard) {
@@ -183,7 +184,7 @@ fn await_request(cx: &Cx, guard: &mut Guard, name: &str, still_there: StillThere
 }
 
 /// Takes the next request at an open port, unless it is from a process that has died since.
-fn await_any(cx: &Cx, guard: &mut Guard, name: &str, port: Port, still_there: StillThere<'_>) -> Result<Party> {
+fn await_any(cx: &Call, guard: &mut Guard, name: &str, port: Port, still_there: StillThere<'_>) -> Result<Party> {
     let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().own(), port.number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
@@ -221,7 +222,7 @@ fn await_any(cx: &Cx, guard: &mut Guard, name: &str, port: Port, still_there: St
 
 /// At the root of who connects: asks the owner of a port until it accepts.
 fn request(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     name: &str,
     patience: Option<Duration>,
@@ -249,7 +250,7 @@ fn request(
 
 /// The number of the attempt, once it is accepted.
 fn ask(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     name: &str,
     (peer, port): (Peer, u32),

@@ -5,39 +5,39 @@
 //! ranks. It depends on the communicator, the call, bytes, root and operation alone, or on arguments that are plainly
 //! wrong, of which the general way finds out.
 
-use crate::call::Cx;
+use crate::call::Call;
 use crate::collective::{self, Block, Operands};
 use crate::comms;
-use crate::library::Guard;
-use crate::settings::EXPLAIN;
-use crate::watch::Watch;
-use oxmpi_abi::constants::{MPI_ERR_BUFFER, MPI_ERR_OTHER, MPI_IN_PLACE};
+use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
-use oxmpi_abi::{Error, Result, bail};
+use oxmpi_abi::{Result, bail};
 use oxmpi_base::arena::Area;
-use oxmpi_base::ids::Peer;
-use oxmpi_base::{huge, wait};
+use oxmpi_base::huge;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::node::{Board, PATIENCE};
+use oxmpi_core::settings::EXPLAIN;
 use oxmpi_core::talk::Line;
+use oxmpi_core::wait::board::BoardWait;
+use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::Buf;
-use oxmpi_transport::node::{Means, Node, Reduction, Wait};
+use oxmpi_transport::node::{Means, Node, Reduction};
 use std::ffi::{c_int, c_void};
 
-pub fn barrier(cx: &Cx, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub fn barrier(cx: &Call, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     perform(cx, &mut guard, comm, None, |node, wait| node.barrier(wait))
 }
 
-pub unsafe fn bcast(cx: &Cx, buffer: Block, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn bcast(cx: &Call, buffer: Block, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(false) };
     perform(cx, &mut guard, comm, Some(root), |node, wait| node.bcast(wait, root, &buf))
 }
 
-pub unsafe fn gather(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn gather(cx: &Call, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(false) };
@@ -48,8 +48,8 @@ pub unsafe fn gather(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm)
     perform(cx, &mut guard, comm, Some(root), |node, wait| node.gather(wait, root, block, from.as_ref(), to.as_ref()))
 }
 
-pub unsafe fn scatter(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn scatter(cx: &Call, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((from, to)) = rooted(&guard, &send, &recv, (rank, root), ranks, false) else { return Ok(false) };
@@ -62,8 +62,8 @@ pub unsafe fn scatter(cx: &Cx, send: Block, recv: Block, root: c_int, comm: Comm
     perform(cx, &mut guard, comm, Some(root), |node, wait| node.scatter(wait, root, block, from.as_ref(), to.as_ref()))
 }
 
-pub unsafe fn allgather(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn allgather(cx: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some((from, to)) = pair(&guard, (&send, 1), (&recv, ranks), rank) else { return Ok(false) };
     let block = to.len() / ranks;
@@ -73,8 +73,8 @@ pub unsafe fn allgather(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result
     perform(cx, &mut guard, comm, None, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
 }
 
-pub unsafe fn alltoall(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn alltoall(cx: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some((from, to)) = pair(&guard, (&send, ranks), (&recv, ranks), 0) else { return Ok(false) };
     let block = to.len() / ranks;
@@ -84,8 +84,8 @@ pub unsafe fn alltoall(cx: &Cx, send: Block, recv: Block, comm: Comm) -> Result<
     perform(cx, &mut guard, comm, None, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
 }
 
-pub unsafe fn reduce(cx: &Cx, operands: &Operands, count: i64, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn reduce(cx: &Call, operands: &Operands, count: i64, root: c_int, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
@@ -100,8 +100,8 @@ pub unsafe fn reduce(cx: &Cx, operands: &Operands, count: i64, root: c_int, comm
     compute(cx, &mut guard, comm, Some(root), |node, wait| unsafe { node.reduce(wait, &reduction, root, own, out) })
 }
 
-pub unsafe fn allreduce(cx: &Cx, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn allreduce(cx: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     if place(&guard, comm).is_none() {
         return Ok(false);
     }
@@ -112,8 +112,8 @@ pub unsafe fn allreduce(cx: &Cx, operands: &Operands, count: i64, comm: Comm) ->
 }
 
 /// The count is that of one rank's block.
-pub unsafe fn reduce_scatter_block(cx: &Cx, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn reduce_scatter_block(cx: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(false) };
@@ -121,8 +121,8 @@ pub unsafe fn reduce_scatter_block(cx: &Cx, operands: &Operands, count: i64, com
     compute(cx, &mut guard, comm, None, |node, wait| unsafe { node.reduce_scatter_block(wait, &reduction, own, out) })
 }
 
-pub unsafe fn scan(cx: &Cx, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
-    let mut guard = cx.process()?;
+pub unsafe fn scan(cx: &Call, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
     let Some((rank, _)) = place(&guard, comm) else { return Ok(false) };
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     if reduction.element * reduction.count > SCANS {
@@ -271,11 +271,11 @@ fn both(guard: &Guard, operands: &Operands, count: i64, given: usize, got: usize
 /// called before, and another way may combine in another order.
 #[inline]
 fn compute(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
-    operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
+    operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
 ) -> Result<bool> {
     if let Ok(found) = guard.comm_mut(comm)
         && let Board::Wanted(calls) = &mut found.board
@@ -288,19 +288,19 @@ fn compute(
 /// Runs an operation over the communicator's board, if it has one.
 #[inline]
 fn perform(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
-    operation: impl FnOnce(&mut Node, &mut Waiter) -> Result<()>,
+    operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
 ) -> Result<bool> {
-    let watch = Watch::new(cx.fun, comm, root);
+    let watch = MismatchCheck::new(cx.fun, comm, root);
     let Some(mut node) = take(cx, guard, comm, &watch)? else { return Ok(false) };
     if EXPLAIN.is_on() && node.is_owner() {
         collective::explain(format!("{}: over a board of {} ranks", cx.fun.name(), node.ranks()));
     }
     let watch = watch.counted();
-    let wait = &mut Waiter { cx, guard: &mut *guard, watch: &watch, error: None };
+    let wait = &mut BoardWait::new(cx, guard, &watch);
     let mut result = operation(&mut node, wait);
     if result.is_err() {
         node.fail(wait);
@@ -317,7 +317,7 @@ fn perform(
 /// Takes the board out of the communicator while an operation uses it, since other threads may change the table of
 /// communicators meanwhile.
 #[inline]
-fn take(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<Box<Node>>> {
+fn take(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
     let Ok(found) = guard.comm_mut(comm) else { return Ok(None) };
     match std::mem::replace(&mut found.board, Board::Busy) {
         Board::Ready(mut node) => {
@@ -330,7 +330,13 @@ fn take(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<
 }
 
 #[cold]
-fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board, watch: &Watch) -> Result<Option<Box<Node>>> {
+fn take_slowly(
+    cx: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    board: Board,
+    watch: &MismatchCheck,
+) -> Result<Option<Box<Node>>> {
     let found = guard.comm_mut(comm)?;
     match board {
         Board::Busy => {
@@ -362,7 +368,7 @@ fn take_slowly(cx: &Cx, guard: &mut Guard, comm: Comm, board: Board, watch: &Wat
 }
 
 /// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
-fn join(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<Box<Node>>> {
+fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
     let own = comms::own_peer(guard);
     let party = guard.comm_mut(comm)?.party(own);
     let mut words = [0u64; 4];
@@ -387,100 +393,11 @@ fn join(cx: &Cx, guard: &mut Guard, comm: Comm, watch: &Watch) -> Result<Option<
         guard.give_up_board(here, allocated);
         return Ok(None);
     };
-    let wait = &mut Waiter { cx, guard: &mut *guard, watch, error: None };
+    let wait = &mut BoardWait::new(cx, guard, watch);
     let probed = node.probe(wait).map_err(|error| wait.error.take().unwrap_or(error))?;
     let means = Means { direct: probed && guard.engine.may_copy(), huge_pages: huge::is_allowed() };
     let bits = means.to_bits();
     let common = comms::talk_watched(cx, guard, watch, |line| async move { line.common(&party, bits).await })?;
     node.set_means(Means::from_bits(common));
     Ok(Some(node))
-}
-
-/// How an operation waits: some looks at the board alone, since what it waits for is usually about to come; then as
-/// every call does.
-struct Waiter<'a> {
-    cx: &'a Cx,
-    guard: &'a mut Guard,
-    watch: &'a Watch,
-    /// Why what was waited for will never come.
-    error: Option<Error>,
-}
-
-/// Looks while every awake rank has a CPU (some ten microseconds).
-const LOOKS: usize = 250;
-/// Hand-overs in a crowd before messages are looked at.
-const HAND_OVERS: usize = 8;
-
-impl Wait for Waiter<'_> {
-    #[inline]
-    fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
-        // With pauses: to look as often as possible delays what is looked for, and whoever shares the core.
-        let mut look = |_| {
-            let is_ready = ready();
-            if !is_ready {
-                std::hint::spin_loop();
-            }
-            is_ready
-        };
-        !wait::is_crowded(self.guard.engine.shm().job()) && (0..LOOKS).any(&mut look)
-    }
-
-    #[inline]
-    fn until(&mut self, mut ready: impl FnMut() -> bool) -> bool {
-        if self.shortly(&mut ready) {
-            return true;
-        }
-        if wait::is_crowded(self.guard.engine.shm().job()) && !self.guard.is_shared() {
-            for _ in 0..HAND_OVERS {
-                wait::hand_over();
-                if ready() {
-                    return true;
-                }
-            }
-        }
-        let watch = self.watch;
-        let came = self.cx.wait_unless(self.guard, |_| ready().then_some(()), |guard| watch.look(guard));
-        watch.end(self.guard);
-        self.error = came.err();
-        self.error.is_none()
-    }
-
-    fn give_way(&mut self) {
-        self.guard.hand_over();
-    }
-
-    #[inline]
-    fn wake(&mut self, process: Peer) {
-        self.guard.engine.shm().wake(process);
-    }
-
-    unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
-        let shm = self.guard.engine.shm();
-        in_full(bytes, |done| {
-            shm.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
-        })
-    }
-
-    unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        let shm = self.guard.engine.shm();
-        in_full(bytes, |done| {
-            shm.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)])
-        })
-    }
-}
-
-/// Copies until all is copied; each call may copy less than it should.
-fn in_full(bytes: usize, mut copy: impl FnMut(usize) -> std::io::Result<usize>) -> Result<()> {
-    let mut done = 0;
-    while done < bytes {
-        match copy(done) {
-            Ok(0) => bail!(MPI_ERR_BUFFER, "a buffer of another rank ends before its {bytes} bytes do"),
-            Ok(more) => done += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                bail!(MPI_ERR_BUFFER, "cannot copy {bytes} bytes between this rank's memory and another's: {error}")
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What happens to an error at the C boundary: it becomes a code, and the error handler of the object concerned decides.
 
 use crate::call::On;
-use crate::library::{self, Guard};
+use crate::library::{self, LIBRARY};
 use crate::tool::events;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::*;
@@ -32,7 +32,7 @@ pub fn note_status_code(code: c_int) {
 /// Hands an error to its handler; returns the code that the call returns, if it does.
 #[cold]
 pub fn raise(fun: Fun, on: On, error: &Error) -> c_int {
-    let code = library::errors().code_for(error, fun.name());
+    let code = LIBRARY.errors().code_for(error, fun.name());
     let in_status = IN_STATUS.replace(MPI_ERR_IN_STATUS);
     events::failed(fun, error.class());
     let given = if code == MPI_ERR_IN_STATUS { in_status } else { code };
@@ -51,13 +51,13 @@ pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {
         MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(fun, code, text, on),
         users => {
             // Asked for here and not used under the lock: the function may call MPI.
-            let Some(function) = library::errhandlers().function(users) else { fatal(fun, code, text, on) };
+            let Some(function) = LIBRARY.errhandlers().function(users) else { fatal(fun, code, text, on) };
             let mut code = code;
             // SAFETY: the user registered this function as an error handler for objects of this kind.
-            unsafe {
+            LIBRARY.call_user(|| unsafe {
                 let function = std::mem::transmute::<usize, Handler>(function);
                 function(&mut object, &mut code);
-            }
+            });
             code
         }
     }
@@ -66,30 +66,30 @@ pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {
 /// The handler for an error on an object, and the object's handle for it.
 fn target(on: On) -> (Errhandler, usize) {
     let of_comm = |comm: Comm| {
-        let guard = Guard::enter()?;
+        let guard = library::enter()?;
         guard.comm(comm).ok().map(|found| (found.errhandler, comm.0))
     };
     let found = match on {
         On::Comm(comm) => of_comm(comm),
         On::Session(session) => {
-            library::session(session, |found| found.errhandler).ok().map(|handler| (handler, session.0))
+            LIBRARY.session(session, |found| found.errhandler).ok().map(|handler| (handler, session.0))
         }
-        On::Win(win) => Guard::enter().and_then(|guard| guard.win(win).ok().map(|found| (found.errhandler, win.0))),
-        On::File(file) => Guard::enter().map(|guard| match guard.file(file) {
+        On::Win(win) => library::enter().and_then(|guard| guard.win(win).ok().map(|found| (found.errhandler, win.0))),
+        On::File(file) => library::enter().map(|guard| match guard.file(file) {
             Ok(found) => (found.errhandler, file.0),
-            Err(_) => (*library::file_errhandler(), MPI_FILE_NULL.0),
+            Err(_) => (*LIBRARY.file_errhandler(), MPI_FILE_NULL.0),
         }),
         On::Handler(handler, null) => Some((handler, null)),
         On::World => None,
     };
-    found.or_else(|| of_comm(library::comm_of_no_object())).unwrap_or((library::initial_errhandler(), MPI_COMM_SELF.0))
+    found.or_else(|| of_comm(LIBRARY.comm_of_no_object())).unwrap_or((LIBRARY.initial_errhandler(), MPI_COMM_SELF.0))
 }
 
 /// The end: one message, then the job stops. Its first line says who, the call, the object and the class; a line for each
 /// cause follows.
 #[cold]
 fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
-    let class = library::errors().class_of(code).unwrap_or(MPI_ERR_UNKNOWN);
+    let class = LIBRARY.errors().class_of(code).unwrap_or(MPI_ERR_UNKNOWN);
     let name = error_class_name(class).unwrap_or("an error class of the program's");
     let place = object(on).map(|object| format!(" on {object}")).unwrap_or_default();
     let causes: String = text.lines().map(|cause| format!("    {cause}\n")).collect();
@@ -100,17 +100,17 @@ fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
 /// What the object that an error concerns is called, where it exists.
 fn object(on: On) -> Option<String> {
     match on {
-        On::Comm(comm) => Guard::enter()?.comm(comm).ok().map(|comm| comm.describe()),
-        On::Win(win) => Guard::enter()?.win(win).ok().map(|win| win.describe()),
-        On::Session(session) => library::session(session, |_| String::from("a session")).ok(),
-        On::File(file) => Guard::enter()?.file(file).ok().map(|file| file.describe()),
+        On::Comm(comm) => library::enter()?.comm(comm).ok().map(|comm| comm.describe()),
+        On::Win(win) => library::enter()?.win(win).ok().map(|win| win.describe()),
+        On::Session(session) => LIBRARY.session(session, |_| String::from("a session")).ok(),
+        On::File(file) => library::enter()?.file(file).ok().map(|file| file.describe()),
         On::Handler(..) | On::World => None,
     }
 }
 
 /// How messages call this process.
 pub fn who() -> String {
-    match Guard::enter_late() {
+    match library::enter_late() {
         Some(guard) => format!("OxMPI: rank {} of {}", guard.world.rank, guard.world.size()),
         None => String::from("OxMPI"),
     }
@@ -123,7 +123,7 @@ pub fn say(text: &str) {
 
 /// Ends this process and with it the job.
 pub fn abort(code: c_int) -> ! {
-    if let Some(guard) = Guard::enter_late() {
+    if let Some(guard) = library::enter_late() {
         let block = guard.engine.shm().block();
         block.abort_code.store(code, Ordering::Relaxed);
         // Release: mpirun reads the code once it sees the state.

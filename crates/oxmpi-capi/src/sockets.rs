@@ -1,10 +1,11 @@
 //! A few bytes to and from the process at the other end of a socket that the program has made.
 
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use crate::ports::LOOK;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_OTHER};
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::guard::Guard;
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::io;
 
@@ -28,26 +29,23 @@ impl Socket {
     }
 
     /// Gives words to the other process and takes as many from it. Messages move while it waits.
-    pub fn exchange<const N: usize>(&self, cx: &Cx, guard: &mut Guard, words: [u64; N]) -> Result<[u64; N]> {
+    pub fn exchange<const N: usize>(&self, cx: &Call, guard: &mut Guard, words: [u64; N]) -> Result<[u64; N]> {
         let mut out: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let (mut into, mut came) = (vec![0u8; N * 8], 0);
-        let mut failed = None;
-        while failed.is_none() && (came < into.len() || !out.is_empty()) {
-            failed = match self.step(&mut out, &mut into[came..]) {
-                Ok(0) => None,
+        let all_sent = Cell::new(false);
+        let exchanged = cx.wait_outside(
+            guard,
+            || match self.step(&mut out, &mut into[came..]) {
+                Err(error) => Some(Err(error)),
                 Ok(more) => {
                     came += more;
-                    None
+                    all_sent.set(out.is_empty());
+                    (came == into.len() && out.is_empty()).then_some(Ok(()))
                 }
-                Err(error) => Some(error),
-            };
-            cx.progress(guard);
-            let wanted = if out.is_empty() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT };
-            if failed.is_none() && came < into.len() {
-                guard.unlocked(|_| self.poll(wanted));
-            }
-        }
-        if let Some(error) = failed {
+            },
+            || self.poll(if all_sent.get() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT }),
+        );
+        if let Err(error) = exchanged {
             bail!(MPI_ERR_OTHER, "the process at the other end of the socket {} does not answer: {error}", self.0);
         }
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| into[at * 8 + byte]));

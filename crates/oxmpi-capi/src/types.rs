@@ -5,11 +5,11 @@
 //! the same type has a name and attributes of its own.
 
 use crate::keyvals::{Callbacks, Holder};
-use crate::library::Guard;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Owner};
+use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype, predefined_or_marker};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -34,7 +34,7 @@ fn locked<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
 }
 
 /// A type that is only asked about itself: the markers of MPI-1 may be, too. They come out of `MPI_Type_get_contents`.
-pub fn asked(guard: &Guard, handle: handle::Datatype) -> Result<&Arc<Datatype>> {
+pub fn asked<'g>(guard: &'g Guard, handle: handle::Datatype) -> Result<&'g Arc<Datatype>> {
     match predefined_or_marker(handle.0) {
         Some(found) => Ok(found),
         None => guard.datatype(handle),

@@ -2,10 +2,10 @@
 //! program hung on them, which are kept by handle beside the table of windows: few have any.
 
 use crate::bodies::memory;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::comms::{check_intra, own_peer, talk};
 use crate::keyvals::{self, Callbacks, Holder};
-use crate::library::{self, Guard};
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
@@ -14,6 +14,7 @@ use oxmpi_base::ids::Peer;
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::group::Group;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::window::Win;
 use oxmpi_rma::{Control, Flavor, Making, Part, Window};
@@ -105,7 +106,7 @@ static PROBE: AtomicU64 = AtomicU64::new(PROBE_VALUE);
 const PROBE_VALUE: u64 = 0x6f78_6d70_6972_6d61;
 
 /// Makes a window. Collective over the communicator.
-pub fn make(cx: &Cx, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle> {
+pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle> {
     let own = own_peer(guard);
     let found = guard.comm_mut(comm)?;
     check_intra(found)?;
@@ -270,7 +271,7 @@ impl Plan {
 }
 
 /// Shared memory that the first rank allocates and all map: the outer error is everybody's.
-pub fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
+pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
     let mut words = [0; 2];
     if rank == 0
         && bytes as u64 <= memory::physical()
@@ -295,35 +296,11 @@ pub fn map_together(cx: &Cx, guard: &mut Guard, comm: Comm, rank: usize, bytes: 
     }))
 }
 
-/// Looks at a peer's word before waiting in earnest. Few where somebody else may need this CPU or this lock.
-fn quick_looks(guard: &Guard) -> usize {
-    if guard.is_shared() || oxmpi_base::wait::is_crowded(guard.engine.shm().job()) { 4 } else { 2000 }
-}
-
-/// Waits until something is so in a window: in a tight loop for a moment, then as everybody waits.
-pub fn wait(cx: &Cx, guard: &mut Guard, win: Handle, mut ready: impl FnMut(&mut Window) -> bool) {
-    let looks = quick_looks(guard);
-    if let Ok((window, shm)) = guard.win_and_shm(win) {
-        for _ in 0..looks {
-            if ready(window) {
-                return;
-            }
-            window.serve(Some(shm));
-            std::hint::spin_loop();
-        }
-    }
-    // A window that another thread has freed meanwhile is not waited for.
-    cx.wait(guard, |process| match process.win_mut(win) {
-        Ok(found) => ready(&mut found.window).then_some(()),
-        Err(_) => Some(()),
-    });
-}
-
 /// Waits for all ranks of a window.
-pub fn meet(cx: &Cx, guard: &mut Guard, win: Handle) -> Result<()> {
+pub fn meet(cx: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.shm(), round);
-        wait(cx, guard, win, |window| window.has_arrived(round, goal));
+        cx.wait_window(guard, win, |window| window.has_arrived(round, goal));
     }
     Ok(())
 }
@@ -332,11 +309,11 @@ pub fn meet(cx: &Cx, guard: &mut Guard, win: Handle) -> Result<()> {
 ///
 /// # Safety
 /// The callbacks are the user's, as promised when their keys were made.
-pub unsafe fn remove(cx: &Cx, win: Handle) -> Result<()> {
-    cx.process()?.win(win)?.window.check_idle()?;
+pub unsafe fn remove(cx: &Call, win: Handle) -> Result<()> {
+    cx.enter()?.win(win)?.window.check_idle()?;
     // SAFETY: as the caller says. No lock is held.
     unsafe { keyvals::delete_all(&Attributed(win))? };
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     guard.win_mut(win)?.window.synchronize_copies();
     meet(cx, &mut guard, win)?;
     guard.win_mut(win)?.window.synchronize_copies();
@@ -344,7 +321,7 @@ pub unsafe fn remove(cx: &Cx, win: Handle) -> Result<()> {
     let window = &guard.win(win)?.window;
     let others = window.size() as u32 - 1;
     if window.rank == 0 {
-        wait(cx, &mut guard, win, |window| window.control.left().load(Ordering::Acquire) == others);
+        cx.wait_window(&mut guard, win, |window| window.control.left().load(Ordering::Acquire) == others);
     } else {
         let first = window.process_of(0);
         window.control.left().fetch_add(1, Ordering::SeqCst);
@@ -352,7 +329,7 @@ pub unsafe fn remove(cx: &Cx, win: Handle) -> Result<()> {
     }
     let Some(removed) = guard.remove_window(win) else { return Ok(()) };
     let (area, is_first) = (removed.window.area(), removed.window.rank == 0);
-    library::errhandlers().detach(removed.errhandler);
+    LIBRARY.errhandlers().detach(removed.errhandler);
     drop(removed);
     if is_first {
         guard.engine.shm_mut().release(area);

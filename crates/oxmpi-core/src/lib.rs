@@ -1,6 +1,10 @@
 //! What MPI's objects are and how messages find each other, above any transport and below the C interface.
 //!
 //! ```text
+//! library.rs   one instance of the library            call.rs  a call of it
+//!    |
+//! wait/        calls wait here and nowhere else        guard.rs  a thread gets the state for itself
+//!    |
 //! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs  file.rs
 //!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
 //! collective.rs  plans of oxmpi-coll carried out      partitioned.rs  messages that are marked ready part by part
@@ -13,10 +17,11 @@
 //! matching/    posted receives and unexpected messages
 //! ```
 //!
-//! Nothing here calls the user's code or an `MPI_*` entry point.
+//! Nothing here calls an `MPI_*` entry point, and the user's code through [`guard::Guard::call_user`] alone.
 #![deny(unsafe_code)]
 
 pub mod buffer;
+pub mod call;
 pub mod collective;
 pub mod comm;
 pub mod connections;
@@ -24,19 +29,24 @@ pub mod contexts;
 pub mod engine;
 pub mod file;
 pub mod group;
+pub mod guard;
+pub mod library;
 pub mod names;
 pub mod node;
 pub mod operation;
 pub mod partitioned;
 pub mod process;
 pub mod request;
+pub mod settings;
 pub mod talk;
 pub mod topology;
+pub mod wait;
 pub mod window;
 
 pub mod attributes;
 pub mod errhandler;
 pub mod errors;
 pub mod info;
+mod infos;
 pub mod making;
 pub mod matching;

@@ -1,7 +1,7 @@
 //! Reduction operations behind their handles, predefined or made by the user, and their application to a datatype.
 //!
-//! Nothing here calls the user's function: what has to be called is handed out as a [`UserCall`], which the C boundary
-//! makes while no lock is held.
+//! Nothing here calls the user's function: what has to be called is handed out as a [`UserCall`], which
+//! [`Call`](crate::call::Call) makes while no lock is held.
 
 use crate::process::{Process, bad_handle, check_usable};
 use oxmpi_abi::constants::*;
@@ -19,21 +19,19 @@ pub enum Operation {
 }
 
 /// An operation that the user made. It lives as long as something under way uses it, freed or not.
-#[derive(Debug)]
 pub struct UserFunction {
-    /// Of the function; the C boundary knows what it is a pointer to.
-    pub address: usize,
-    pub form: Form,
+    pub function: Box<dyn Reduce>,
     pub commutes: bool,
 }
 
-/// How the function wants to hear of the number of elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// By a pointer to an `int`.
-    Int,
-    /// By a pointer to an `MPI_Count`.
-    Count,
+/// A reduction function of the user's.
+pub trait Reduce: Send + Sync {
+    /// Computes `inout = left op inout`. `handle` names the datatype for as long as the call lasts.
+    ///
+    /// # Safety
+    /// Operands are memory of as many elements of this type as they say, which nobody else uses meanwhile.
+    #[expect(unsafe_code, reason = "the function gets the user's memory")]
+    unsafe fn reduce(&self, operands: &Operands, datatype: &Datatype, handle: handle::Datatype);
 }
 
 impl Operation {
@@ -64,6 +62,22 @@ pub struct UserCall {
     pub operands: Operands,
     pub datatype: handle::Datatype,
     pub held: Arc<Datatype>,
+}
+
+#[expect(unsafe_code, reason = "a token for memory may go from thread to thread")]
+// SAFETY: the operands are read and written by `make` alone, whose caller vouches for them; the rest is `Send`.
+unsafe impl Send for UserCall {}
+
+impl UserCall {
+    /// Makes the call, while no guard is in hand: see [`Guard::call_user`](crate::guard::Guard::call_user).
+    ///
+    /// # Safety
+    /// The operands' memory is still what it was when the call became due.
+    #[expect(unsafe_code, reason = "the function gets the user's memory")]
+    pub unsafe fn make(&self, handle: handle::Datatype) {
+        // SAFETY: `Reducer::apply` made the call for operands of this type, which the caller vouches for.
+        unsafe { self.function.function.reduce(&self.operands, &self.held, handle) }
+    }
 }
 
 impl Reducer {

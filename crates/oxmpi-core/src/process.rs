@@ -1,7 +1,7 @@
 //! The MPI state of this process: every object that a handle can name, and the engine that moves messages.
 //!
-//! There are no globals here, so that a test can run several processes as threads. Nothing here calls the user: error
-//! handlers and other callbacks belong to the C boundary.
+//! There are no globals here, so that a test can run several processes as threads. Nothing here waits or calls the user:
+//! see `wait/` and `call.rs`.
 
 use crate::buffer::BufferPool;
 use crate::collective::Run;
@@ -122,11 +122,23 @@ impl Process {
         let slot = Slot::new(rank)
             .filter(|slot| slot.index() < segment.ranks())
             .ok_or_else(|| Error::new(MPI_ERR_OTHER, format!("the job's memory has no place for rank {rank}")))?;
-        let mut requests = SlotTable::new(Kind::Request);
-        let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         let shm = Shm::attach(segment, job, slot)
             .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}")))?;
         Ok(Process {
+            appnum,
+            universe_size: universe,
+            parent_port,
+            process_sets,
+            _lifeline: lifeline,
+            ..Process::of(shm, rank, size, single_copy)
+        })
+    }
+
+    /// One of `size` processes of a job, of which nothing else is known.
+    pub fn of(shm: Shm, rank: usize, size: usize, single_copy: bool) -> Process {
+        let mut requests = SlotTable::new(Kind::Request);
+        let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
+        Process {
             engine: Engine::new(shm, single_copy),
             has_world: false,
             world: Comm::world(rank, size),
@@ -154,15 +166,15 @@ impl Process {
             session_buffers: BTreeMap::new(),
             boards: 0,
             left_boards: Vec::new(),
-            appnum,
-            universe_size: universe,
-            parent_port,
+            appnum: None,
+            universe_size: size as i32,
+            parent_port: None,
             parent_job: None,
             family: BTreeSet::new(),
             parent: MPI_COMM_NULL,
-            process_sets,
-            _lifeline: lifeline,
-        })
+            process_sets: Vec::new(),
+            _lifeline: None,
+        }
     }
 
     // ---- process sets ----

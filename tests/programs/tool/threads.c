@@ -3,8 +3,7 @@
 // args: before
 // args: after
 // A thread of a tool looks at the variables while the program is in MPI calls: it sees the call that the main thread is blocked in
-// and how it sleeps. A tool that asked for threads before a program without them gets them; one that comes later keeps to the
-// program's level.
+// and how it sleeps. A tool that asks for threads gets them, before a program without them has started and after.
 #include "tool.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -81,16 +80,10 @@ static void *work(void *argument) {
 
 int main(int argc, char **argv) {
     int provided = -1, before = !strcmp(argv[1], "before");
-    if (!before) {
-        start(&argc, &argv);
-        CODE(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided), MPI_SUCCESS);
-        CHECK_EQ(provided, MPI_THREAD_SINGLE);
-        CODE(MPI_T_finalize(), MPI_SUCCESS);
-        return finish();
-    }
+    if (!before) start(&argc, &argv); // without a lock, which the tool then turns on
     CODE(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided), MPI_SUCCESS);
     CHECK_EQ(provided, MPI_THREAD_MULTIPLE);
-    start(&argc, &argv);
+    if (before) start(&argc, &argv);
     CODE(MPI_T_pvar_session_create(&session), MPI_SUCCESS);
     call = pvar(session, "oxmpi_call", MPI_T_PVAR_CLASS_STATE, MPI_COMM_NULL);
     sleeps = pvar(session, "oxmpi_sleeps", MPI_T_PVAR_CLASS_COUNTER, MPI_COMM_NULL);

@@ -1,16 +1,17 @@
 //! Attributes of communicators and windows: the predefined ones, and those that the program hangs on them.
 
 use super::{check_place, store};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::comms::Attributed;
 use crate::generated::callbacks::*;
 use crate::keyvals;
-use crate::library::{self, Guard};
+use crate::library::LIBRARY;
 use crate::windows;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Owner, Value};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::process::TAG_UB;
 use oxmpi_rma::Window;
 use std::ffi::{c_int, c_void};
@@ -37,7 +38,7 @@ fn predefined(guard: &Guard, keyval: c_int) -> Option<&'static AtomicI32> {
         MPI_IO => &IO,
         MPI_HOST => &HOST,
         MPI_WTIME_IS_GLOBAL => &WTIME_IS_GLOBAL,
-        MPI_LASTUSEDCODE => &library::LAST_USED_CODE,
+        MPI_LASTUSEDCODE => LIBRARY.last_used_code(),
         MPI_APPNUM => {
             APPNUM.store(guard.appnum?, Relaxed);
             &APPNUM
@@ -63,13 +64,13 @@ fn check_own(keyval: c_int) -> Result<()> {
 /// # Safety
 /// `keyval` is null or may be written.
 unsafe fn create(
-    cx: &Cx,
+    cx: &Call,
     owner: Owner,
     callbacks: [usize; 2],
     keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> Result<()> {
-    cx.process()?;
+    cx.enter()?;
     check_place(keyval, "keyval")?;
     // SAFETY: checked.
     unsafe { store(keyval, keyvals::create(owner, callbacks[0], callbacks[1], extra_state)?, "keyval") }
@@ -77,8 +78,8 @@ unsafe fn create(
 
 /// # Safety
 /// `keyval` is null or points to a key.
-unsafe fn free(cx: &Cx, owner: Owner, keyval: *mut c_int) -> Result<()> {
-    cx.process()?;
+unsafe fn free(cx: &Call, owner: Owner, keyval: *mut c_int) -> Result<()> {
+    cx.enter()?;
     check_place(keyval, "keyval")?;
     // SAFETY: checked.
     unsafe {
@@ -89,7 +90,7 @@ unsafe fn free(cx: &Cx, owner: Owner, keyval: *mut c_int) -> Result<()> {
 }
 
 pub unsafe fn comm_create_keyval(
-    cx: &Cx,
+    cx: &Call,
     comm_copy_attr_fn: CommCopyAttrFn,
     comm_delete_attr_fn: CommDeleteAttrFn,
     comm_keyval: *mut c_int,
@@ -101,13 +102,13 @@ pub unsafe fn comm_create_keyval(
     unsafe { create(cx, Owner::Comm, [copy, delete], comm_keyval, extra_state) }
 }
 
-pub unsafe fn comm_free_keyval(cx: &Cx, comm_keyval: *mut c_int) -> Result<()> {
+pub unsafe fn comm_free_keyval(cx: &Call, comm_keyval: *mut c_int) -> Result<()> {
     // SAFETY: passed on.
     unsafe { free(cx, Owner::Comm, comm_keyval) }
 }
 
 pub unsafe fn keyval_create(
-    cx: &Cx,
+    cx: &Call,
     copy_fn: CopyFn,
     delete_fn: DeleteFn,
     keyval: *mut c_int,
@@ -117,13 +118,13 @@ pub unsafe fn keyval_create(
     unsafe { comm_create_keyval(cx, copy_fn, delete_fn, keyval, extra_state) }
 }
 
-pub unsafe fn keyval_free(cx: &Cx, keyval: *mut c_int) -> Result<()> {
+pub unsafe fn keyval_free(cx: &Call, keyval: *mut c_int) -> Result<()> {
     // SAFETY: passed on.
     unsafe { comm_free_keyval(cx, keyval) }
 }
 
 pub unsafe fn win_create_keyval(
-    cx: &Cx,
+    cx: &Call,
     win_copy_attr_fn: WinCopyAttrFn,
     win_delete_attr_fn: WinDeleteAttrFn,
     win_keyval: *mut c_int,
@@ -135,15 +136,15 @@ pub unsafe fn win_create_keyval(
     unsafe { create(cx, Owner::Win, [copy, delete], win_keyval, extra_state) }
 }
 
-pub unsafe fn win_free_keyval(cx: &Cx, win_keyval: *mut c_int) -> Result<()> {
+pub unsafe fn win_free_keyval(cx: &Call, win_keyval: *mut c_int) -> Result<()> {
     // SAFETY: passed on.
     unsafe { free(cx, Owner::Win, win_keyval) }
 }
 
 // ---- attributes ----
 
-pub unsafe fn comm_set_attr(cx: &Cx, comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
-    cx.process()?.comm(comm)?;
+pub unsafe fn comm_set_attr(cx: &Call, comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+    cx.enter()?.comm(comm)?;
     check_own(comm_keyval)?;
     let value = Value::Pointer(attribute_val.expose_provenance());
     // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
@@ -151,13 +152,13 @@ pub unsafe fn comm_set_attr(cx: &Cx, comm: Comm, comm_keyval: c_int, attribute_v
 }
 
 pub unsafe fn comm_get_attr(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     comm_keyval: c_int,
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     guard.comm(comm)?;
     check_place(attribute_val, "attribute_val")?;
     check_place(flag, "flag")?;
@@ -174,24 +175,30 @@ pub unsafe fn comm_get_attr(
     }
 }
 
-pub unsafe fn comm_delete_attr(cx: &Cx, comm: Comm, comm_keyval: c_int) -> Result<()> {
-    cx.process()?.comm(comm)?;
+pub unsafe fn comm_delete_attr(cx: &Call, comm: Comm, comm_keyval: c_int) -> Result<()> {
+    cx.enter()?.comm(comm)?;
     check_own(comm_keyval)?;
     // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
     unsafe { keyvals::delete(&Attributed(comm), comm_keyval) }
 }
 
-pub unsafe fn attr_put(cx: &Cx, comm: Comm, keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+pub unsafe fn attr_put(cx: &Call, comm: Comm, keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
     // SAFETY: passed on.
     unsafe { comm_set_attr(cx, comm, keyval, attribute_val) }
 }
 
-pub unsafe fn attr_get(cx: &Cx, comm: Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> Result<()> {
+pub unsafe fn attr_get(
+    cx: &Call,
+    comm: Comm,
+    keyval: c_int,
+    attribute_val: *mut c_void,
+    flag: *mut c_int,
+) -> Result<()> {
     // SAFETY: passed on.
     unsafe { comm_get_attr(cx, comm, keyval, attribute_val, flag) }
 }
 
-pub unsafe fn attr_delete(cx: &Cx, comm: Comm, keyval: c_int) -> Result<()> {
+pub unsafe fn attr_delete(cx: &Call, comm: Comm, keyval: c_int) -> Result<()> {
     // SAFETY: passed on.
     unsafe { comm_delete_attr(cx, comm, keyval) }
 }
@@ -212,8 +219,8 @@ fn of_window(window: &Window, keyval: c_int) -> usize {
     }
 }
 
-pub unsafe fn win_set_attr(cx: &Cx, win: Win, win_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
-    cx.process()?.win(win)?;
+pub unsafe fn win_set_attr(cx: &Call, win: Win, win_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+    cx.enter()?.win(win)?;
     check_own(win_keyval)?;
     let value = Value::Pointer(attribute_val.expose_provenance());
     // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
@@ -221,13 +228,13 @@ pub unsafe fn win_set_attr(cx: &Cx, win: Win, win_keyval: c_int, attribute_val: 
 }
 
 pub unsafe fn win_get_attr(
-    cx: &Cx,
+    cx: &Call,
     win: Win,
     win_keyval: c_int,
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let found = guard.win(win)?;
     check_place(attribute_val, "attribute_val")?;
     check_place(flag, "flag")?;
@@ -244,8 +251,8 @@ pub unsafe fn win_get_attr(
     }
 }
 
-pub unsafe fn win_delete_attr(cx: &Cx, win: Win, win_keyval: c_int) -> Result<()> {
-    cx.process()?.win(win)?;
+pub unsafe fn win_delete_attr(cx: &Call, win: Win, win_keyval: c_int) -> Result<()> {
+    cx.enter()?.win(win)?;
     check_own(win_keyval)?;
     // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
     unsafe { keyvals::delete(&windows::Attributed(win), win_keyval) }

@@ -2,8 +2,8 @@
 
 use super::{check_place, store};
 use crate::args::OutInt;
-use crate::call::Cx;
-use crate::library;
+use crate::call::Call;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
@@ -13,11 +13,11 @@ use std::ffi::c_void;
 
 /// A session's handle is checked here, where sessions are known.
 fn check(id: PoolId) -> Result<()> {
-    if let PoolId::Session(session) = id { library::session(session, |_| ()) } else { Ok(()) }
+    if let PoolId::Session(session) = id { LIBRARY.session(session, |_| ()) } else { Ok(()) }
 }
 
-fn attach(cx: &Cx, id: PoolId, buffer: *mut c_void, size: i64) -> Result<()> {
-    let mut guard = cx.process()?;
+fn attach(cx: &Call, id: PoolId, buffer: *mut c_void, size: i64) -> Result<()> {
+    let mut guard = cx.enter()?;
     check(id)?;
     let (slot, _) = guard.pool_slot(id)?;
     if slot.is_some() {
@@ -38,13 +38,13 @@ fn attach(cx: &Cx, id: PoolId, buffer: *mut c_void, size: i64) -> Result<()> {
 ///
 /// # Safety
 /// `address` is null or points to a pointer.
-unsafe fn detach(cx: &Cx, id: PoolId, address: *mut c_void, size: OutInt) -> Result<()> {
+unsafe fn detach(cx: &Call, id: PoolId, address: *mut c_void, size: OutInt) -> Result<()> {
     check_place(address, "buffer_addr")?;
     if size.is_null() {
         return Err(super::null_pointer("size"));
     }
     flush(cx, id)?;
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (slot, _) = guard.pool_slot(id)?;
     if let Some(pool) = slot.take() {
         // SAFETY: checked not to be null.
@@ -59,8 +59,8 @@ unsafe fn detach(cx: &Cx, id: PoolId, address: *mut c_void, size: OutInt) -> Res
 }
 
 /// Waits until every buffered message so far has left: as detaching and attaching again would, so a buffer must be there.
-fn flush(cx: &Cx, id: PoolId) -> Result<()> {
-    let mut guard = cx.process()?;
+fn flush(cx: &Call, id: PoolId) -> Result<()> {
+    let mut guard = cx.enter()?;
     check(id)?;
     let mark = match guard.pool_slot(id)?.0 {
         Some(pool) => pool.mark(),
@@ -80,8 +80,8 @@ fn nothing_attached() -> Error {
 
 /// # Safety
 /// `request` is null or may be written.
-unsafe fn iflush(cx: &Cx, id: PoolId, request: *mut Request) -> Result<()> {
-    let mut guard = cx.process()?;
+unsafe fn iflush(cx: &Call, id: PoolId, request: *mut Request) -> Result<()> {
+    let mut guard = cx.enter()?;
     check(id)?;
     check_place(request, "request")?;
     let mark = guard.pool_slot(id)?.0.as_ref().ok_or_else(nothing_attached)?.mark();
@@ -91,56 +91,56 @@ unsafe fn iflush(cx: &Cx, id: PoolId, request: *mut Request) -> Result<()> {
     unsafe { store(request, handle, "request") }
 }
 
-pub unsafe fn buffer_attach(cx: &Cx, buffer: *mut c_void, size: i64) -> Result<()> {
+pub unsafe fn buffer_attach(cx: &Call, buffer: *mut c_void, size: i64) -> Result<()> {
     attach(cx, PoolId::Process, buffer, size)
 }
 
-pub unsafe fn buffer_detach(cx: &Cx, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
+pub unsafe fn buffer_detach(cx: &Call, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
     // SAFETY: passed on.
     unsafe { detach(cx, PoolId::Process, buffer_addr, size) }
 }
 
-pub unsafe fn buffer_flush(cx: &Cx) -> Result<()> {
+pub unsafe fn buffer_flush(cx: &Call) -> Result<()> {
     flush(cx, PoolId::Process)
 }
 
-pub unsafe fn buffer_iflush(cx: &Cx, request: *mut Request) -> Result<()> {
+pub unsafe fn buffer_iflush(cx: &Call, request: *mut Request) -> Result<()> {
     // SAFETY: passed on.
     unsafe { iflush(cx, PoolId::Process, request) }
 }
 
-pub unsafe fn comm_attach_buffer(cx: &Cx, comm: Comm, buffer: *mut c_void, size: i64) -> Result<()> {
+pub unsafe fn comm_attach_buffer(cx: &Call, comm: Comm, buffer: *mut c_void, size: i64) -> Result<()> {
     attach(cx, PoolId::Comm(comm), buffer, size)
 }
 
-pub unsafe fn comm_detach_buffer(cx: &Cx, comm: Comm, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
+pub unsafe fn comm_detach_buffer(cx: &Call, comm: Comm, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
     // SAFETY: passed on.
     unsafe { detach(cx, PoolId::Comm(comm), buffer_addr, size) }
 }
 
-pub unsafe fn comm_flush_buffer(cx: &Cx, comm: Comm) -> Result<()> {
+pub unsafe fn comm_flush_buffer(cx: &Call, comm: Comm) -> Result<()> {
     flush(cx, PoolId::Comm(comm))
 }
 
-pub unsafe fn comm_iflush_buffer(cx: &Cx, comm: Comm, request: *mut Request) -> Result<()> {
+pub unsafe fn comm_iflush_buffer(cx: &Call, comm: Comm, request: *mut Request) -> Result<()> {
     // SAFETY: passed on.
     unsafe { iflush(cx, PoolId::Comm(comm), request) }
 }
 
-pub unsafe fn session_attach_buffer(cx: &Cx, session: Session, buffer: *mut c_void, size: i64) -> Result<()> {
+pub unsafe fn session_attach_buffer(cx: &Call, session: Session, buffer: *mut c_void, size: i64) -> Result<()> {
     attach(cx, PoolId::Session(session), buffer, size)
 }
 
-pub unsafe fn session_detach_buffer(cx: &Cx, session: Session, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
+pub unsafe fn session_detach_buffer(cx: &Call, session: Session, buffer_addr: *mut c_void, size: OutInt) -> Result<()> {
     // SAFETY: passed on.
     unsafe { detach(cx, PoolId::Session(session), buffer_addr, size) }
 }
 
-pub unsafe fn session_flush_buffer(cx: &Cx, session: Session) -> Result<()> {
+pub unsafe fn session_flush_buffer(cx: &Call, session: Session) -> Result<()> {
     flush(cx, PoolId::Session(session))
 }
 
-pub unsafe fn session_iflush_buffer(cx: &Cx, session: Session, request: *mut Request) -> Result<()> {
+pub unsafe fn session_iflush_buffer(cx: &Call, session: Session, request: *mut Request) -> Result<()> {
     // SAFETY: passed on.
     unsafe { iflush(cx, PoolId::Session(session), request) }
 }

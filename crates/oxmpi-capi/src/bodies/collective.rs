@@ -1,14 +1,14 @@
 //! Blocking collective operations: over the communicator's board if that will do, else by a plan.
 
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::collective::{self, Block, Blocks, Form, Mixed, Operands};
 use crate::quick;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Comm, Datatype, Op};
 use std::ffi::{c_int, c_void};
 
-pub unsafe fn barrier(cx: &Cx, comm: Comm) -> Result<()> {
+pub unsafe fn barrier(cx: &Call, comm: Comm) -> Result<()> {
     if quick::barrier(cx, comm)? {
         return Ok(());
     }
@@ -17,7 +17,7 @@ pub unsafe fn barrier(cx: &Cx, comm: Comm) -> Result<()> {
 }
 
 pub unsafe fn bcast(
-    cx: &Cx,
+    cx: &Call,
     buffer: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -35,7 +35,7 @@ pub unsafe fn bcast(
 }
 
 pub unsafe fn gather(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -56,7 +56,7 @@ pub unsafe fn gather(
 }
 
 pub unsafe fn gatherv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -81,7 +81,7 @@ pub unsafe fn gatherv(
 }
 
 pub unsafe fn scatter(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -102,7 +102,7 @@ pub unsafe fn scatter(
 }
 
 pub unsafe fn scatterv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     displs: Ints,
@@ -127,7 +127,7 @@ pub unsafe fn scatterv(
 }
 
 pub unsafe fn allgather(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -147,7 +147,7 @@ pub unsafe fn allgather(
 }
 
 pub unsafe fn allgatherv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -170,7 +170,7 @@ pub unsafe fn allgatherv(
 }
 
 pub unsafe fn alltoall(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -190,7 +190,7 @@ pub unsafe fn alltoall(
 }
 
 pub unsafe fn alltoallv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -214,7 +214,7 @@ pub unsafe fn alltoallv(
 }
 
 pub unsafe fn alltoallw(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -238,7 +238,7 @@ pub unsafe fn alltoallw(
 }
 
 pub unsafe fn reduce(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -258,7 +258,7 @@ pub unsafe fn reduce(
 }
 
 pub unsafe fn allreduce(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -277,7 +277,7 @@ pub unsafe fn allreduce(
 }
 
 pub unsafe fn reduce_scatter_block(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -296,7 +296,7 @@ pub unsafe fn reduce_scatter_block(
 }
 
 pub unsafe fn reduce_scatter(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: Ints,
@@ -311,7 +311,7 @@ pub unsafe fn reduce_scatter(
 }
 
 pub unsafe fn scan(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -330,7 +330,7 @@ pub unsafe fn scan(
 }
 
 pub unsafe fn exscan(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,

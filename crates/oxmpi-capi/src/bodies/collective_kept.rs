@@ -1,19 +1,19 @@
 //! Persistent collective operations.
 
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::collective::{self, Block, Blocks, Form, Mixed, Operands};
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Comm, Datatype, Info, Op, Request};
 use std::ffi::{c_int, c_void};
 
-pub unsafe fn barrier_init(cx: &Cx, comm: Comm, info: Info, request: *mut Request) -> Result<()> {
+pub unsafe fn barrier_init(cx: &Call, comm: Comm, info: Info, request: *mut Request) -> Result<()> {
     // SAFETY: passed on.
     unsafe { collective::barrier(cx, Form::Kept(info, request), comm) }
 }
 
 pub unsafe fn bcast_init(
-    cx: &Cx,
+    cx: &Call,
     buffer: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -27,7 +27,7 @@ pub unsafe fn bcast_init(
 }
 
 pub unsafe fn gather_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -53,7 +53,7 @@ pub unsafe fn gather_init(
 }
 
 pub unsafe fn gatherv_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -80,7 +80,7 @@ pub unsafe fn gatherv_init(
 }
 
 pub unsafe fn scatter_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -106,7 +106,7 @@ pub unsafe fn scatter_init(
 }
 
 pub unsafe fn scatterv_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     displs: Ints,
@@ -133,7 +133,7 @@ pub unsafe fn scatterv_init(
 }
 
 pub unsafe fn allgather_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -157,7 +157,7 @@ pub unsafe fn allgather_init(
 }
 
 pub unsafe fn allgatherv_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -182,7 +182,7 @@ pub unsafe fn allgatherv_init(
 }
 
 pub unsafe fn alltoall_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -206,7 +206,7 @@ pub unsafe fn alltoall_init(
 }
 
 pub unsafe fn alltoallv_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -232,7 +232,7 @@ pub unsafe fn alltoallv_init(
 }
 
 pub unsafe fn alltoallw_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -258,7 +258,7 @@ pub unsafe fn alltoallw_init(
 }
 
 pub unsafe fn reduce_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -283,7 +283,7 @@ pub unsafe fn reduce_init(
 }
 
 pub unsafe fn allreduce_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -300,7 +300,7 @@ pub unsafe fn allreduce_init(
 }
 
 pub unsafe fn reduce_scatter_block_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -323,7 +323,7 @@ pub unsafe fn reduce_scatter_block_init(
 }
 
 pub unsafe fn reduce_scatter_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: Ints,
@@ -346,7 +346,7 @@ pub unsafe fn reduce_scatter_init(
 }
 
 pub unsafe fn scan_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -363,7 +363,7 @@ pub unsafe fn scan_init(
 }
 
 pub unsafe fn exscan_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,

@@ -1,19 +1,19 @@
 //! Nonblocking collective operations.
 
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::collective::{self, Block, Blocks, Form, Mixed, Operands};
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Comm, Datatype, Op, Request};
 use std::ffi::{c_int, c_void};
 
-pub unsafe fn ibarrier(cx: &Cx, comm: Comm, request: *mut Request) -> Result<()> {
+pub unsafe fn ibarrier(cx: &Call, comm: Comm, request: *mut Request) -> Result<()> {
     // SAFETY: passed on.
     unsafe { collective::barrier(cx, Form::Later(request), comm) }
 }
 
 pub unsafe fn ibcast(
-    cx: &Cx,
+    cx: &Call,
     buffer: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -26,7 +26,7 @@ pub unsafe fn ibcast(
 }
 
 pub unsafe fn igather(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -51,7 +51,7 @@ pub unsafe fn igather(
 }
 
 pub unsafe fn igatherv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -77,7 +77,7 @@ pub unsafe fn igatherv(
 }
 
 pub unsafe fn iscatter(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -102,7 +102,7 @@ pub unsafe fn iscatter(
 }
 
 pub unsafe fn iscatterv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     displs: Ints,
@@ -128,7 +128,7 @@ pub unsafe fn iscatterv(
 }
 
 pub unsafe fn iallgather(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -151,7 +151,7 @@ pub unsafe fn iallgather(
 }
 
 pub unsafe fn iallgatherv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -175,7 +175,7 @@ pub unsafe fn iallgatherv(
 }
 
 pub unsafe fn ialltoall(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -198,7 +198,7 @@ pub unsafe fn ialltoall(
 }
 
 pub unsafe fn ialltoallv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -223,7 +223,7 @@ pub unsafe fn ialltoallv(
 }
 
 pub unsafe fn ialltoallw(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -248,7 +248,7 @@ pub unsafe fn ialltoallw(
 }
 
 pub unsafe fn ireduce(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -265,7 +265,7 @@ pub unsafe fn ireduce(
 }
 
 pub unsafe fn iallreduce(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -281,7 +281,7 @@ pub unsafe fn iallreduce(
 }
 
 pub unsafe fn ireduce_scatter_block(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -303,7 +303,7 @@ pub unsafe fn ireduce_scatter_block(
 }
 
 pub unsafe fn ireduce_scatter(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: Ints,
@@ -325,7 +325,7 @@ pub unsafe fn ireduce_scatter(
 }
 
 pub unsafe fn iscan(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -339,7 +339,7 @@ pub unsafe fn iscan(
 }
 
 pub unsafe fn iexscan(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,

@@ -1,10 +1,10 @@
 //! Communicators: made from others, compared, asked, freed.
 
 use super::{check_place, store};
-use crate::call::{Cx, On};
+use crate::call::{Call, On};
 use crate::comms::{self, Attributed};
 use crate::keyvals::{self, Callbacks, Holder};
-use crate::library::{self, Guard};
+use crate::library::LIBRARY;
 use crate::{groups, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Request};
@@ -13,41 +13,42 @@ use oxmpi_core::attributes::Attributes;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, NOT_YET, Part};
 use oxmpi_core::group::Group;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::request::Active;
 use std::ffi::c_int;
 
 // ---- asking ----
 
-pub unsafe fn comm_test_inter(cx: &Cx, comm: Comm, flag: *mut c_int) -> Result<()> {
-    let inter = cx.process()?.comm(comm)?.is_inter();
+pub unsafe fn comm_test_inter(cx: &Call, comm: Comm, flag: *mut c_int) -> Result<()> {
+    let inter = cx.enter()?.comm(comm)?.is_inter();
     // SAFETY: null or may be written.
     unsafe { store(flag, c_int::from(inter), "flag") }
 }
 
-pub unsafe fn comm_remote_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn comm_remote_size(cx: &Call, comm: Comm, size: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let found = inter(&guard, comm)?;
     // SAFETY: null or may be written.
     unsafe { store(size, found.size(), "size") }
 }
 
-pub unsafe fn comm_group(cx: &Cx, comm: Comm, group: *mut GroupHandle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn comm_group(cx: &Call, comm: Comm, group: *mut GroupHandle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let made = Group::new(found.local_group().clone(), found.session);
     // SAFETY: null or may be written.
     unsafe { groups::give(&mut guard, made, group, "group") }
 }
 
-pub unsafe fn comm_remote_group(cx: &Cx, comm: Comm, group: *mut GroupHandle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn comm_remote_group(cx: &Call, comm: Comm, group: *mut GroupHandle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = inter(&guard, comm)?;
     let made = Group::new(found.group.clone(), found.session);
     // SAFETY: null or may be written.
     unsafe { groups::give(&mut guard, made, group, "group") }
 }
 
-pub(super) fn inter(guard: &Guard, comm: Comm) -> Result<&Made> {
+pub(super) fn inter<'g>(guard: &'g Guard, comm: Comm) -> Result<&'g Made> {
     let found = guard.comm(comm)?;
     if !found.is_inter() {
         bail!(MPI_ERR_COMM, "{} is not an intercommunicator", found.describe());
@@ -55,8 +56,8 @@ pub(super) fn inter(guard: &Guard, comm: Comm) -> Result<&Made> {
     Ok(found)
 }
 
-pub unsafe fn comm_compare(cx: &Cx, comm1: Comm, comm2: Comm, result: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn comm_compare(cx: &Call, comm1: Comm, comm2: Comm, result: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let first = guard.comm(comm1)?;
     cx.raise_on(On::Comm(comm1));
     let second = guard.comm(comm2)?;
@@ -78,14 +79,14 @@ pub unsafe fn comm_compare(cx: &Cx, comm1: Comm, comm2: Comm, result: *mut c_int
     unsafe { store(result, verdict, "result") }
 }
 
-pub unsafe fn comm_set_info(cx: &Cx, comm: Comm, info: InfoHandle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn comm_set_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = guard.comm_mut(comm)?;
     hints::update(&mut found.hints, &infos::get(info)?, found.session)
 }
 
-pub unsafe fn comm_get_info(cx: &Cx, comm: Comm, info_used: *mut InfoHandle) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn comm_get_info(cx: &Call, comm: Comm, info_used: *mut InfoHandle) -> Result<()> {
+    let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let used = hints::in_force(&found.hints, found.session)?;
     check_place(info_used, "info_used")?;
@@ -103,10 +104,10 @@ struct Original {
 
 /// # Safety
 /// The callbacks are the user's, as promised when their keys were made.
-unsafe fn original(cx: &Cx, comm: Comm, info: InfoHandle) -> Result<Original> {
+unsafe fn original(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Original> {
     let given = infos::get(info)?;
     let mut made = {
-        let guard = cx.process()?;
+        let guard = cx.enter()?;
         let found = guard.comm(comm)?;
         let made = Made::new(NOT_YET, found.rank, found.group.clone(), found.local.clone(), found.errhandler);
         Made { session: found.session, topology: found.topology.clone(), ..made }
@@ -125,47 +126,47 @@ fn adopt(handle: Comm, attributes: Attributes<Callbacks>) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn comm_dup(cx: &Cx, comm: Comm, newcomm: *mut Comm) -> Result<()> {
+pub unsafe fn comm_dup(cx: &Call, comm: Comm, newcomm: *mut Comm) -> Result<()> {
     // SAFETY: passed on.
     unsafe { comm_dup_with_info(cx, comm, MPI_INFO_NULL, newcomm) }
 }
 
-pub unsafe fn comm_dup_with_info(cx: &Cx, comm: Comm, info: InfoHandle, newcomm: *mut Comm) -> Result<()> {
-    cx.process()?.comm(comm)?;
+pub unsafe fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle, newcomm: *mut Comm) -> Result<()> {
+    cx.enter()?.comm(comm)?;
     check_place(newcomm, "newcomm")?;
     // SAFETY: passed on.
     let original = unsafe { original(cx, comm, info) };
     // Also when a callback refused: the others must not wait for this process.
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let own = comms::own_peer(&guard);
     let party = guard.comm_mut(comm)?.party(own);
     let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, party, 0))?;
     let Original { made, attributes } = original?;
-    library::errhandlers().share(made.errhandler);
+    LIBRARY.errhandlers().share(made.errhandler);
     let handle = guard.add_comm(Made { context, ..made })?;
     adopt(handle, attributes)?;
     // SAFETY: checked.
     unsafe { store(newcomm, handle, "newcomm") }
 }
 
-pub unsafe fn comm_idup(cx: &Cx, comm: Comm, newcomm: *mut Comm, request: *mut Request) -> Result<()> {
+pub unsafe fn comm_idup(cx: &Call, comm: Comm, newcomm: *mut Comm, request: *mut Request) -> Result<()> {
     // SAFETY: passed on.
     unsafe { comm_idup_with_info(cx, comm, MPI_INFO_NULL, newcomm, request) }
 }
 
 pub unsafe fn comm_idup_with_info(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     info: InfoHandle,
     newcomm: *mut Comm,
     request: *mut Request,
 ) -> Result<()> {
-    cx.process()?.comm(comm)?;
+    cx.enter()?.comm(comm)?;
     check_place(newcomm, "newcomm")?;
     check_place(request, "request")?;
     // SAFETY: passed on.
     let original = unsafe { original(cx, comm, info) };
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let own = comms::own_peer(&guard);
     let party = guard.comm_mut(comm)?.party(own);
     let Original { made, attributes } = match original {
@@ -178,7 +179,7 @@ pub unsafe fn comm_idup_with_info(
             return Err(error);
         }
     };
-    library::errhandlers().share(made.errhandler);
+    LIBRARY.errhandlers().share(made.errhandler);
     let (handle, promise) = guard.add_comm_later(made, party)?;
     adopt(handle, attributes)?;
     let started = guard.once(comm, Active::Promise(promise));
@@ -201,8 +202,8 @@ fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Opt
     Ok((found.ranks().clone(), found.rank_of(comms::own_peer(guard))))
 }
 
-pub unsafe fn comm_create(cx: &Cx, comm: Comm, group: GroupHandle, newcomm: *mut Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn comm_create(cx: &Call, comm: Comm, group: GroupHandle, newcomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     check_place(newcomm, "newcomm")?;
     let (ranks, rank) = part_of(&guard, found, group)?;
@@ -217,8 +218,14 @@ pub unsafe fn comm_create(cx: &Cx, comm: Comm, group: GroupHandle, newcomm: *mut
     unsafe { store(newcomm, handle, "newcomm") }
 }
 
-pub unsafe fn comm_create_group(cx: &Cx, comm: Comm, group: GroupHandle, tag: c_int, newcomm: *mut Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn comm_create_group(
+    cx: &Call,
+    comm: Comm,
+    group: GroupHandle,
+    tag: c_int,
+    newcomm: *mut Comm,
+) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     check_place(newcomm, "newcomm")?;
     comms::check_intra(found)?;
@@ -235,8 +242,8 @@ pub unsafe fn comm_create_group(cx: &Cx, comm: Comm, group: GroupHandle, tag: c_
     unsafe { store(newcomm, handle, "newcomm") }
 }
 
-pub unsafe fn comm_split(cx: &Cx, comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     guard.comm(comm)?;
     check_place(newcomm, "newcomm")?;
     let color = match color {
@@ -251,7 +258,7 @@ pub unsafe fn comm_split(cx: &Cx, comm: Comm, color: c_int, key: c_int, newcomm:
 
 // ---- the end ----
 
-pub unsafe fn comm_free(cx: &Cx, comm: *mut Comm) -> Result<()> {
+pub unsafe fn comm_free(cx: &Call, comm: *mut Comm) -> Result<()> {
     // SAFETY: passed on.
     let handle = unsafe { ending(cx, comm)? };
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
@@ -261,10 +268,10 @@ pub unsafe fn comm_free(cx: &Cx, comm: *mut Comm) -> Result<()> {
     }
 }
 
-pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
+pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
     // SAFETY: passed on.
     let handle = unsafe { ending(cx, comm)? };
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let context = guard.comm(handle)?.context;
     // Messages that have met their receive no longer know their context, but their request does.
     let started: Vec<usize> =
@@ -288,7 +295,7 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
         comms::remove(cx, handle)?;
         store(comm, MPI_COMM_NULL, "comm")?;
     }
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     guard.leave_family();
     guard.leave_strangers();
     Ok(())
@@ -298,8 +305,8 @@ pub unsafe fn comm_disconnect(cx: &Cx, comm: *mut Comm) -> Result<()> {
 ///
 /// # Safety
 /// `comm` is null or points to a handle.
-unsafe fn ending(cx: &Cx, comm: *mut Comm) -> Result<Comm> {
-    let guard = cx.process()?;
+unsafe fn ending(cx: &Call, comm: *mut Comm) -> Result<Comm> {
+    let guard = cx.enter()?;
     check_place(comm, "comm")?;
     // SAFETY: checked.
     let handle = unsafe { comm.read() };

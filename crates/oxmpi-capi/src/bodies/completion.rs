@@ -1,14 +1,15 @@
 //! Completing requests: waits, tests, their multiple forms, freeing, cancelling, asking without completing.
 
 use super::{check_place, slice_mut, store, store_empty, store_status};
-use crate::call::{Cx, On};
+use crate::call::{Call, On};
 use crate::generated::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
-use crate::library::{self, Guard, OCCUPANCY};
+use crate::library::LIBRARY;
 use crate::raise;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::engine::Outcome;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::process::Plain;
 use oxmpi_core::request::{Active, Body, Generalized, Start};
 use std::ffi::{c_int, c_void};
@@ -22,7 +23,7 @@ fn is_active(guard: &Guard, request: Request) -> Result<bool> {
 }
 
 /// Ends a request that is done: frees it, or makes a persistent one inactive. Callbacks run with the lock released.
-fn complete(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Outcome {
+fn complete(cx: &Call, guard: &mut Guard, request: &mut Request) -> Outcome {
     let Some(found) = guard.requests.get_mut(request.0) else { return Outcome::sent() };
     let comm = found.comm;
     let outcome = match &mut found.body {
@@ -38,16 +39,12 @@ fn complete(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Outcome {
             let handle = std::mem::replace(request, MPI_REQUEST_NULL);
             match guard.requests.remove(handle.0).map(|removed| removed.body) {
                 Some(Body::Once(active)) => active.finish(&mut guard.engine),
-                Some(Body::Generalized(generalized)) => {
-                    let mut outcome = Outcome::sent();
-                    guard.unlocked(|_| outcome = end_generalized(&generalized));
-                    outcome
-                }
+                Some(Body::Generalized(generalized)) => guard.call_user(|| end_generalized(&generalized)),
                 _ => Outcome::sent(),
             }
         }
     };
-    OCCUPANCY.found();
+    guard.shared().occupancy.found();
     if outcome.error.is_some() {
         cx.raise_on(On::Comm(comm));
     }
@@ -86,7 +83,7 @@ fn query_generalized(generalized: &Generalized) -> Outcome {
 }
 
 fn callback_error(code: c_int, which: &str) -> Error {
-    let class = library::errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
+    let class = LIBRARY.errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
     let class = if code > MPI_ERR_LASTCODE { code } else { class };
     Error::new(class, format!("the {which} function of the generalized request answered {code}"))
 }
@@ -99,8 +96,8 @@ unsafe fn one<'a>(request: *mut Request) -> Result<&'a mut Request> {
     Ok(unsafe { &mut *request })
 }
 
-pub unsafe fn wait(cx: &Cx, request: *mut Request, status: *mut Status) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn wait(cx: &Call, request: *mut Request, status: *mut Status) -> Result<()> {
+    let mut guard = cx.enter()?;
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
     // SAFETY: null or a status.
@@ -115,7 +112,7 @@ pub unsafe fn wait(cx: &Cx, request: *mut Request, status: *mut Status) -> Resul
 /// # Safety
 /// `status` is null or points to a status.
 #[inline]
-unsafe fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request, status: *mut Status) -> Result<Option<Error>> {
+unsafe fn wait_one(cx: &Call, guard: &mut Guard, request: &mut Request, status: *mut Status) -> Result<Option<Error>> {
     let handle = *request;
     // SAFETY: as the caller says; a status is integers, which have no invalid values.
     let place = || unsafe { status.as_mut() };
@@ -151,7 +148,7 @@ unsafe fn wait_one(cx: &Cx, guard: &mut Guard, request: &mut Request, status: *m
 }
 
 /// Waits for an active request of another kind than a plain send or receive.
-fn wait_other(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
+fn wait_other(cx: &Call, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
     let handle = *request;
     cx.wait(guard, |process| match process.is_request_done(handle) {
         Ok(false) => None,
@@ -161,8 +158,8 @@ fn wait_other(cx: &Cx, guard: &mut Guard, request: &mut Request) -> Result<Outco
     Ok(complete(cx, guard, request))
 }
 
-pub unsafe fn test(cx: &Cx, request: *mut Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn test(cx: &Call, request: *mut Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
+    let mut guard = cx.enter()?;
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
     check_place(flag, "flag")?;
@@ -207,7 +204,7 @@ unsafe fn status_at(statuses: *mut Status, index: usize) -> *mut Status {
 /// Collects the outcomes of a call that completes several requests. The error fields of the statuses are written if one
 /// has failed, and only then.
 struct Several<'a> {
-    cx: &'a Cx,
+    cx: &'a Call<'a>,
     statuses: *mut Status,
     count: usize,
     /// Which of the statuses stands for a failure, and its code.
@@ -216,7 +213,7 @@ struct Several<'a> {
 }
 
 impl<'a> Several<'a> {
-    fn new(cx: &'a Cx, statuses: *mut Status) -> Several<'a> {
+    fn new(cx: &'a Call<'a>, statuses: *mut Status) -> Several<'a> {
         Several { cx, statuses, count: 0, failed: Vec::new(), text: String::new() }
     }
 
@@ -231,7 +228,7 @@ impl<'a> Several<'a> {
 
     #[cold]
     fn add_failed(&mut self, error: &Error, index: usize) {
-        let code = library::errors().code_for(error, self.cx.fun.name());
+        let code = LIBRARY.errors().code_for(error, self.cx.fun.name());
         raise::note_status_code(code);
         self.failed.push((self.count, code));
         // A line for each.
@@ -255,8 +252,8 @@ impl<'a> Several<'a> {
     }
 }
 
-pub unsafe fn waitall(cx: &Cx, count: c_int, requests: *mut Request, statuses: *mut Status) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn waitall(cx: &Call, count: c_int, requests: *mut Request, statuses: *mut Status) -> Result<()> {
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_all(&guard, requests)?;
@@ -270,13 +267,13 @@ pub unsafe fn waitall(cx: &Cx, count: c_int, requests: *mut Request, statuses: *
 }
 
 pub unsafe fn testall(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     requests: *mut Request,
     flag: *mut c_int,
     statuses: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_place(flag, "flag")?;
@@ -341,13 +338,13 @@ fn find_done(process: &mut oxmpi_core::process::Process, requests: &[Request]) -
 }
 
 pub unsafe fn waitany(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     requests: *mut Request,
     index: *mut c_int,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_place(index, "indx")?;
@@ -360,7 +357,7 @@ pub unsafe fn waitany(
 /// # Safety
 /// `index` may be written; `status` is null or a status.
 unsafe fn end_any(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     requests: &mut [Request],
     found: Option<usize>,
@@ -381,14 +378,14 @@ unsafe fn end_any(
 }
 
 pub unsafe fn testany(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     requests: *mut Request,
     index: *mut c_int,
     flag: *mut c_int,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_place(index, "indx")?;
@@ -413,14 +410,14 @@ pub unsafe fn testany(
 }
 
 pub unsafe fn waitsome(
-    cx: &Cx,
+    cx: &Call,
     incount: c_int,
     requests: *mut Request,
     outcount: *mut c_int,
     indices: *mut c_int,
     statuses: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
@@ -430,14 +427,14 @@ pub unsafe fn waitsome(
 }
 
 pub unsafe fn testsome(
-    cx: &Cx,
+    cx: &Call,
     incount: c_int,
     requests: *mut Request,
     outcount: *mut c_int,
     indices: *mut c_int,
     statuses: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
@@ -464,7 +461,7 @@ fn check_some(guard: &Guard, requests: &[Request], outcount: *mut c_int, indices
 /// # Safety
 /// `outcount` may be written; the arrays are as long as that of requests (statuses may be null).
 unsafe fn end_some(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     requests: &mut [Request],
     any_active: bool,
@@ -496,8 +493,8 @@ unsafe fn end_some(
     several.end()
 }
 
-pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn request_free(cx: &Call, request: *mut Request) -> Result<()> {
+    let mut guard = cx.enter()?;
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
     let kind = match &guard.request(*request)?.body {
@@ -525,8 +522,7 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
     match guard.requests.remove(handle.0).map(|removed| removed.body) {
         Some(Body::Once(active) | Body::Persistent(_, Some(active))) => active.detach(&mut guard.engine),
         Some(Body::Generalized(generalized)) => {
-            drop(guard);
-            return free_generalized(&generalized);
+            return guard.call_user(|| free_generalized(&generalized));
         }
         Some(Body::Persistent(start, None)) => {
             if let Start::Incoming(plan) = *start {
@@ -538,8 +534,8 @@ pub unsafe fn request_free(cx: &Cx, request: *mut Request) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn cancel(cx: &Cx, request: *mut Request) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn cancel(cx: &Call, request: *mut Request) -> Result<()> {
+    let mut guard = cx.enter()?;
     // SAFETY: null or a request.
     let request = unsafe { one(request)? };
     guard.request(*request)?;
@@ -555,24 +551,23 @@ pub unsafe fn cancel(cx: &Cx, request: *mut Request) -> Result<()> {
         Some(Body::Generalized(generalized)) => (generalized.cancel, generalized.extra_state, generalized.complete),
         Some(Body::Sent) | None => return Ok(()),
     };
-    drop(guard);
     // SAFETY: given as such a function to MPI_Grequest_start.
-    let answer = unsafe {
+    let answer = guard.call_user(|| unsafe {
         let cancel = std::mem::transmute::<usize, GrequestCancelFn>(function);
         cancel.map_or(MPI_SUCCESS, |cancel| cancel(state as *mut c_void, c_int::from(complete)))
-    };
+    });
     if answer == MPI_SUCCESS { Ok(()) } else { Err(callback_error(answer, "cancel")) }
 }
 
 pub unsafe fn grequest_start(
-    cx: &Cx,
+    cx: &Call,
     query_fn: GrequestQueryFn,
     free_fn: GrequestFreeFn,
     cancel_fn: GrequestCancelFn,
     extra_state: *mut c_void,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     check_place(request, "request")?;
     let address = |function: Option<usize>| function.unwrap_or(0);
     let generalized = Generalized {
@@ -589,8 +584,8 @@ pub unsafe fn grequest_start(
     unsafe { store(request, Request(handle), "request") }
 }
 
-pub unsafe fn grequest_complete(cx: &Cx, request: Request) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn grequest_complete(cx: &Call, request: Request) -> Result<()> {
+    let mut guard = cx.enter()?;
     guard.request(request)?;
     let freed = match guard.requests.get_mut(request.0).map(|found| &mut found.body) {
         Some(Body::Generalized(generalized)) if generalized.complete => {
@@ -604,9 +599,8 @@ pub unsafe fn grequest_complete(cx: &Cx, request: Request) -> Result<()> {
     };
     if freed {
         let removed = guard.requests.remove(request.0);
-        drop(guard);
         if let Some(Body::Generalized(generalized)) = removed.map(|removed| removed.body) {
-            return free_generalized(&generalized);
+            return guard.call_user(|| free_generalized(&generalized));
         }
     }
     Ok(())
@@ -625,16 +619,15 @@ fn peek_status(guard: &mut Guard, request: Request) -> Result<Option<Status>> {
         Body::Sent | Body::Persistent(_, None) => return Ok(Some(Status::empty())),
         Body::Generalized(generalized) => **generalized,
     };
-    let mut outcome = Outcome::sent();
-    guard.unlocked(|_| outcome = query_generalized(&generalized));
+    let outcome = guard.call_user(|| query_generalized(&generalized));
     match outcome.error {
         None => Ok(Some(outcome.status)),
         Some(error) => Err(error),
     }
 }
 
-pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn request_get_status(cx: &Call, request: Request, flag: *mut c_int, status: *mut Status) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(flag, "flag")?;
     cx.progress(&mut guard);
     let active = is_active(&guard, request)?;
@@ -652,13 +645,13 @@ pub unsafe fn request_get_status(cx: &Cx, request: Request, flag: *mut c_int, st
 }
 
 pub unsafe fn request_get_status_all(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     requests: *const Request,
     flag: *mut c_int,
     statuses: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller; the elements are only read.
     let requests = unsafe { slice_mut(requests.cast_mut(), count, "array_of_requests")? };
     check_place(flag, "flag")?;
@@ -684,14 +677,14 @@ pub unsafe fn request_get_status_all(
 }
 
 pub unsafe fn request_get_status_any(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     requests: *const Request,
     index: *mut c_int,
     flag: *mut c_int,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller; the elements are only read.
     let requests = unsafe { slice_mut(requests.cast_mut(), count, "array_of_requests")? };
     check_place(index, "indx")?;
@@ -717,14 +710,14 @@ pub unsafe fn request_get_status_any(
 }
 
 pub unsafe fn request_get_status_some(
-    cx: &Cx,
+    cx: &Call,
     incount: c_int,
     requests: *const Request,
     outcount: *mut c_int,
     indices: *mut c_int,
     statuses: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller; the elements are only read.
     let requests = unsafe { slice_mut(requests.cast_mut(), incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;

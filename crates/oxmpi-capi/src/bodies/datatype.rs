@@ -2,14 +2,14 @@
 
 use super::{check_place, null_pointer, store};
 use crate::args::{Ints, OutInt, peek};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::keyvals;
-use crate::library::Guard;
 use crate::types::{self, Type};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::{Aint, Count};
 use oxmpi_abi::{Result, Status, bail};
+use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype as Layout, Wide, match_size};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// # Safety
 /// `newtype` is null or may be written.
 unsafe fn derive(
-    cx: &Cx,
+    cx: &Call,
     oldtype: Datatype,
     newtype: *mut Datatype,
     make: impl FnOnce(&Arc<Layout>) -> Result<Arc<Layout>>,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let old = guard.datatype(oldtype)?;
     check_place(newtype, "newtype")?;
     let new = make(old)?;
@@ -36,7 +36,7 @@ unsafe fn derive(
 ///
 /// # Safety
 /// `newtype` may be written.
-unsafe fn give(cx: &Cx, guard: &mut Guard, new: Arc<Layout>, newtype: *mut Datatype) -> Result<()> {
+unsafe fn give(cx: &Call, guard: &mut Guard, new: Arc<Layout>, newtype: *mut Datatype) -> Result<()> {
     let new = if cx.fun.name().ends_with("_c") { new.as_large() } else { new };
     let handle = types::add(guard, new)?;
     // SAFETY: as the caller says.
@@ -77,13 +77,13 @@ unsafe fn collect<T>(null: bool, count: i64, name: &str, get: impl Fn(usize) -> 
     Ok(all)
 }
 
-pub unsafe fn type_contiguous(cx: &Cx, count: i64, oldtype: Datatype, newtype: *mut Datatype) -> Result<()> {
+pub unsafe fn type_contiguous(cx: &Call, count: i64, oldtype: Datatype, newtype: *mut Datatype) -> Result<()> {
     // SAFETY: passed on, here and in the other constructors.
     unsafe { derive(cx, oldtype, newtype, |old| Layout::contiguous(count, old)) }
 }
 
 pub unsafe fn type_vector(
-    cx: &Cx,
+    cx: &Call,
     count: i64,
     blocklength: i64,
     stride: i64,
@@ -95,7 +95,7 @@ pub unsafe fn type_vector(
 }
 
 pub unsafe fn type_create_hvector(
-    cx: &Cx,
+    cx: &Call,
     count: i64,
     blocklength: i64,
     stride: i64,
@@ -107,7 +107,7 @@ pub unsafe fn type_create_hvector(
 }
 
 pub unsafe fn type_indexed(
-    cx: &Cx,
+    cx: &Call,
     count: i64,
     array_of_blocklengths: Ints,
     array_of_displacements: Ints,
@@ -124,7 +124,7 @@ pub unsafe fn type_indexed(
 }
 
 pub unsafe fn type_create_hindexed(
-    cx: &Cx,
+    cx: &Call,
     count: i64,
     array_of_blocklengths: Ints,
     array_of_displacements: Ints,
@@ -141,7 +141,7 @@ pub unsafe fn type_create_hindexed(
 }
 
 pub unsafe fn type_create_indexed_block(
-    cx: &Cx,
+    cx: &Call,
     count: i64,
     blocklength: i64,
     array_of_displacements: Ints,
@@ -157,7 +157,7 @@ pub unsafe fn type_create_indexed_block(
 }
 
 pub unsafe fn type_create_hindexed_block(
-    cx: &Cx,
+    cx: &Call,
     count: i64,
     blocklength: i64,
     array_of_displacements: Ints,
@@ -173,14 +173,14 @@ pub unsafe fn type_create_hindexed_block(
 }
 
 pub unsafe fn type_create_struct(
-    cx: &Cx,
+    cx: &Call,
     count: i64,
     array_of_blocklengths: Ints,
     array_of_displacements: Ints,
     array_of_types: *const Datatype,
     newtype: *mut Datatype,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     check_place(newtype, "newtype")?;
     // SAFETY: the arrays have `count` elements.
     let (lens, disps, handles) = unsafe {
@@ -202,7 +202,7 @@ pub unsafe fn type_create_struct(
 }
 
 pub unsafe fn type_create_subarray(
-    cx: &Cx,
+    cx: &Call,
     ndims: c_int,
     array_of_sizes: Ints,
     array_of_subsizes: Ints,
@@ -223,7 +223,7 @@ pub unsafe fn type_create_subarray(
 }
 
 pub unsafe fn type_create_darray(
-    cx: &Cx,
+    cx: &Call,
     size: c_int,
     rank: c_int,
     ndims: c_int,
@@ -256,7 +256,7 @@ fn dimensions(ndims: c_int) -> Result<i64> {
 }
 
 pub unsafe fn type_create_resized(
-    cx: &Cx,
+    cx: &Call,
     oldtype: Datatype,
     lb: i64,
     extent: i64,
@@ -266,9 +266,9 @@ pub unsafe fn type_create_resized(
     unsafe { derive(cx, oldtype, newtype, |old| Layout::resized(old, lb, extent)) }
 }
 
-pub unsafe fn type_dup(cx: &Cx, oldtype: Datatype, newtype: *mut Datatype) -> Result<()> {
+pub unsafe fn type_dup(cx: &Call, oldtype: Datatype, newtype: *mut Datatype) -> Result<()> {
     let new = {
-        let guard = cx.process()?;
+        let guard = cx.enter()?;
         let old = guard.datatype(oldtype)?;
         check_place(newtype, "newtype")?;
         Layout::dup(old)
@@ -279,7 +279,7 @@ pub unsafe fn type_dup(cx: &Cx, oldtype: Datatype, newtype: *mut Datatype) -> Re
         true => Some(unsafe { keyvals::copy_all(&Type(oldtype))? }),
         false => None,
     };
-    let handle = types::add(&mut cx.process()?, new)?;
+    let handle = types::add(&mut cx.enter()?, new)?;
     if let Some(attributes) = attributes.filter(|attributes| !attributes.is_empty()) {
         types::extras(handle, |extras| extras.attributes = attributes);
     }
@@ -288,18 +288,18 @@ pub unsafe fn type_dup(cx: &Cx, oldtype: Datatype, newtype: *mut Datatype) -> Re
     Ok(())
 }
 
-pub unsafe fn type_commit(cx: &Cx, datatype: *mut Datatype) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn type_commit(cx: &Call, datatype: *mut Datatype) -> Result<()> {
+    let guard = cx.enter()?;
     check_place(datatype, "datatype")?;
     // SAFETY: not null, so it points to a handle.
     guard.datatype(unsafe { peek(datatype) })?.commit()
 }
 
-pub unsafe fn type_free(cx: &Cx, datatype: *mut Datatype) -> Result<()> {
+pub unsafe fn type_free(cx: &Call, datatype: *mut Datatype) -> Result<()> {
     check_place(datatype, "datatype")?;
     // SAFETY: not null, so it points to a handle.
     let handle = unsafe { peek(datatype) };
-    if cx.process()?.datatype(handle)?.is_predefined() {
+    if cx.enter()?.datatype(handle)?.is_predefined() {
         bail!(MPI_ERR_TYPE, "the datatype is predefined; it cannot be freed");
     }
     if types::has_extras(handle) {
@@ -308,7 +308,7 @@ pub unsafe fn type_free(cx: &Cx, datatype: *mut Datatype) -> Result<()> {
         types::forget(handle);
     }
     // What still uses the type, another type or a message under way, holds on to it.
-    cx.process()?.types.remove(handle.0);
+    cx.enter()?.types.remove(handle.0);
     // SAFETY: checked not to be null.
     unsafe { datatype.write(MPI_DATATYPE_NULL) };
     Ok(())
@@ -333,19 +333,19 @@ pub(super) unsafe fn store_wide(to: OutInt, value: Option<Wide>, name: &str) -> 
     Ok(())
 }
 
-pub unsafe fn type_size(cx: &Cx, datatype: Datatype, size: OutInt) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn type_size(cx: &Call, datatype: Datatype, size: OutInt) -> Result<()> {
+    let guard = cx.enter()?;
     // SAFETY: null or may be written.
     unsafe { store_wide(size, Some(types::asked(&guard, datatype)?.size()), "size") }
 }
 
-pub unsafe fn type_size_x(cx: &Cx, datatype: Datatype, size: *mut Count) -> Result<()> {
+pub unsafe fn type_size_x(cx: &Call, datatype: Datatype, size: *mut Count) -> Result<()> {
     // SAFETY: passed on.
     unsafe { type_size(cx, datatype, OutInt::wide(size)) }
 }
 
-pub unsafe fn type_get_extent(cx: &Cx, datatype: Datatype, lb: OutInt, extent: OutInt) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn type_get_extent(cx: &Call, datatype: Datatype, lb: OutInt, extent: OutInt) -> Result<()> {
+    let guard = cx.enter()?;
     let found = types::asked(&guard, datatype)?;
     // SAFETY: null or may be written.
     unsafe {
@@ -354,13 +354,13 @@ pub unsafe fn type_get_extent(cx: &Cx, datatype: Datatype, lb: OutInt, extent: O
     }
 }
 
-pub unsafe fn type_get_extent_x(cx: &Cx, datatype: Datatype, lb: *mut Count, extent: *mut Count) -> Result<()> {
+pub unsafe fn type_get_extent_x(cx: &Call, datatype: Datatype, lb: *mut Count, extent: *mut Count) -> Result<()> {
     // SAFETY: passed on.
     unsafe { type_get_extent(cx, datatype, OutInt::wide(lb), OutInt::wide(extent)) }
 }
 
-pub unsafe fn type_get_true_extent(cx: &Cx, datatype: Datatype, true_lb: OutInt, true_extent: OutInt) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn type_get_true_extent(cx: &Call, datatype: Datatype, true_lb: OutInt, true_extent: OutInt) -> Result<()> {
+    let guard = cx.enter()?;
     let found = types::asked(&guard, datatype)?;
     // SAFETY: null or may be written.
     unsafe {
@@ -370,7 +370,7 @@ pub unsafe fn type_get_true_extent(cx: &Cx, datatype: Datatype, true_lb: OutInt,
 }
 
 pub unsafe fn type_get_true_extent_x(
-    cx: &Cx,
+    cx: &Call,
     datatype: Datatype,
     true_lb: *mut Count,
     true_extent: *mut Count,
@@ -379,8 +379,8 @@ pub unsafe fn type_get_true_extent_x(
     unsafe { type_get_true_extent(cx, datatype, OutInt::wide(true_lb), OutInt::wide(true_extent)) }
 }
 
-pub unsafe fn get_elements(cx: &Cx, status: *const Status, datatype: Datatype, count: OutInt) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn get_elements(cx: &Call, status: *const Status, datatype: Datatype, count: OutInt) -> Result<()> {
+    let guard = cx.enter()?;
     // SAFETY: null or a status.
     let Some(status) = (unsafe { status.as_ref() }) else {
         bail!(MPI_ERR_ARG, "the status is MPI_STATUS_IGNORE (a null pointer)");
@@ -389,37 +389,37 @@ pub unsafe fn get_elements(cx: &Cx, status: *const Status, datatype: Datatype, c
     unsafe { store_wide(count, guard.datatype(datatype)?.elements_of(status.bytes()), "count") }
 }
 
-pub unsafe fn get_elements_x(cx: &Cx, status: *const Status, datatype: Datatype, count: *mut Count) -> Result<()> {
+pub unsafe fn get_elements_x(cx: &Call, status: *const Status, datatype: Datatype, count: *mut Count) -> Result<()> {
     // SAFETY: passed on.
     unsafe { get_elements(cx, status, datatype, OutInt::wide(count)) }
 }
 
-pub unsafe fn type_match_size(cx: &Cx, typeclass: c_int, size: c_int, datatype: *mut Datatype) -> Result<()> {
-    cx.process()?;
+pub unsafe fn type_match_size(cx: &Call, typeclass: c_int, size: c_int, datatype: *mut Datatype) -> Result<()> {
+    cx.enter()?;
     let found = match_size(typeclass, size)?;
     // SAFETY: null or may be written.
     unsafe { store(datatype, Datatype(found.handle.into()), "datatype") }
 }
 
-pub unsafe fn type_create_f90_real(cx: &Cx, p: c_int, r: c_int, newtype: *mut Datatype) -> Result<()> {
+pub unsafe fn type_create_f90_real(cx: &Call, p: c_int, r: c_int, newtype: *mut Datatype) -> Result<()> {
     // SAFETY: passed on, here and below.
     unsafe { predefined_unnamed(cx, Layout::f90_real(p, r), newtype) }
 }
 
-pub unsafe fn type_create_f90_complex(cx: &Cx, p: c_int, r: c_int, newtype: *mut Datatype) -> Result<()> {
+pub unsafe fn type_create_f90_complex(cx: &Call, p: c_int, r: c_int, newtype: *mut Datatype) -> Result<()> {
     // SAFETY: as above.
     unsafe { predefined_unnamed(cx, Layout::f90_complex(p, r), newtype) }
 }
 
-pub unsafe fn type_create_f90_integer(cx: &Cx, r: c_int, newtype: *mut Datatype) -> Result<()> {
+pub unsafe fn type_create_f90_integer(cx: &Call, r: c_int, newtype: *mut Datatype) -> Result<()> {
     // SAFETY: as above.
     unsafe { predefined_unnamed(cx, Layout::f90_integer(r), newtype) }
 }
 
 /// # Safety
 /// `newtype` is null or may be written.
-unsafe fn predefined_unnamed(cx: &Cx, found: Result<Arc<Layout>>, newtype: *mut Datatype) -> Result<()> {
-    let mut guard = cx.process()?;
+unsafe fn predefined_unnamed(cx: &Call, found: Result<Arc<Layout>>, newtype: *mut Datatype) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(newtype, "newtype")?;
     let handle = types::handle_of(&mut guard, &found?)?;
     // SAFETY: checked not to be null.
@@ -428,12 +428,12 @@ unsafe fn predefined_unnamed(cx: &Cx, found: Result<Arc<Layout>>, newtype: *mut 
 }
 
 pub unsafe fn type_get_value_index(
-    cx: &Cx,
+    cx: &Call,
     value_type: Datatype,
     index_type: Datatype,
     pair_type: *mut Datatype,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     check_place(pair_type, "pair_type")?;
     let pair = Layout::value_index(guard.datatype(value_type)?, guard.datatype(index_type)?);
     let handle = match pair {
@@ -445,7 +445,7 @@ pub unsafe fn type_get_value_index(
     Ok(())
 }
 
-pub unsafe fn get_address(_cx: &Cx, location: *const c_void, address: *mut Aint) -> Result<()> {
+pub unsafe fn get_address(_cx: &Call, location: *const c_void, address: *mut Aint) -> Result<()> {
     // SAFETY: null or may be written.
     unsafe { store(address, location.addr() as Aint, "address") }
 }

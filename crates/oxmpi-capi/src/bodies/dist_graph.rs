@@ -2,13 +2,13 @@
 
 use super::topology::{array, attach, fill, ordered, other_topology, places};
 use super::{check_place, store};
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use crate::{comms, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::comm::Comm as Made;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::topology::Topology;
 use oxmpi_core::topology::distributed::{self, Adjacency, Described, Edge, Edges};
@@ -93,7 +93,7 @@ unsafe fn described(
 }
 
 pub unsafe fn dist_graph_create(
-    cx: &Cx,
+    cx: &Call,
     comm_old: Comm,
     n: c_int,
     sources: *const c_int,
@@ -104,7 +104,7 @@ pub unsafe fn dist_graph_create(
     reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     comms::check_intra(found)?;
     check_place(comm_dist_graph, "comm_dist_graph")?;
@@ -152,7 +152,7 @@ unsafe fn direction(
 }
 
 pub unsafe fn dist_graph_create_adjacent(
-    cx: &Cx,
+    cx: &Call,
     comm_old: Comm,
     indegree: c_int,
     sources: *const c_int,
@@ -164,7 +164,7 @@ pub unsafe fn dist_graph_create_adjacent(
     reorder: c_int,
     comm_dist_graph: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     comms::check_intra(found)?;
     check_place(comm_dist_graph, "comm_dist_graph")?;
@@ -192,13 +192,13 @@ pub unsafe fn dist_graph_create_adjacent(
 }
 
 pub unsafe fn dist_graph_neighbors_count(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     indegree: *mut c_int,
     outdegree: *mut c_int,
     weighted: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let adjacency = adjacency_of(guard.comm(comm)?)?;
     // SAFETY: null or may be written.
     unsafe {
@@ -229,7 +229,7 @@ unsafe fn first(edges: &Edges, room: c_int, ranks: *mut c_int, weights: *mut c_i
 }
 
 pub unsafe fn dist_graph_neighbors(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     maxindegree: c_int,
     sources: *mut c_int,
@@ -238,7 +238,7 @@ pub unsafe fn dist_graph_neighbors(
     destinations: *mut c_int,
     destweights: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let adjacency = adjacency_of(guard.comm(comm)?)?;
     let names = [["maxindegree", "sources", "sourceweights"], ["maxoutdegree", "destinations", "destweights"]];
     // SAFETY: passed on.

@@ -1,7 +1,7 @@
 //! What a program asks about where it runs: time, names, versions, the ABI. All may be asked for at any time.
 
 use super::{check_place, store, store_text};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::infos;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as InfoHandle;
@@ -34,8 +34,8 @@ fn clock(ask: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_in
 
 // ---- names and versions ----
 
-pub unsafe fn get_processor_name(cx: &Cx, name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
-    cx.process()?;
+pub unsafe fn get_processor_name(cx: &Call, name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
+    cx.enter()?;
     let mut buffer = [0 as c_char; MPI_MAX_PROCESSOR_NAME as usize];
     // SAFETY: the kernel writes at most the given number of bytes; the last one stays zero, so the string ends.
     let host = unsafe {
@@ -48,7 +48,7 @@ pub unsafe fn get_processor_name(cx: &Cx, name: *mut c_char, resultlen: *mut c_i
     unsafe { store_text(name, resultlen, host.to_bytes(), "name") }
 }
 
-pub unsafe fn get_version(_cx: &Cx, version: *mut c_int, subversion: *mut c_int) -> Result<()> {
+pub unsafe fn get_version(_cx: &Call, version: *mut c_int, subversion: *mut c_int) -> Result<()> {
     check_place(subversion, "subversion")?;
     // SAFETY: null or may be written.
     unsafe {
@@ -57,7 +57,7 @@ pub unsafe fn get_version(_cx: &Cx, version: *mut c_int, subversion: *mut c_int)
     }
 }
 
-pub unsafe fn get_library_version(_cx: &Cx, version: *mut c_char, resultlen: *mut c_int) -> Result<()> {
+pub unsafe fn get_library_version(_cx: &Call, version: *mut c_char, resultlen: *mut c_int) -> Result<()> {
     let text = format!(
         "OxMPI {} (MPI {MPI_VERSION}.{MPI_SUBVERSION}, ABI {MPI_ABI_VERSION}.{MPI_ABI_SUBVERSION}, {} {}{})",
         env!("CARGO_PKG_VERSION"),
@@ -69,14 +69,14 @@ pub unsafe fn get_library_version(_cx: &Cx, version: *mut c_char, resultlen: *mu
     unsafe { store_text(version, resultlen, text.as_bytes(), "version") }
 }
 
-pub unsafe fn pcontrol(_cx: &Cx, _level: c_int) -> Result<()> {
+pub unsafe fn pcontrol(_cx: &Call, _level: c_int) -> Result<()> {
     // For a profiling library to define; without one it does nothing.
     Ok(())
 }
 
 // ---- the ABI ----
 
-pub unsafe fn abi_get_version(_cx: &Cx, abi_major: *mut c_int, abi_minor: *mut c_int) -> Result<()> {
+pub unsafe fn abi_get_version(_cx: &Call, abi_major: *mut c_int, abi_minor: *mut c_int) -> Result<()> {
     check_place(abi_minor, "abi_minor")?;
     // SAFETY: null or may be written.
     unsafe {
@@ -85,7 +85,7 @@ pub unsafe fn abi_get_version(_cx: &Cx, abi_major: *mut c_int, abi_minor: *mut c
     }
 }
 
-pub unsafe fn abi_get_info(_cx: &Cx, info: *mut InfoHandle) -> Result<()> {
+pub unsafe fn abi_get_info(_cx: &Call, info: *mut InfoHandle) -> Result<()> {
     check_place(info, "info")?;
     let mut facts = Info::new();
     let sizes = [
@@ -121,7 +121,7 @@ fn fortran() -> std::sync::MutexGuard<'static, Fortran> {
     FORTRAN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub unsafe fn abi_get_fortran_info(_cx: &Cx, info: *mut InfoHandle) -> Result<()> {
+pub unsafe fn abi_get_fortran_info(_cx: &Call, info: *mut InfoHandle) -> Result<()> {
     check_place(info, "info")?;
     let known = fortran().info.clone();
     let handle = match known {
@@ -132,7 +132,7 @@ pub unsafe fn abi_get_fortran_info(_cx: &Cx, info: *mut InfoHandle) -> Result<()
     unsafe { store(info, handle, "info") }
 }
 
-pub unsafe fn abi_set_fortran_info(_cx: &Cx, info: InfoHandle) -> Result<()> {
+pub unsafe fn abi_set_fortran_info(_cx: &Call, info: InfoHandle) -> Result<()> {
     if info == MPI_INFO_NULL {
         bail!(MPI_ERR_INFO, "the info object is MPI_INFO_NULL");
     }
@@ -172,7 +172,7 @@ fn check_fortran(info: &Info) -> Result<()> {
 }
 
 pub unsafe fn abi_get_fortran_booleans(
-    _cx: &Cx,
+    _cx: &Call,
     logical_size: c_int,
     logical_true: *mut c_void,
     logical_false: *mut c_void,
@@ -197,7 +197,7 @@ pub unsafe fn abi_get_fortran_booleans(
 }
 
 pub unsafe fn abi_set_fortran_booleans(
-    _cx: &Cx,
+    _cx: &Call,
     logical_size: c_int,
     logical_true: *mut c_void,
     logical_false: *mut c_void,

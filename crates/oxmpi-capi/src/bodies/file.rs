@@ -2,7 +2,7 @@
 
 use super::{check_place, store, text};
 use crate::args::OutInt;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::datareps;
 use crate::files::{self, Circle, Wish, agree, tell};
 use crate::groups;
@@ -18,14 +18,14 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 pub unsafe fn file_open(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     filename: *const c_char,
     amode: c_int,
     info: InfoHandle,
     fh: *mut File,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     files::check_comm(&guard, comm)?;
     check_place(fh, "fh")?;
     let wish = || {
@@ -39,21 +39,21 @@ pub unsafe fn file_open(
     unsafe { store(fh, opened, "fh") }
 }
 
-pub unsafe fn file_close(cx: &Cx, fh: *mut File) -> Result<()> {
+pub unsafe fn file_close(cx: &Call, fh: *mut File) -> Result<()> {
     check_place(fh, "fh")?;
     // SAFETY: checked.
     let handle = unsafe { fh.read() };
-    cx.process()?.file(handle)?;
+    cx.enter()?.file(handle)?;
     let closed = files::close(cx, handle);
-    if cx.process()?.file(handle).is_err() {
+    if cx.enter()?.file(handle).is_err() {
         // SAFETY: checked.
         unsafe { store(fh, MPI_FILE_NULL, "fh")? };
     }
     closed
 }
 
-pub unsafe fn file_delete(cx: &Cx, filename: *const c_char, info: InfoHandle) -> Result<()> {
-    cx.process()?;
+pub unsafe fn file_delete(cx: &Call, filename: *const c_char, info: InfoHandle) -> Result<()> {
+    cx.enter()?;
     infos::get(info)?;
     // SAFETY: null or a string.
     oxmpi_io::delete(unsafe { text(filename, "filename")? })
@@ -61,17 +61,17 @@ pub unsafe fn file_delete(cx: &Cx, filename: *const c_char, info: InfoHandle) ->
 
 // ---- size ----
 
-pub unsafe fn file_set_size(cx: &Cx, fh: File, size: Offset) -> Result<()> {
+pub unsafe fn file_set_size(cx: &Call, fh: File, size: Offset) -> Result<()> {
     resize(cx, fh, size, oxmpi_io::File::set_size)
 }
 
-pub unsafe fn file_preallocate(cx: &Cx, fh: File, size: Offset) -> Result<()> {
+pub unsafe fn file_preallocate(cx: &Call, fh: File, size: Offset) -> Result<()> {
     resize(cx, fh, size, oxmpi_io::File::preallocate)
 }
 
 /// The first process does it, once all have come.
-fn resize(cx: &Cx, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u64) -> Result<()>) -> Result<()> {
-    let mut guard = cx.process()?;
+fn resize(cx: &Call, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u64) -> Result<()>) -> Result<()> {
+    let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
     let good = io.check_random().and_then(|()| io.check_access(true)).and_then(|()| file.check_idle()).and_then(|()| {
@@ -86,36 +86,36 @@ fn resize(cx: &Cx, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u64
     agree(cx, &mut guard, circle, done, [])
 }
 
-pub unsafe fn file_get_size(cx: &Cx, fh: File, size: *mut Offset) -> Result<()> {
-    let found = cx.process()?.file(fh)?.io.size()?;
+pub unsafe fn file_get_size(cx: &Call, fh: File, size: *mut Offset) -> Result<()> {
+    let found = cx.enter()?.file(fh)?.io.size()?;
     // SAFETY: null or may be written.
     unsafe { store(size, found as Offset, "size") }
 }
 
 // ---- what it was opened with ----
 
-pub unsafe fn file_get_group(cx: &Cx, fh: File, group: *mut GroupHandle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn file_get_group(cx: &Call, fh: File, group: *mut GroupHandle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let of = &guard.file(fh)?.group;
     let copy = Group::new(of.ranks().clone(), of.session);
     // SAFETY: null or may be written.
     unsafe { groups::give(&mut guard, copy, group, "group") }
 }
 
-pub unsafe fn file_get_amode(cx: &Cx, fh: File, amode: *mut c_int) -> Result<()> {
-    let bits = cx.process()?.file(fh)?.io.mode.bits();
+pub unsafe fn file_get_amode(cx: &Call, fh: File, amode: *mut c_int) -> Result<()> {
+    let bits = cx.enter()?.file(fh)?.io.mode.bits();
     // SAFETY: null or may be written.
     unsafe { store(amode, bits, "amode") }
 }
 
-pub unsafe fn file_set_info(cx: &Cx, fh: File, info: InfoHandle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn file_set_info(cx: &Call, fh: File, info: InfoHandle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let file = guard.file_mut(fh)?;
     files::update_hints(&mut file.hints, &infos::get(info)?)
 }
 
-pub unsafe fn file_get_info(cx: &Cx, fh: File, info_used: *mut InfoHandle) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn file_get_info(cx: &Call, fh: File, info_used: *mut InfoHandle) -> Result<()> {
+    let guard = cx.enter()?;
     let used = files::hints_in_force(guard.file(fh)?)?;
     check_place(info_used, "info_used")?;
     // SAFETY: checked.
@@ -125,7 +125,7 @@ pub unsafe fn file_get_info(cx: &Cx, fh: File, info_used: *mut InfoHandle) -> Re
 // ---- views ----
 
 pub unsafe fn file_set_view(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     disp: Offset,
     etype: Datatype,
@@ -133,7 +133,7 @@ pub unsafe fn file_set_view(
     datarep: *const c_char,
     info: InfoHandle,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (circle, io, shared, before) =
         (Circle::File(fh), Arc::clone(&file.io), Arc::clone(&file.shared), Arc::clone(&file.view));
@@ -191,14 +191,14 @@ pub unsafe fn file_set_view(
 }
 
 pub unsafe fn file_get_view(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     disp: *mut Offset,
     etype: *mut Datatype,
     filetype: *mut Datatype,
     datarep: *mut c_char,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let view = Arc::clone(&guard.file(fh)?.view);
     check_place(disp, "disp")?;
     check_place(etype, "etype")?;
@@ -216,8 +216,8 @@ pub unsafe fn file_get_view(
     Ok(())
 }
 
-pub unsafe fn file_get_type_extent(cx: &Cx, fh: File, datatype: Datatype, extent: OutInt) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn file_get_type_extent(cx: &Call, fh: File, datatype: Datatype, extent: OutInt) -> Result<()> {
+    let mut guard = cx.enter()?;
     let view = Arc::clone(&guard.file(fh)?.view);
     let datatype = Arc::clone(guard.datatype(datatype)?);
     let found = files::in_file(&mut guard, &view, &datatype)?.extent();
@@ -234,8 +234,8 @@ pub unsafe fn file_get_type_extent(cx: &Cx, fh: File, datatype: Datatype, extent
 
 // ---- file pointers ----
 
-pub unsafe fn file_seek(cx: &Cx, fh: File, offset: Offset, whence: c_int) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn file_seek(cx: &Call, fh: File, offset: Offset, whence: c_int) -> Result<()> {
+    let mut guard = cx.enter()?;
     guard.file(fh)?.io.check_random()?;
     let from = Whence::new(whence)?;
     let view = files::view(&mut guard, fh)?;
@@ -244,22 +244,22 @@ pub unsafe fn file_seek(cx: &Cx, fh: File, offset: Offset, whence: c_int) -> Res
     Ok(())
 }
 
-pub unsafe fn file_get_position(cx: &Cx, fh: File, offset: *mut Offset) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn file_get_position(cx: &Call, fh: File, offset: *mut Offset) -> Result<()> {
+    let guard = cx.enter()?;
     let file = guard.file(fh)?;
     file.io.check_random()?;
     // SAFETY: null or may be written.
     unsafe { store(offset, file.position, "offset") }
 }
 
-pub unsafe fn file_get_byte_offset(cx: &Cx, fh: File, offset: Offset, disp: *mut Offset) -> Result<()> {
-    let place = files::view(&mut cx.process()?, fh)?.byte_offset(offset)?;
+pub unsafe fn file_get_byte_offset(cx: &Call, fh: File, offset: Offset, disp: *mut Offset) -> Result<()> {
+    let place = files::view(&mut cx.enter()?, fh)?.byte_offset(offset)?;
     // SAFETY: null or may be written.
     unsafe { store(disp, place, "disp") }
 }
 
-pub unsafe fn file_seek_shared(cx: &Cx, fh: File, offset: Offset, whence: c_int) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn file_seek_shared(cx: &Call, fh: File, offset: Offset, whence: c_int) -> Result<()> {
+    let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
     let shared = Arc::clone(&file.shared);
@@ -274,8 +274,8 @@ pub unsafe fn file_seek_shared(cx: &Cx, fh: File, offset: Offset, whence: c_int)
     agree(cx, &mut guard, circle, moved, [])
 }
 
-pub unsafe fn file_get_position_shared(cx: &Cx, fh: File, offset: *mut Offset) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn file_get_position_shared(cx: &Call, fh: File, offset: *mut Offset) -> Result<()> {
+    let guard = cx.enter()?;
     let file = guard.file(fh)?;
     file.io.check_random()?;
     // SAFETY: null or may be written.
@@ -316,8 +316,8 @@ impl Whence {
 
 // ---- consistency ----
 
-pub unsafe fn file_set_atomicity(cx: &Cx, fh: File, flag: c_int) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn file_set_atomicity(cx: &Call, fh: File, flag: c_int) -> Result<()> {
+    let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (circle, atomic) = (Circle::File(fh), flag != 0);
     let idle = file.check_idle();
@@ -326,14 +326,14 @@ pub unsafe fn file_set_atomicity(cx: &Cx, fh: File, flag: c_int) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn file_get_atomicity(cx: &Cx, fh: File, flag: *mut c_int) -> Result<()> {
-    let atomic = cx.process()?.file(fh)?.atomic;
+pub unsafe fn file_get_atomicity(cx: &Call, fh: File, flag: *mut c_int) -> Result<()> {
+    let atomic = cx.enter()?.file(fh)?.atomic;
     // SAFETY: null or may be written.
     unsafe { store(flag, c_int::from(atomic), "flag") }
 }
 
-pub unsafe fn file_sync(cx: &Cx, fh: File) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn file_sync(cx: &Call, fh: File) -> Result<()> {
+    let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
     let idle = file.check_idle();

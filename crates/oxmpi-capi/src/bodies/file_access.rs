@@ -2,7 +2,7 @@
 //! of all.
 
 use super::store_status;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::files::{Access, At, perform};
 use oxmpi_abi::handle::{Datatype, File};
 use oxmpi_abi::types::Offset;
@@ -11,7 +11,7 @@ use std::ffi::c_void;
 
 /// # Safety
 /// The buffer is as the access says; `status` is null or a status.
-unsafe fn now(cx: &Cx, access: Access, status: *mut Status) -> Result<()> {
+unsafe fn now(cx: &Call, access: Access, status: *mut Status) -> Result<()> {
     // SAFETY: as the caller says.
     unsafe {
         let moved = perform(cx, access)?;
@@ -21,7 +21,7 @@ unsafe fn now(cx: &Cx, access: Access, status: *mut Status) -> Result<()> {
 }
 
 pub unsafe fn file_read_at(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *mut c_void,
@@ -35,7 +35,7 @@ pub unsafe fn file_read_at(
 }
 
 pub unsafe fn file_read_at_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *mut c_void,
@@ -49,7 +49,7 @@ pub unsafe fn file_read_at_all(
 }
 
 pub unsafe fn file_read(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -62,7 +62,7 @@ pub unsafe fn file_read(
 }
 
 pub unsafe fn file_read_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -75,7 +75,7 @@ pub unsafe fn file_read_all(
 }
 
 pub unsafe fn file_read_shared(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -88,7 +88,7 @@ pub unsafe fn file_read_shared(
 }
 
 pub unsafe fn file_read_ordered(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -101,7 +101,7 @@ pub unsafe fn file_read_ordered(
 }
 
 pub unsafe fn file_write_at(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *const c_void,
@@ -116,7 +116,7 @@ pub unsafe fn file_write_at(
 }
 
 pub unsafe fn file_write_at_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *const c_void,
@@ -131,7 +131,7 @@ pub unsafe fn file_write_at_all(
 }
 
 pub unsafe fn file_write(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -144,7 +144,7 @@ pub unsafe fn file_write(
 }
 
 pub unsafe fn file_write_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -157,7 +157,7 @@ pub unsafe fn file_write_all(
 }
 
 pub unsafe fn file_write_shared(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -170,7 +170,7 @@ pub unsafe fn file_write_shared(
 }
 
 pub unsafe fn file_write_ordered(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,

@@ -1,17 +1,16 @@
 //! Representations of data in files that the program defines.
 
 use super::text;
-use crate::call::Cx;
-use crate::datareps::{self, Functions};
+use crate::call::Call;
+use crate::datareps::{self, Form, Functions};
 use crate::generated::callbacks::{DatarepConversionFn, DatarepConversionFnC, DatarepExtentFn};
 use oxmpi_abi::Result;
-use oxmpi_core::operation::Form;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 use std::sync::Mutex;
 
 pub unsafe fn register_datarep(
-    cx: &Cx,
+    cx: &Call,
     datarep: *const c_char,
     read_conversion_fn: DatarepConversionFn,
     write_conversion_fn: DatarepConversionFn,
@@ -25,7 +24,7 @@ pub unsafe fn register_datarep(
 }
 
 pub unsafe fn register_datarep_c(
-    cx: &Cx,
+    cx: &Call,
     datarep: *const c_char,
     read_conversion_fn: DatarepConversionFnC,
     write_conversion_fn: DatarepConversionFnC,
@@ -41,14 +40,14 @@ pub unsafe fn register_datarep_c(
 /// # Safety
 /// `datarep` is null or a string; the functions are of the form that is said.
 unsafe fn register(
-    cx: &Cx,
+    cx: &Call,
     datarep: *const c_char,
     form: Form,
     [read, write]: [usize; 2],
     extent: DatarepExtentFn,
     extra_state: *mut c_void,
 ) -> Result<()> {
-    cx.process()?;
+    cx.enter()?;
     // SAFETY: as the caller says.
     let name = unsafe { text(datarep, "datarep")?.to_vec() };
     let Some(extent) = extent else { return Err(super::null_pointer("dtype_file_extent_fn")) };

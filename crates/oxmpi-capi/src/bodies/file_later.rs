@@ -1,7 +1,7 @@
 //! Reads and writes of files that the program completes later: with a request, or with a second call.
 
 use super::store_status;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::files::{Access, At, begin, start};
 use oxmpi_abi::handle::{Datatype, File, Request};
 use oxmpi_abi::types::Offset;
@@ -10,7 +10,7 @@ use oxmpi_core::file::SplitAccess;
 use std::ffi::c_void;
 
 pub unsafe fn file_iread_at(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *mut c_void,
@@ -24,7 +24,7 @@ pub unsafe fn file_iread_at(
 }
 
 pub unsafe fn file_iread_at_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *mut c_void,
@@ -38,7 +38,7 @@ pub unsafe fn file_iread_at_all(
 }
 
 pub unsafe fn file_iread(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -51,7 +51,7 @@ pub unsafe fn file_iread(
 }
 
 pub unsafe fn file_iread_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -64,7 +64,7 @@ pub unsafe fn file_iread_all(
 }
 
 pub unsafe fn file_iread_shared(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -77,7 +77,7 @@ pub unsafe fn file_iread_shared(
 }
 
 pub unsafe fn file_iwrite_at(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *const c_void,
@@ -92,7 +92,7 @@ pub unsafe fn file_iwrite_at(
 }
 
 pub unsafe fn file_iwrite_at_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *const c_void,
@@ -107,7 +107,7 @@ pub unsafe fn file_iwrite_at_all(
 }
 
 pub unsafe fn file_iwrite(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -120,7 +120,7 @@ pub unsafe fn file_iwrite(
 }
 
 pub unsafe fn file_iwrite_all(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -133,7 +133,7 @@ pub unsafe fn file_iwrite_all(
 }
 
 pub unsafe fn file_iwrite_shared(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -148,7 +148,7 @@ pub unsafe fn file_iwrite_shared(
 // ---- in two calls ----
 
 pub unsafe fn file_read_at_all_begin(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *mut c_void,
@@ -160,24 +160,24 @@ pub unsafe fn file_read_at_all_begin(
     unsafe { begin(cx, access, SplitAccess::ReadAt) }
 }
 
-pub unsafe fn file_read_at_all_end(cx: &Cx, fh: File, _buf: *mut c_void, status: *mut Status) -> Result<()> {
+pub unsafe fn file_read_at_all_end(cx: &Call, fh: File, _buf: *mut c_void, status: *mut Status) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { end(cx, fh, SplitAccess::ReadAt, status) }
 }
 
-pub unsafe fn file_read_all_begin(cx: &Cx, fh: File, buf: *mut c_void, count: i64, datatype: Datatype) -> Result<()> {
+pub unsafe fn file_read_all_begin(cx: &Call, fh: File, buf: *mut c_void, count: i64, datatype: Datatype) -> Result<()> {
     let access = Access { fh, at: At::Own, writes: false, together: true, buf, count, datatype };
     // SAFETY: the caller's buffer, as the arguments describe it.
     unsafe { begin(cx, access, SplitAccess::Read) }
 }
 
-pub unsafe fn file_read_all_end(cx: &Cx, fh: File, _buf: *mut c_void, status: *mut Status) -> Result<()> {
+pub unsafe fn file_read_all_end(cx: &Call, fh: File, _buf: *mut c_void, status: *mut Status) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { end(cx, fh, SplitAccess::Read, status) }
 }
 
 pub unsafe fn file_read_ordered_begin(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *mut c_void,
     count: i64,
@@ -188,13 +188,13 @@ pub unsafe fn file_read_ordered_begin(
     unsafe { begin(cx, access, SplitAccess::ReadOrdered) }
 }
 
-pub unsafe fn file_read_ordered_end(cx: &Cx, fh: File, _buf: *mut c_void, status: *mut Status) -> Result<()> {
+pub unsafe fn file_read_ordered_end(cx: &Call, fh: File, _buf: *mut c_void, status: *mut Status) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { end(cx, fh, SplitAccess::ReadOrdered, status) }
 }
 
 pub unsafe fn file_write_at_all_begin(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     offset: Offset,
     buf: *const c_void,
@@ -207,13 +207,13 @@ pub unsafe fn file_write_at_all_begin(
     unsafe { begin(cx, access, SplitAccess::WriteAt) }
 }
 
-pub unsafe fn file_write_at_all_end(cx: &Cx, fh: File, _buf: *const c_void, status: *mut Status) -> Result<()> {
+pub unsafe fn file_write_at_all_end(cx: &Call, fh: File, _buf: *const c_void, status: *mut Status) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { end(cx, fh, SplitAccess::WriteAt, status) }
 }
 
 pub unsafe fn file_write_all_begin(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -224,13 +224,13 @@ pub unsafe fn file_write_all_begin(
     unsafe { begin(cx, access, SplitAccess::Write) }
 }
 
-pub unsafe fn file_write_all_end(cx: &Cx, fh: File, _buf: *const c_void, status: *mut Status) -> Result<()> {
+pub unsafe fn file_write_all_end(cx: &Call, fh: File, _buf: *const c_void, status: *mut Status) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { end(cx, fh, SplitAccess::Write, status) }
 }
 
 pub unsafe fn file_write_ordered_begin(
-    cx: &Cx,
+    cx: &Call,
     fh: File,
     buf: *const c_void,
     count: i64,
@@ -241,15 +241,15 @@ pub unsafe fn file_write_ordered_begin(
     unsafe { begin(cx, access, SplitAccess::WriteOrdered) }
 }
 
-pub unsafe fn file_write_ordered_end(cx: &Cx, fh: File, _buf: *const c_void, status: *mut Status) -> Result<()> {
+pub unsafe fn file_write_ordered_end(cx: &Call, fh: File, _buf: *const c_void, status: *mut Status) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { end(cx, fh, SplitAccess::WriteOrdered, status) }
 }
 
 /// # Safety
 /// `status` is null or a status.
-unsafe fn end(cx: &Cx, fh: File, access: SplitAccess, status: *mut Status) -> Result<()> {
-    let moved = cx.process()?.file_mut(fh)?.end_split(access)?;
+unsafe fn end(cx: &Call, fh: File, access: SplitAccess, status: *mut Status) -> Result<()> {
+    let moved = cx.enter()?.file_mut(fh)?.end_split(access)?;
     // SAFETY: as the caller says.
     unsafe { store_status(status, &moved) };
     Ok(())

@@ -1,19 +1,20 @@
 //! Groups: made from others and from process sets, compared, asked, freed.
 
 use super::{check_place, null_pointer, store, text};
-use crate::call::{Cx, On};
+use crate::call::{Call, On};
 use crate::comms;
 use crate::groups::give;
-use crate::library::{self, Guard};
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group as Handle, Session};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::group::{Group, range};
+use oxmpi_core::guard::Guard;
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 /// A group argument. An error that follows concerns its session, if it has one.
-pub(super) fn get(cx: &Cx, guard: &Guard, group: Handle) -> Result<Arc<Group>> {
+pub(super) fn get(cx: &Call, guard: &Guard, group: Handle) -> Result<Arc<Group>> {
     let found = Arc::clone(guard.group(group)?);
     if let Some(session) = found.session {
         cx.raise_on(On::Session(session));
@@ -37,35 +38,35 @@ unsafe fn inputs<'a, T>(array: *const T, n: c_int, name: &str) -> Result<&'a [T]
 
 // ---- asking ----
 
-pub unsafe fn group_size(cx: &Cx, group: Handle, size: *mut c_int) -> Result<()> {
-    let found = get(cx, &cx.process()?, group)?;
+pub unsafe fn group_size(cx: &Call, group: Handle, size: *mut c_int) -> Result<()> {
+    let found = get(cx, &cx.enter()?, group)?;
     // SAFETY: null or may be written.
     unsafe { store(size, found.len() as c_int, "size") }
 }
 
-pub unsafe fn group_rank(cx: &Cx, group: Handle, rank: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn group_rank(cx: &Call, group: Handle, rank: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let found = get(cx, &guard, group)?.rank_of(comms::own_peer(&guard));
     // SAFETY: null or may be written.
     unsafe { store(rank, found.map_or(MPI_UNDEFINED, |rank| rank as c_int), "rank") }
 }
 
-pub unsafe fn group_compare(cx: &Cx, group1: Handle, group2: Handle, result: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn group_compare(cx: &Call, group1: Handle, group2: Handle, result: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let verdict = get(cx, &guard, group1)?.compare(&*get(cx, &guard, group2)?);
     // SAFETY: null or may be written.
     unsafe { store(result, verdict, "result") }
 }
 
 pub unsafe fn group_translate_ranks(
-    cx: &Cx,
+    cx: &Call,
     group1: Handle,
     n: c_int,
     ranks1: *const c_int,
     group2: Handle,
     ranks2: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let (from, to) = (get(cx, &guard, group1)?, get(cx, &guard, group2)?);
     // SAFETY: null or `n` elements.
     let ranks = unsafe { inputs(ranks1, n, "ranks1")? };
@@ -93,35 +94,35 @@ pub unsafe fn group_translate_ranks(
 /// # Safety
 /// `newgroup` is null or may be written.
 unsafe fn combine(
-    cx: &Cx,
+    cx: &Call,
     group1: Handle,
     group2: Handle,
     newgroup: *mut Handle,
     how: impl FnOnce(&Group, &Group) -> Group,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (first, second) = (get(cx, &guard, group1)?, get(cx, &guard, group2)?);
     // SAFETY: passed on.
     unsafe { give(&mut guard, how(&first, &second), newgroup, "newgroup") }
 }
 
-pub unsafe fn group_union(cx: &Cx, group1: Handle, group2: Handle, newgroup: *mut Handle) -> Result<()> {
+pub unsafe fn group_union(cx: &Call, group1: Handle, group2: Handle, newgroup: *mut Handle) -> Result<()> {
     // SAFETY: passed on.
     unsafe { combine(cx, group1, group2, newgroup, Group::union) }
 }
 
-pub unsafe fn group_intersection(cx: &Cx, group1: Handle, group2: Handle, newgroup: *mut Handle) -> Result<()> {
+pub unsafe fn group_intersection(cx: &Call, group1: Handle, group2: Handle, newgroup: *mut Handle) -> Result<()> {
     // SAFETY: passed on.
     unsafe { combine(cx, group1, group2, newgroup, Group::intersection) }
 }
 
-pub unsafe fn group_difference(cx: &Cx, group1: Handle, group2: Handle, newgroup: *mut Handle) -> Result<()> {
+pub unsafe fn group_difference(cx: &Call, group1: Handle, group2: Handle, newgroup: *mut Handle) -> Result<()> {
     // SAFETY: passed on.
     unsafe { combine(cx, group1, group2, newgroup, Group::difference) }
 }
 
-pub unsafe fn group_incl(cx: &Cx, group: Handle, n: c_int, ranks: *const c_int, newgroup: *mut Handle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn group_incl(cx: &Call, group: Handle, n: c_int, ranks: *const c_int, newgroup: *mut Handle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = get(cx, &guard, group)?;
     // SAFETY: null or `n` elements; passed on.
     unsafe {
@@ -130,8 +131,8 @@ pub unsafe fn group_incl(cx: &Cx, group: Handle, n: c_int, ranks: *const c_int, 
     }
 }
 
-pub unsafe fn group_excl(cx: &Cx, group: Handle, n: c_int, ranks: *const c_int, newgroup: *mut Handle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn group_excl(cx: &Call, group: Handle, n: c_int, ranks: *const c_int, newgroup: *mut Handle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = get(cx, &guard, group)?;
     // SAFETY: null or `n` elements; passed on.
     unsafe {
@@ -152,41 +153,41 @@ unsafe fn in_ranges<'a>(ranges: *const [c_int; 3], n: c_int) -> Result<impl Iter
 }
 
 pub unsafe fn group_range_incl(
-    cx: &Cx,
+    cx: &Call,
     group: Handle,
     n: c_int,
     ranges: *mut [c_int; 3],
     newgroup: *mut Handle,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = get(cx, &guard, group)?;
     // SAFETY: passed on.
     unsafe { give(&mut guard, found.include(in_ranges(ranges, n)?)?, newgroup, "newgroup") }
 }
 
 pub unsafe fn group_range_excl(
-    cx: &Cx,
+    cx: &Call,
     group: Handle,
     n: c_int,
     ranges: *mut [c_int; 3],
     newgroup: *mut Handle,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = get(cx, &guard, group)?;
     // SAFETY: passed on.
     unsafe { give(&mut guard, found.exclude(in_ranges(ranges, n)?)?, newgroup, "newgroup") }
 }
 
 pub unsafe fn group_from_session_pset(
-    cx: &Cx,
+    cx: &Call,
     session: Session,
     pset_name: *const c_char,
     newgroup: *mut Handle,
 ) -> Result<()> {
-    library::session(session, |_| ())?;
+    LIBRARY.session(session, |_| ())?;
     // SAFETY: null or a string.
     let name = unsafe { text(pset_name, "pset_name")? };
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: null or may be written.
     unsafe {
         match guard.process_set(name) {
@@ -196,8 +197,8 @@ pub unsafe fn group_from_session_pset(
     }
 }
 
-pub unsafe fn group_free(cx: &Cx, group: *mut Handle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn group_free(cx: &Call, group: *mut Handle) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(group, "group")?;
     // SAFETY: checked.
     let handle = unsafe { group.read() };

@@ -5,10 +5,10 @@
 //! that no call accepts.
 
 use super::check_place;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::generated::variables::*;
 use crate::infos;
-use crate::library::{self, Guard};
+use crate::library::{self, LIBRARY};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::{F08Status, Fint};
@@ -32,7 +32,7 @@ fn from_int<H: Handle>(int: c_int, find: impl FnOnce(c_int) -> Option<usize>) ->
 
 /// Looks in a table of the process's, if there is one.
 fn in_process(find: impl FnOnce(&Process) -> Option<usize>) -> Option<usize> {
-    find(&*Guard::enter()?)
+    find(&*library::enter()?)
 }
 
 pub unsafe fn comm_toint(comm: Comm) -> c_int {
@@ -57,7 +57,7 @@ pub unsafe fn errhandler_toint(errhandler: Errhandler) -> c_int {
 }
 
 pub unsafe fn errhandler_fromint(errhandler: c_int) -> Errhandler {
-    from_int(errhandler, |int| library::errhandlers().from_low_word(int))
+    from_int(errhandler, |int| LIBRARY.errhandlers().from_low_word(int))
 }
 
 pub unsafe fn errhandler_c2f(errhandler: Errhandler) -> Fint {
@@ -176,7 +176,7 @@ pub unsafe fn session_toint(session: Session) -> c_int {
 }
 
 pub unsafe fn session_fromint(session: c_int) -> Session {
-    from_int(session, |int| library::sessions().from_low_word(int))
+    from_int(session, |int| LIBRARY.sessions().from_low_word(int))
 }
 
 pub unsafe fn session_c2f(session: Session) -> Fint {
@@ -247,32 +247,32 @@ const IN_C: [&AtomicPtr<Status>; 2] = [&NEVER, &NEVER];
 const IN_FORTRAN: [&AtomicPtr<Fint>; 2] = [&MPI_F_STATUS_IGNORE, &MPI_F_STATUSES_IGNORE];
 const IN_F08: [&AtomicPtr<F08Status>; 2] = [&MPI_F08_STATUS_IGNORE, &MPI_F08_STATUSES_IGNORE];
 
-pub unsafe fn status_c2f(_cx: &Cx, c_status: *const Status, f_status: *mut Fint) -> Result<()> {
+pub unsafe fn status_c2f(_cx: &Call, c_status: *const Status, f_status: *mut Fint) -> Result<()> {
     // SAFETY: passed on.
     unsafe { convert(c_status, f_status, IN_C, ["c_status", "f_status"]) }
 }
 
-pub unsafe fn status_f2c(_cx: &Cx, f_status: *const Fint, c_status: *mut Status) -> Result<()> {
+pub unsafe fn status_f2c(_cx: &Call, f_status: *const Fint, c_status: *mut Status) -> Result<()> {
     // SAFETY: passed on.
     unsafe { convert(f_status, c_status, IN_FORTRAN, ["f_status", "c_status"]) }
 }
 
-pub unsafe fn status_c2f08(_cx: &Cx, c_status: *const Status, f08_status: *mut F08Status) -> Result<()> {
+pub unsafe fn status_c2f08(_cx: &Call, c_status: *const Status, f08_status: *mut F08Status) -> Result<()> {
     // SAFETY: passed on.
     unsafe { convert(c_status, f08_status, IN_C, ["c_status", "f08_status"]) }
 }
 
-pub unsafe fn status_f082c(_cx: &Cx, f08_status: *const F08Status, c_status: *mut Status) -> Result<()> {
+pub unsafe fn status_f082c(_cx: &Call, f08_status: *const F08Status, c_status: *mut Status) -> Result<()> {
     // SAFETY: passed on.
     unsafe { convert(f08_status, c_status, IN_F08, ["f08_status", "c_status"]) }
 }
 
-pub unsafe fn status_f2f08(_cx: &Cx, f_status: *const Fint, f08_status: *mut F08Status) -> Result<()> {
+pub unsafe fn status_f2f08(_cx: &Call, f_status: *const Fint, f08_status: *mut F08Status) -> Result<()> {
     // SAFETY: passed on.
     unsafe { convert(f_status, f08_status, IN_FORTRAN, ["f_status", "f08_status"]) }
 }
 
-pub unsafe fn status_f082f(_cx: &Cx, f08_status: *const F08Status, f_status: *mut Fint) -> Result<()> {
+pub unsafe fn status_f082f(_cx: &Call, f08_status: *const F08Status, f_status: *mut Fint) -> Result<()> {
     // SAFETY: passed on.
     unsafe { convert(f08_status, f_status, IN_F08, ["f08_status", "f_status"]) }
 }

@@ -1,15 +1,15 @@
 //! What the machine is made of, and communicators that follow it.
 
 use super::{check_place, store};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::hardware::{RESOURCES, Resource, own_cpus};
-use crate::library::Guard;
 use crate::{comms, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_core::contexts::Part;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use std::ffi::c_int;
 
@@ -17,8 +17,8 @@ const RESOURCE_KEY: &str = "mpi_hw_resource_type";
 const PSET_KEY: &str = "mpi_pset_name";
 const SHARED: &str = "mpi_shared_memory";
 
-pub unsafe fn get_hw_resource_info(cx: &Cx, hw_info: *mut InfoHandle) -> Result<()> {
-    cx.process()?;
+pub unsafe fn get_hw_resource_info(cx: &Call, hw_info: *mut InfoHandle) -> Result<()> {
+    cx.enter()?;
     check_place(hw_info, "hw_info")?;
     let cpus = own_cpus();
     let mut facts = Info::new();
@@ -31,14 +31,14 @@ pub unsafe fn get_hw_resource_info(cx: &Cx, hw_info: *mut InfoHandle) -> Result<
 }
 
 pub unsafe fn comm_split_type(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     split_type: c_int,
     key: c_int,
     info: InfoHandle,
     newcomm: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     guard.comm(comm)?;
     check_place(newcomm, "newcomm")?;
     let asked = infos::get(info)?;
@@ -105,7 +105,7 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
 
 /// The largest kind of resource that this process is confined to and that not all the others share with it, and which instance:
 /// as a color, and by name.
-fn by_what_divides(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Option<(u32, &'static str)>> {
+fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u32, &'static str)>> {
     const NOWHERE: u64 = u64::MAX;
     let cpus = own_cpus();
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, u64::from));

@@ -1,8 +1,9 @@
 //! Info objects. All of it may be called at any time, from any thread.
 
 use super::{check_place, store, text};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as Handle;
 use oxmpi_abi::{Error, Result, bail};
@@ -16,32 +17,29 @@ unsafe fn key_text<'a>(key: *const c_char) -> Result<&'a [u8]> {
     unsafe { text(key, "key") }.map_err(|error| Error::new(MPI_ERR_INFO_KEY, error.text()))
 }
 
-pub unsafe fn info_create(_cx: &Cx, info: *mut Handle) -> Result<()> {
+pub unsafe fn info_create(_cx: &Call, info: *mut Handle) -> Result<()> {
     check_place(info, "info")?;
     // SAFETY: checked.
     unsafe { store(info, infos::add(Info::new())?, "info") }
 }
 
-pub unsafe fn info_dup(_cx: &Cx, info: Handle, newinfo: *mut Handle) -> Result<()> {
+pub unsafe fn info_dup(_cx: &Call, info: Handle, newinfo: *mut Handle) -> Result<()> {
     check_place(newinfo, "newinfo")?;
     let copy = infos::read(info, |info| Ok(info.clone()))?;
     // SAFETY: checked.
     unsafe { store(newinfo, infos::add(copy)?, "newinfo") }
 }
 
-pub unsafe fn info_free(_cx: &Cx, info: *mut Handle) -> Result<()> {
+pub unsafe fn info_free(_cx: &Call, info: *mut Handle) -> Result<()> {
     check_place(info, "info")?;
     // SAFETY: checked.
     let handle = unsafe { info.read() };
-    let mut table = infos::table();
-    if table.remove(handle.0).is_none() {
-        return Err(infos::not_info(&table, handle));
-    }
+    LIBRARY.remove_info(handle)?;
     // SAFETY: checked.
     unsafe { store(info, MPI_INFO_NULL, "info") }
 }
 
-pub unsafe fn info_create_env(_cx: &Cx, argc: c_int, argv: *mut *mut c_char, info: *mut Handle) -> Result<()> {
+pub unsafe fn info_create_env(_cx: &Call, argc: c_int, argv: *mut *mut c_char, info: *mut Handle) -> Result<()> {
     check_place(info, "info")?;
     if argc < 0 {
         bail!(MPI_ERR_ARG, "argc is {argc}, which is negative");
@@ -58,10 +56,10 @@ pub unsafe fn info_create_env(_cx: &Cx, argc: c_int, argv: *mut *mut c_char, inf
         }
     }
     // SAFETY: checked.
-    unsafe { store(info, infos::add(infos::environment(&given))?, "info") }
+    unsafe { store(info, infos::add(LIBRARY.environment(&given))?, "info") }
 }
 
-pub unsafe fn info_set(_cx: &Cx, info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
+pub unsafe fn info_set(_cx: &Call, info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
     // SAFETY: null or strings.
     let (key, value) = unsafe {
         let value = text(value, "value").map_err(|error| Error::new(MPI_ERR_INFO_VALUE, error.text()));
@@ -70,19 +68,19 @@ pub unsafe fn info_set(_cx: &Cx, info: Handle, key: *const c_char, value: *const
     infos::change(info, |info| info.set(key, value))
 }
 
-pub unsafe fn info_delete(_cx: &Cx, info: Handle, key: *const c_char) -> Result<()> {
+pub unsafe fn info_delete(_cx: &Call, info: Handle, key: *const c_char) -> Result<()> {
     // SAFETY: null or a string.
     let key = unsafe { key_text(key)? };
     infos::change(info, |info| info.delete(key))
 }
 
-pub unsafe fn info_get_nkeys(_cx: &Cx, info: Handle, nkeys: *mut c_int) -> Result<()> {
+pub unsafe fn info_get_nkeys(_cx: &Call, info: Handle, nkeys: *mut c_int) -> Result<()> {
     let count = infos::read(info, |info| Ok(info.len() as c_int))?;
     // SAFETY: null or may be written.
     unsafe { store(nkeys, count, "nkeys") }
 }
 
-pub unsafe fn info_get_nthkey(_cx: &Cx, info: Handle, n: c_int, key: *mut c_char) -> Result<()> {
+pub unsafe fn info_get_nthkey(_cx: &Call, info: Handle, n: c_int, key: *mut c_char) -> Result<()> {
     check_place(key, "key")?;
     infos::read(info, |info| {
         // SAFETY: room for MPI_MAX_INFO_KEY characters, as the standard asks; no key is longer.
@@ -92,7 +90,7 @@ pub unsafe fn info_get_nthkey(_cx: &Cx, info: Handle, n: c_int, key: *mut c_char
 }
 
 pub unsafe fn info_get_string(
-    _cx: &Cx,
+    _cx: &Call,
     info: Handle,
     key: *const c_char,
     buflen: *mut c_int,
@@ -120,7 +118,7 @@ pub unsafe fn info_get_string(
 }
 
 pub unsafe fn info_get(
-    _cx: &Cx,
+    _cx: &Call,
     info: Handle,
     key: *const c_char,
     valuelen: c_int,
@@ -147,7 +145,7 @@ pub unsafe fn info_get(
 }
 
 pub unsafe fn info_get_valuelen(
-    _cx: &Cx,
+    _cx: &Call,
     info: Handle,
     key: *const c_char,
     valuelen: *mut c_int,

@@ -2,8 +2,8 @@
 
 use super::communicators::inter;
 use super::{check_place, store, text};
-use crate::call::{Cx, On};
-use crate::library::{self, Guard};
+use crate::call::{Call, On};
+use crate::library::LIBRARY;
 use crate::{comms, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Errhandler, Group as GroupHandle, Info as InfoHandle, Session};
@@ -12,6 +12,7 @@ use oxmpi_base::ids::Peer;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Joined, MEETING};
 use oxmpi_core::errhandler::Target;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::talk::Party;
 use std::ffi::{c_char, c_int};
@@ -20,7 +21,7 @@ use std::ffi::{c_char, c_int};
 const BRIDGE_TAGS: i32 = (1 << 30) - 1;
 
 pub unsafe fn intercomm_create(
-    cx: &Cx,
+    cx: &Call,
     local_comm: Comm,
     local_leader: c_int,
     peer_comm: Comm,
@@ -28,7 +29,7 @@ pub unsafe fn intercomm_create(
     tag: c_int,
     newintercomm: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = guard.comm(local_comm)?;
     check_place(newintercomm, "newintercomm")?;
     comms::check_intra(found)?;
@@ -55,7 +56,7 @@ fn rank_in(group: &Ranks, rank: c_int, name: &str) -> Result<usize> {
 }
 
 /// The way from a leader to the other one.
-fn bridge(cx: &Cx, guard: &Guard, own: Peer, peer_comm: Comm, remote_leader: c_int, tag: c_int) -> Result<Party> {
+fn bridge(cx: &Call, guard: &Guard, own: Peer, peer_comm: Comm, remote_leader: c_int, tag: c_int) -> Result<Party> {
     let peers = guard.comm(peer_comm)?;
     cx.raise_on(On::Comm(peer_comm));
     let other = peers.group.peer(rank_in(&peers.group, remote_leader, "remote_leader")?);
@@ -65,8 +66,8 @@ fn bridge(cx: &Cx, guard: &Guard, own: Peer, peer_comm: Comm, remote_leader: c_i
     Ok(Party::between(own, other, peers.context, i32::MIN | (tag & BRIDGE_TAGS)))
 }
 
-pub unsafe fn intercomm_merge(cx: &Cx, intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = inter(&guard, intercomm)?;
     check_place(newintracomm, "newintracomm")?;
     let (near, far) = (found.local_group().clone(), found.group.clone());
@@ -97,8 +98,8 @@ struct Start {
 
 impl Start {
     /// A handler that is attached is let go when the communicator does not come to be.
-    fn begin(cx: &Cx, info: InfoHandle, errhandler: Errhandler) -> Result<Start> {
-        library::errhandlers().attach(errhandler, Target::Comm)?;
+    fn begin(cx: &Call, info: InfoHandle, errhandler: Errhandler) -> Result<Start> {
+        LIBRARY.errhandlers().attach(errhandler, Target::Comm)?;
         cx.raise_on(On::Handler(errhandler, MPI_COMM_NULL.0));
         let mut start = Start { errhandler, given: Info::new() };
         start.given = infos::get(info)?;
@@ -126,7 +127,7 @@ impl Start {
 
 impl Drop for Start {
     fn drop(&mut self) {
-        library::errhandlers().detach(self.errhandler);
+        LIBRARY.errhandlers().detach(self.errhandler);
     }
 }
 
@@ -148,16 +149,16 @@ unsafe fn string_tag<'a>(stringtag: *const c_char) -> Result<(&'a [u8], i32)> {
 }
 
 pub unsafe fn comm_create_from_group(
-    cx: &Cx,
+    cx: &Call,
     group: GroupHandle,
     stringtag: *const c_char,
     info: InfoHandle,
     errhandler: Errhandler,
     newcomm: *mut Comm,
 ) -> Result<()> {
-    drop(cx.process()?);
+    drop(cx.enter()?);
     let start = Start::begin(cx, info, errhandler)?;
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = guard.group(group)?.clone();
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string.
@@ -178,7 +179,7 @@ pub unsafe fn comm_create_from_group(
 }
 
 pub unsafe fn intercomm_create_from_groups(
-    cx: &Cx,
+    cx: &Call,
     local_group: GroupHandle,
     local_leader: c_int,
     remote_group: GroupHandle,
@@ -188,9 +189,9 @@ pub unsafe fn intercomm_create_from_groups(
     errhandler: Errhandler,
     newintercomm: *mut Comm,
 ) -> Result<()> {
-    drop(cx.process()?);
+    drop(cx.enter()?);
     let start = Start::begin(cx, info, errhandler)?;
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = guard.group(local_group)?.clone();
     check_place(newintercomm, "newintercomm")?;
     // SAFETY: null or a string.

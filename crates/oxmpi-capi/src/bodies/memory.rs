@@ -2,7 +2,7 @@
 //! that the library allocated: other ranks map it.
 
 use super::{check_place, store};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::infos;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as InfoHandle;
@@ -75,8 +75,8 @@ const PAGE: usize = 4096;
 /// Each is a mapping of its own, of which the kernel allows some ten thousand.
 const MOST_IN_SEGMENT: usize = 8192;
 
-pub unsafe fn alloc_mem(cx: &Cx, size: Aint, info: InfoHandle, baseptr: *mut c_void) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn alloc_mem(cx: &Call, size: Aint, info: InfoHandle, baseptr: *mut c_void) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(baseptr, "baseptr")?;
     let Ok(bytes) = usize::try_from(size) else {
         bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
@@ -141,8 +141,8 @@ pub(super) fn minimum_alignment(info: &Info) -> Result<usize> {
     }
 }
 
-pub unsafe fn free_mem(cx: &Cx, base: *mut c_void) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn free_mem(cx: &Call, base: *mut c_void) -> Result<()> {
+    let mut guard = cx.enter()?;
     if base.is_null() {
         return Ok(());
     }

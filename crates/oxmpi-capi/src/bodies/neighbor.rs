@@ -1,7 +1,7 @@
 //! Blocking collective operations among neighbours in a topology.
 
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::collective::{self, Block, Blocks, Form, Mixed};
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Comm, Datatype};
@@ -9,7 +9,7 @@ use oxmpi_abi::types::Aint;
 use std::ffi::c_void;
 
 pub unsafe fn neighbor_allgather(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -31,7 +31,7 @@ pub unsafe fn neighbor_allgather(
 }
 
 pub unsafe fn neighbor_allgatherv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -54,7 +54,7 @@ pub unsafe fn neighbor_allgatherv(
 }
 
 pub unsafe fn neighbor_alltoall(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -76,7 +76,7 @@ pub unsafe fn neighbor_alltoall(
 }
 
 pub unsafe fn neighbor_alltoallv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -100,7 +100,7 @@ pub unsafe fn neighbor_alltoallv(
 }
 
 pub unsafe fn neighbor_alltoallw(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: *const Aint,

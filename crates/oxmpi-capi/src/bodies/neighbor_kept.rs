@@ -1,7 +1,7 @@
 //! Persistent collective operations among neighbours.
 
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::collective::{self, Block, Blocks, Form, Mixed};
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Comm, Datatype, Info, Request};
@@ -9,7 +9,7 @@ use oxmpi_abi::types::Aint;
 use std::ffi::c_void;
 
 pub unsafe fn neighbor_allgather_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -33,7 +33,7 @@ pub unsafe fn neighbor_allgather_init(
 }
 
 pub unsafe fn neighbor_allgatherv_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -58,7 +58,7 @@ pub unsafe fn neighbor_allgatherv_init(
 }
 
 pub unsafe fn neighbor_alltoall_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -82,7 +82,7 @@ pub unsafe fn neighbor_alltoall_init(
 }
 
 pub unsafe fn neighbor_alltoallv_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -108,7 +108,7 @@ pub unsafe fn neighbor_alltoallv_init(
 }
 
 pub unsafe fn neighbor_alltoallw_init(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: *const Aint,

@@ -1,7 +1,7 @@
 //! Nonblocking collective operations among neighbours.
 
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::collective::{self, Block, Blocks, Form, Mixed};
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Comm, Datatype, Request};
@@ -9,7 +9,7 @@ use oxmpi_abi::types::Aint;
 use std::ffi::c_void;
 
 pub unsafe fn ineighbor_allgather(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -32,7 +32,7 @@ pub unsafe fn ineighbor_allgather(
 }
 
 pub unsafe fn ineighbor_allgatherv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -56,7 +56,7 @@ pub unsafe fn ineighbor_allgatherv(
 }
 
 pub unsafe fn ineighbor_alltoall(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -79,7 +79,7 @@ pub unsafe fn ineighbor_alltoall(
 }
 
 pub unsafe fn ineighbor_alltoallv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: Ints,
@@ -104,7 +104,7 @@ pub unsafe fn ineighbor_alltoallv(
 }
 
 pub unsafe fn ineighbor_alltoallw(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcounts: Ints,
     sdispls: *const Aint,

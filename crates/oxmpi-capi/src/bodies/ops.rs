@@ -2,33 +2,34 @@
 
 use super::{check_place, null_pointer, store};
 use crate::args::peek;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::generated::callbacks::{UserFn, UserFnC};
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::{Datatype, Op};
+use oxmpi_abi::handle::{Datatype as Handle, Op};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::operation::{Form, Operation, UserCall, UserFunction};
+use oxmpi_core::operation::{Operation, Reduce, UserFunction};
+use oxmpi_datatype::Datatype;
+use oxmpi_ops::Operands;
 use std::ffi::{c_int, c_void};
-use std::mem::transmute;
 use std::sync::Arc;
 
-pub unsafe fn op_create(cx: &Cx, user_fn: UserFn, commute: c_int, op: *mut Op) -> Result<()> {
+pub unsafe fn op_create(cx: &Call, user_fn: UserFn, commute: c_int, op: *mut Op) -> Result<()> {
     // SAFETY: passed on.
-    unsafe { create(cx, user_fn.map(|function| function as usize), Form::Int, commute, op) }
+    unsafe { create(cx, user_fn.map(|_| Function::Int(user_fn)), commute, op) }
 }
 
-pub unsafe fn op_create_c(cx: &Cx, user_fn: UserFnC, commute: c_int, op: *mut Op) -> Result<()> {
+pub unsafe fn op_create_c(cx: &Call, user_fn: UserFnC, commute: c_int, op: *mut Op) -> Result<()> {
     // SAFETY: passed on.
-    unsafe { create(cx, user_fn.map(|function| function as usize), Form::Count, commute, op) }
+    unsafe { create(cx, user_fn.map(|_| Function::Count(user_fn)), commute, op) }
 }
 
 /// # Safety
-/// The address is that of a function of this form; `op` is null or may be written.
-unsafe fn create(cx: &Cx, address: Option<usize>, form: Form, commute: c_int, op: *mut Op) -> Result<()> {
-    let mut guard = cx.process()?;
+/// `op` is null or may be written.
+unsafe fn create(cx: &Call, function: Option<Function>, commute: c_int, op: *mut Op) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(op, "op")?;
-    let Some(address) = address else { return Err(null_pointer("user_fn")) };
-    let function = Arc::new(UserFunction { address, form, commutes: commute != 0 });
+    let Some(function) = function else { return Err(null_pointer("user_fn")) };
+    let function = Arc::new(UserFunction { function: Box::new(function), commutes: commute != 0 });
     match guard.operations.try_insert(function) {
         // SAFETY: checked.
         Ok(handle) => unsafe { store(op, Op(handle), "op") },
@@ -36,8 +37,8 @@ unsafe fn create(cx: &Cx, address: Option<usize>, form: Form, commute: c_int, op
     }
 }
 
-pub unsafe fn op_free(cx: &Cx, op: *mut Op) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn op_free(cx: &Call, op: *mut Op) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(op, "op")?;
     // SAFETY: not null, so it points to a handle.
     let handle = unsafe { peek(op) };
@@ -50,21 +51,21 @@ pub unsafe fn op_free(cx: &Cx, op: *mut Op) -> Result<()> {
     unsafe { store(op, MPI_OP_NULL, "op") }
 }
 
-pub unsafe fn op_commutative(cx: &Cx, op: Op, commute: *mut c_int) -> Result<()> {
-    let commutes = cx.process()?.operation(op)?.commutes();
+pub unsafe fn op_commutative(cx: &Call, op: Op, commute: *mut c_int) -> Result<()> {
+    let commutes = cx.enter()?.operation(op)?.commutes();
     // SAFETY: passed on.
     unsafe { store(commute, commutes.into(), "commute") }
 }
 
 pub unsafe fn reduce_local(
-    cx: &Cx,
+    cx: &Call,
     inbuf: *const c_void,
     inoutbuf: *mut c_void,
     count: i64,
-    datatype: Datatype,
+    datatype: Handle,
     op: Op,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let reducer = guard.reducer(op, datatype)?;
     let data = guard.buffer(inbuf.cast(), count, datatype)?;
     guard.target(inoutbuf.cast(), count, datatype)?;
@@ -74,41 +75,43 @@ pub unsafe fn reduce_local(
     // Others may use the library meanwhile.
     drop(guard);
     if let Some(call) = reducer.apply(inbuf.cast(), inoutbuf.cast(), count as u64) {
-        // SAFETY: the buffers are the user's for this call, and no lock is held.
-        unsafe { make(&call, datatype) };
+        // SAFETY: the buffers are the user's for this call.
+        cx.library().call_user(|| unsafe { call.make(datatype) });
     }
     Ok(())
 }
 
-/// Calls a user's function for a reduction with a handle of the datatype, in pieces where an `int` cannot hold the number of elements.
-///
-/// # Safety
-/// The operands are valid, the function keeps the standard's contract, and no lock is held.
-pub(crate) unsafe fn make(call: &UserCall, mut datatype: Datatype) {
-    let (address, on) = (call.function.address as *const c_void, &call.operands);
-    let (left, inout) = (on.left.cast_mut(), on.inout);
-    let extent = call.held.extent() as isize;
-    match call.function.form {
-        Form::Count => {
-            let mut len = on.count as i64;
-            // SAFETY: `op_create_c` took it as a function of this type, and the caller vouches for the rest.
-            unsafe {
-                if let Some(function) = transmute::<*const c_void, UserFnC>(address) {
-                    function(left.cast(), inout.cast(), &mut len, &mut datatype);
+/// A reduction function of the program's.
+#[derive(Clone, Copy)]
+enum Function {
+    Int(UserFn),
+    Count(UserFnC),
+}
+
+impl Reduce for Function {
+    /// In pieces where an `int` cannot hold the number of elements.
+    unsafe fn reduce(&self, operands: &Operands, datatype: &Datatype, mut handle: Handle) {
+        let (left, inout) = (operands.left.cast_mut(), operands.inout);
+        match *self {
+            Function::Count(function) => {
+                let mut len = operands.count as i64;
+                if let Some(function) = function {
+                    // SAFETY: the program gave it as a function of this type, which keeps the standard's contract; the caller
+                    // vouches for the operands.
+                    unsafe { function(left.cast(), inout.cast(), &mut len, &mut handle) };
                 }
             }
-        }
-        Form::Int => {
-            let mut done = 0;
-            while done < on.count {
-                let mut len = (on.count - done).min(c_int::MAX as u64) as c_int;
-                let shift = extent * done as isize;
-                done += len as u64;
-                // SAFETY: `op_create` took it as a function of this type, and the caller vouches for the rest.
-                unsafe {
-                    if let Some(function) = transmute::<*const c_void, UserFn>(address) {
-                        let (left, inout) = (left.wrapping_offset(shift), inout.wrapping_offset(shift));
-                        function(left.cast(), inout.cast(), &mut len, &mut datatype);
+            Function::Int(function) => {
+                let mut done = 0;
+                while done < operands.count {
+                    let mut len = (operands.count - done).min(c_int::MAX as u64) as c_int;
+                    let shift = datatype.extent() as isize * done as isize;
+                    done += len as u64;
+                    let (left, inout) = (left.wrapping_offset(shift), inout.wrapping_offset(shift));
+                    if let Some(function) = function {
+                        // SAFETY: the program gave it as a function of this type, which keeps the standard's contract; the
+                        // caller vouches for the operands, of which these are a part.
+                        unsafe { function(left.cast(), inout.cast(), &mut len, &mut handle) };
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use super::datatype::store_wide;
 use super::{null_pointer, text};
 use crate::args::OutInt;
-use crate::call::Cx;
+use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
@@ -46,7 +46,7 @@ fn check_packed(buffer: *const c_void, bytes: usize, name: &str) -> Result<()> {
 }
 
 pub unsafe fn pack(
-    cx: &Cx,
+    cx: &Call,
     inbuf: *const c_void,
     incount: i64,
     datatype: Datatype,
@@ -55,7 +55,7 @@ pub unsafe fn pack(
     position: OutInt,
     comm: Comm,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     guard.comm(comm)?;
     let buf = guard.buffer(inbuf.cast(), incount, datatype)?;
     // SAFETY: null or holds a value.
@@ -74,7 +74,7 @@ pub unsafe fn pack(
 }
 
 pub unsafe fn unpack(
-    cx: &Cx,
+    cx: &Call,
     inbuf: *const c_void,
     insize: i64,
     position: OutInt,
@@ -83,7 +83,7 @@ pub unsafe fn unpack(
     datatype: Datatype,
     comm: Comm,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     guard.comm(comm)?;
     let buf = guard.target(outbuf.cast_const().cast(), outcount, datatype)?;
     // SAFETY: null or holds a value.
@@ -101,8 +101,8 @@ pub unsafe fn unpack(
     Ok(())
 }
 
-pub unsafe fn pack_size(cx: &Cx, incount: i64, datatype: Datatype, comm: Comm, size: OutInt) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn pack_size(cx: &Call, incount: i64, datatype: Datatype, comm: Comm, size: OutInt) -> Result<()> {
+    let guard = cx.enter()?;
     guard.comm(comm)?;
     let found = guard.datatype(datatype)?;
     check_count(incount)?;
@@ -111,7 +111,7 @@ pub unsafe fn pack_size(cx: &Cx, incount: i64, datatype: Datatype, comm: Comm, s
 }
 
 pub unsafe fn pack_external(
-    cx: &Cx,
+    cx: &Call,
     datarep: *const c_char,
     inbuf: *const c_void,
     incount: i64,
@@ -120,7 +120,7 @@ pub unsafe fn pack_external(
     outsize: i64,
     position: OutInt,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     // SAFETY: null or a string.
     unsafe { check_datarep(datarep)? };
     // Checks count, type and address as for a send.
@@ -139,7 +139,7 @@ pub unsafe fn pack_external(
 }
 
 pub unsafe fn unpack_external(
-    cx: &Cx,
+    cx: &Call,
     datarep: *const c_char,
     inbuf: *const c_void,
     insize: i64,
@@ -148,7 +148,7 @@ pub unsafe fn unpack_external(
     outcount: i64,
     datatype: Datatype,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     // SAFETY: null or a string.
     unsafe { check_datarep(datarep)? };
     // Checks count, type and address as for a receive.
@@ -167,13 +167,13 @@ pub unsafe fn unpack_external(
 }
 
 pub unsafe fn pack_external_size(
-    cx: &Cx,
+    cx: &Call,
     datarep: *const c_char,
     incount: i64,
     datatype: Datatype,
     size: OutInt,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     // SAFETY: null or a string.
     unsafe { check_datarep(datarep)? };
     let found = guard.datatype(datatype)?;

@@ -3,13 +3,13 @@
 use super::persistent::make;
 use super::topology::array;
 use super::{check_place, store};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::infos;
-use crate::library::Guard;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
 use oxmpi_core::engine::Engine;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::partitioned::Sending;
 use oxmpi_core::request::{Active, Body, Start};
 use std::ffi::{c_int, c_void};
@@ -30,7 +30,7 @@ fn check_partitions(partitions: c_int, count: i64, info: Info) -> Result<i64> {
 }
 
 pub unsafe fn psend_init(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     partitions: c_int,
     count: i64,
@@ -41,7 +41,7 @@ pub unsafe fn psend_init(
     info: Info,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     check_place(request, "request")?;
     let route = guard.route(guard.comm(comm)?, dest, tag)?;
     let all = check_partitions(partitions, count, info)?;
@@ -51,7 +51,7 @@ pub unsafe fn psend_init(
 }
 
 pub unsafe fn precv_init(
-    cx: &Cx,
+    cx: &Call,
     buf: *mut c_void,
     partitions: c_int,
     count: i64,
@@ -62,7 +62,7 @@ pub unsafe fn precv_init(
     info: Info,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     check_place(request, "request")?;
     let pattern = guard.pattern(guard.comm(comm)?, source, tag)?;
     if source == MPI_ANY_SOURCE {
@@ -81,7 +81,7 @@ pub unsafe fn precv_init(
 }
 
 /// The partitioned send that was started with a request.
-fn sending(guard: &mut Guard, request: Request) -> Result<(&mut Sending, &mut Engine)> {
+fn sending<'g>(guard: &'g mut Guard, request: Request) -> Result<(&'g mut Sending, &'g mut Engine)> {
     guard.request(request)?;
     let oxmpi_core::process::Process { requests, engine, .. } = &mut **guard;
     match requests.get_mut(request.0).map(|found| &mut found.body) {
@@ -93,26 +93,26 @@ fn sending(guard: &mut Guard, request: Request) -> Result<(&mut Sending, &mut En
     }
 }
 
-fn mark(cx: &Cx, request: Request, partitions: impl Iterator<Item = c_int> + Clone) -> Result<()> {
-    let mut guard = cx.process()?;
+fn mark(cx: &Call, request: Request, partitions: impl Iterator<Item = c_int> + Clone) -> Result<()> {
+    let mut guard = cx.enter()?;
     let (sending, engine) = sending(&mut guard, request)?;
     sending.check(partitions.clone())?;
     partitions.for_each(|partition| sending.mark(engine, partition as usize));
     Ok(())
 }
 
-pub unsafe fn pready(cx: &Cx, partition: c_int, request: Request) -> Result<()> {
+pub unsafe fn pready(cx: &Call, partition: c_int, request: Request) -> Result<()> {
     mark(cx, request, std::iter::once(partition))
 }
 
-pub unsafe fn pready_range(cx: &Cx, low: c_int, high: c_int, request: Request) -> Result<()> {
+pub unsafe fn pready_range(cx: &Call, low: c_int, high: c_int, request: Request) -> Result<()> {
     if low > high {
         bail!(MPI_ERR_ARG, "the range of partitions from {low} to {high} is empty");
     }
     mark(cx, request, low..=high)
 }
 
-pub unsafe fn pready_list(cx: &Cx, length: c_int, partitions: *const c_int, request: Request) -> Result<()> {
+pub unsafe fn pready_list(cx: &Call, length: c_int, partitions: *const c_int, request: Request) -> Result<()> {
     // SAFETY: as the standard asks of the caller.
     let partitions = unsafe { array(partitions, length, "array_of_partitions", "length", MPI_ERR_COUNT)? };
     let mut sorted = partitions.to_vec();
@@ -123,8 +123,8 @@ pub unsafe fn pready_list(cx: &Cx, length: c_int, partitions: *const c_int, requ
     mark(cx, request, partitions.iter().copied())
 }
 
-pub unsafe fn parrived(cx: &Cx, request: Request, partition: c_int, flag: *mut c_int) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn parrived(cx: &Call, request: Request, partition: c_int, flag: *mut c_int) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(flag, "flag")?;
     let mut arrived = true;
     if request != MPI_REQUEST_NULL {

@@ -2,12 +2,12 @@
 
 use super::pt2pt::{incoming, outgoing};
 use super::{check_place, slice_mut, store};
-use crate::call::{Cx, On};
-use crate::library::Guard;
+use crate::call::{Call, On};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
 use oxmpi_core::engine::Mode;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::request::{Body, Start};
 use std::ffi::{c_int, c_void};
 
@@ -20,7 +20,7 @@ pub(super) fn make(mut guard: Guard, comm: Comm, start: Start, request: *mut Req
 }
 
 fn make_send(
-    cx: &Cx,
+    cx: &Call,
     mode: Mode,
     buf: *const c_void,
     count: i64,
@@ -30,7 +30,7 @@ fn make_send(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
     let start = match route {
         Some(route) => Start::Send { mode, route, buf },
@@ -40,7 +40,7 @@ fn make_send(
 }
 
 pub unsafe fn send_init(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -53,7 +53,7 @@ pub unsafe fn send_init(
 }
 
 pub unsafe fn rsend_init(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -66,7 +66,7 @@ pub unsafe fn rsend_init(
 }
 
 pub unsafe fn ssend_init(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -79,7 +79,7 @@ pub unsafe fn ssend_init(
 }
 
 pub unsafe fn bsend_init(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -88,7 +88,7 @@ pub unsafe fn bsend_init(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
     let start = match route {
         Some(route) => Start::Buffered { comm, route, buf },
@@ -98,7 +98,7 @@ pub unsafe fn bsend_init(
 }
 
 pub unsafe fn recv_init(
-    cx: &Cx,
+    cx: &Call,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -107,7 +107,7 @@ pub unsafe fn recv_init(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
     let start = match pattern {
         Some(pattern) => Start::Recv { pattern, buf },
@@ -116,7 +116,7 @@ pub unsafe fn recv_init(
     make(guard, comm, start, request)
 }
 
-fn start_one(cx: &Cx, guard: &mut Guard, request: Request) -> Result<()> {
+fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
     let (comm, start) = startable(guard, request)?;
     let active = guard.begin(&start).inspect_err(|_| cx.raise_on(On::Comm(comm)))?;
     if let Some(Body::Persistent(_, slot)) = guard.requests.get_mut(request.0).map(|found| &mut found.body) {
@@ -135,15 +135,15 @@ fn startable(guard: &Guard, request: Request) -> Result<(Comm, Start)> {
     }
 }
 
-pub unsafe fn start(cx: &Cx, request: *mut Request) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn start(cx: &Call, request: *mut Request) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(request, "request")?;
     // SAFETY: checked.
     start_one(cx, &mut guard, unsafe { request.read() })
 }
 
-pub unsafe fn startall(cx: &Cx, count: c_int, requests: *mut Request) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn startall(cx: &Call, count: c_int, requests: *mut Request) -> Result<()> {
+    let mut guard = cx.enter()?;
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     for (index, request) in requests.iter().enumerate() {

@@ -1,19 +1,19 @@
 //! Ports, connections and published names: communicators between processes that share none.
 
 use super::{check_place, store, text};
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use crate::sockets::Socket;
 use crate::{comms, infos, ports};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::names;
 use std::ffi::{c_char, c_int};
 use std::time::Duration;
 
-pub unsafe fn open_port(cx: &Cx, info: Info, port_name: *mut c_char) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn open_port(cx: &Call, info: Info, port_name: *mut c_char) -> Result<()> {
+    let mut guard = cx.enter()?;
     // No key means anything here: all ports are of this node.
     infos::get(info)?;
     check_place(port_name, "port_name")?;
@@ -22,22 +22,22 @@ pub unsafe fn open_port(cx: &Cx, info: Info, port_name: *mut c_char) -> Result<(
     unsafe { store_name(port_name, name.as_bytes()) }
 }
 
-pub unsafe fn close_port(cx: &Cx, port_name: *const c_char) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn close_port(cx: &Call, port_name: *const c_char) -> Result<()> {
+    let mut guard = cx.enter()?;
     // SAFETY: null or a string.
     let name = unsafe { name_of(port_name, "port_name")? };
     ports::close_port(&mut guard, &name)
 }
 
 pub unsafe fn comm_accept(
-    cx: &Cx,
+    cx: &Call,
     port_name: *const c_char,
     info: Info,
     root: c_int,
     comm: Comm,
     newcomm: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let root = comms::root_of(guard.comm(comm)?, root)?;
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string, at the root.
@@ -50,14 +50,14 @@ pub unsafe fn comm_accept(
 }
 
 pub unsafe fn comm_connect(
-    cx: &Cx,
+    cx: &Call,
     port_name: *const c_char,
     info: Info,
     root: c_int,
     comm: Comm,
     newcomm: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let root = comms::root_of(guard.comm(comm)?, root)?;
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string, at the root.
@@ -72,8 +72,8 @@ pub unsafe fn comm_connect(
     unsafe { store(newcomm, handle, "newcomm") }
 }
 
-pub unsafe fn comm_join(cx: &Cx, fd: c_int, intercomm: *mut Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn comm_join(cx: &Call, fd: c_int, intercomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     check_place(intercomm, "intercomm")?;
     let socket = Socket::new(fd)?;
     let handle = ports::join(cx, &mut guard, &socket)?;
@@ -112,8 +112,8 @@ unsafe fn at_root(guard: &Guard, comm: Comm, root: usize, port_name: *const c_ch
 
 // ---- names ----
 
-pub unsafe fn publish_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *const c_char) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn publish_name(cx: &Call, service_name: *const c_char, info: Info, port_name: *const c_char) -> Result<()> {
+    let mut guard = cx.enter()?;
     infos::get(info)?;
     // SAFETY: null or strings.
     let (service, port) = unsafe { (text(service_name, "service_name")?, text(port_name, "port_name")?) };
@@ -124,16 +124,21 @@ pub unsafe fn publish_name(cx: &Cx, service_name: *const c_char, info: Info, por
     guard.names.publish(service, port)
 }
 
-pub unsafe fn unpublish_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *const c_char) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn unpublish_name(
+    cx: &Call,
+    service_name: *const c_char,
+    info: Info,
+    port_name: *const c_char,
+) -> Result<()> {
+    let mut guard = cx.enter()?;
     infos::get(info)?;
     // SAFETY: null or strings.
     let (service, port) = unsafe { (text(service_name, "service_name")?, text(port_name, "port_name")?) };
     guard.names.unpublish(service, port)
 }
 
-pub unsafe fn lookup_name(cx: &Cx, service_name: *const c_char, info: Info, port_name: *mut c_char) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn lookup_name(cx: &Call, service_name: *const c_char, info: Info, port_name: *mut c_char) -> Result<()> {
+    let guard = cx.enter()?;
     infos::get(info)?;
     check_place(port_name, "port_name")?;
     // SAFETY: null or a string.

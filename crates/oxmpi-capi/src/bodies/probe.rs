@@ -2,12 +2,12 @@
 
 use super::pt2pt::nothing_received;
 use super::{check_place, finish, store, store_status};
-use crate::call::{Cx, On};
-use crate::library::Guard;
+use crate::call::{Call, On};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status};
 use oxmpi_core::engine::OpId;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::process::bad_handle;
 use oxmpi_core::request::Active;
@@ -17,8 +17,8 @@ fn wanted(guard: &Guard, source: c_int, tag: c_int, comm: Comm) -> Result<Option
     guard.pattern(guard.comm(comm)?, source, tag)
 }
 
-pub unsafe fn probe(cx: &Cx, source: c_int, tag: c_int, comm: Comm, status: *mut Status) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn probe(cx: &Call, source: c_int, tag: c_int, comm: Comm, status: *mut Status) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = match wanted(&guard, source, tag, comm)? {
         None => Status::proc_null(),
         Some(pattern) => cx.wait(&mut guard, |process| process.engine.probe(&pattern)),
@@ -29,14 +29,14 @@ pub unsafe fn probe(cx: &Cx, source: c_int, tag: c_int, comm: Comm, status: *mut
 }
 
 pub unsafe fn iprobe(
-    cx: &Cx,
+    cx: &Call,
     source: c_int,
     tag: c_int,
     comm: Comm,
     flag: *mut c_int,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let pattern = wanted(&guard, source, tag, comm)?;
     check_place(flag, "flag")?;
     let found = match pattern {
@@ -65,14 +65,14 @@ fn take(process: &mut oxmpi_core::process::Process, pattern: &Pattern, comm: Com
 }
 
 pub unsafe fn mprobe(
-    cx: &Cx,
+    cx: &Call,
     source: c_int,
     tag: c_int,
     comm: Comm,
     message: *mut Message,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let pattern = wanted(&guard, source, tag, comm)?;
     check_place(message, "message")?;
     let (found, seen) = match pattern {
@@ -88,7 +88,7 @@ pub unsafe fn mprobe(
 }
 
 pub unsafe fn improbe(
-    cx: &Cx,
+    cx: &Call,
     source: c_int,
     tag: c_int,
     comm: Comm,
@@ -96,7 +96,7 @@ pub unsafe fn improbe(
     message: *mut Message,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let pattern = wanted(&guard, source, tag, comm)?;
     check_place(flag, "flag")?;
     check_place(message, "message")?;
@@ -126,7 +126,7 @@ pub unsafe fn improbe(
 /// # Safety
 /// `message` is null or points to a message handle.
 unsafe fn start(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     buf: *mut c_void,
     count: i64,
@@ -159,14 +159,14 @@ unsafe fn start(
 }
 
 pub unsafe fn mrecv(
-    cx: &Cx,
+    cx: &Call,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
     message: *mut Message,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     // SAFETY: null or a message handle; null or a status.
     unsafe {
         let outcome = match start(cx, &mut guard, buf, count, datatype, message)?.0 {
@@ -178,14 +178,14 @@ pub unsafe fn mrecv(
 }
 
 pub unsafe fn imrecv(
-    cx: &Cx,
+    cx: &Call,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
     message: *mut Message,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     check_place(request, "request")?;
     // SAFETY: null or a message handle; checked.
     unsafe {

@@ -1,12 +1,13 @@
 //! Sends and receives, blocking and nonblocking, in every mode; exchanges.
 
 use super::{check_place, finish, store, store_status};
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status};
 use oxmpi_core::engine::{Mode, Outcome, Route, Small};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::{Active, Exchange};
 use oxmpi_datatype::Buf;
@@ -45,7 +46,7 @@ pub(super) fn incoming(
 }
 
 pub unsafe fn send(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -53,7 +54,7 @@ pub unsafe fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     if send_quickly(&mut guard, buf, count, datatype, dest, tag, comm) {
         return Ok(());
     }
@@ -94,7 +95,7 @@ fn quick_bytes(buf: *const c_void, count: i64, datatype: Datatype) -> Option<usi
 
 #[inline(never)]
 fn send_mode(
-    cx: &Cx,
+    cx: &Call,
     guard: Guard,
     mode: Mode,
     buf: *const c_void,
@@ -111,7 +112,7 @@ fn send_mode(
     }
 }
 
-fn send_and_wait(cx: &Cx, mut guard: Guard, mode: Mode, route: &Route, buf: Buf) -> Result<()> {
+fn send_and_wait(cx: &Call, mut guard: Guard, mode: Mode, route: &Route, buf: Buf) -> Result<()> {
     match guard.engine.send(mode, route, buf) {
         None => Ok(()),
         Some(op) => match cx.wait_op(&mut guard, op).error {
@@ -122,7 +123,7 @@ fn send_and_wait(cx: &Cx, mut guard: Guard, mode: Mode, route: &Route, buf: Buf)
 }
 
 pub unsafe fn ssend(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -130,12 +131,12 @@ pub unsafe fn ssend(
     tag: c_int,
     comm: Comm,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     send_mode(cx, guard, Mode::Synchronous, buf, count, datatype, dest, tag, comm)
 }
 
 pub unsafe fn rsend(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -148,7 +149,7 @@ pub unsafe fn rsend(
 }
 
 pub unsafe fn bsend(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -156,7 +157,7 @@ pub unsafe fn bsend(
     tag: c_int,
     comm: Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
     match route {
         Some(route) => guard.send_buffered(comm, &route, &buf),
@@ -166,7 +167,6 @@ pub unsafe fn bsend(
 
 #[inline(always)]
 fn start_send(
-    cx: &Cx,
     mode: Mode,
     buf: *const c_void,
     count: i64,
@@ -176,7 +176,7 @@ fn start_send(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = LIBRARY.enter_active()?;
     check_place(request, "request")?;
     if mode == Mode::Standard && send_quickly(&mut guard, buf, count, datatype, dest, tag, comm) {
         // SAFETY: checked not to be null.
@@ -192,7 +192,7 @@ fn start_send(
 }
 
 pub unsafe fn isend(
-    cx: &Cx,
+    _cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -201,11 +201,11 @@ pub unsafe fn isend(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    start_send(cx, Mode::Standard, buf, count, datatype, dest, tag, comm, request)
+    start_send(Mode::Standard, buf, count, datatype, dest, tag, comm, request)
 }
 
 pub unsafe fn issend(
-    cx: &Cx,
+    _cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -214,11 +214,11 @@ pub unsafe fn issend(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    start_send(cx, Mode::Synchronous, buf, count, datatype, dest, tag, comm, request)
+    start_send(Mode::Synchronous, buf, count, datatype, dest, tag, comm, request)
 }
 
 pub unsafe fn irsend(
-    cx: &Cx,
+    _cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -227,11 +227,11 @@ pub unsafe fn irsend(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    start_send(cx, Mode::Standard, buf, count, datatype, dest, tag, comm, request)
+    start_send(Mode::Standard, buf, count, datatype, dest, tag, comm, request)
 }
 
 pub unsafe fn ibsend(
-    cx: &Cx,
+    cx: &Call,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -240,7 +240,7 @@ pub unsafe fn ibsend(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
     check_place(request, "request")?;
     if let Some(route) = route {
@@ -258,7 +258,7 @@ pub unsafe fn ibsend(
 fn quick_looks(guard: &Guard) -> usize {
     if guard.is_shared() {
         1
-    } else if oxmpi_base::wait::is_crowded(guard.engine.shm().job()) {
+    } else if oxmpi_base::wait::is_crowded(guard.shared().job()) {
         4
     } else {
         200
@@ -266,7 +266,7 @@ fn quick_looks(guard: &Guard) -> usize {
 }
 
 pub unsafe fn recv(
-    cx: &Cx,
+    cx: &Call,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -275,7 +275,7 @@ pub unsafe fn recv(
     comm: Comm,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     if let Some(received) = recv_quickly(&mut guard, buf, count, datatype, source, tag, comm) {
         // SAFETY: null or a status.
         unsafe { store_status(status, &received) };
@@ -333,7 +333,7 @@ fn recv_quickly(
 
 #[inline(never)]
 fn recv_and_wait(
-    cx: &Cx,
+    cx: &Call,
     mut guard: Guard,
     buf: *mut c_void,
     count: i64,
@@ -356,7 +356,7 @@ fn recv_and_wait(
 }
 
 pub unsafe fn irecv(
-    cx: &Cx,
+    _cx: &Call,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -365,7 +365,7 @@ pub unsafe fn irecv(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = LIBRARY.enter_active()?;
     check_place(request, "request")?;
     if let Some((bytes, pattern)) = quick_pattern(&guard, buf, count, datatype, source, tag, comm) {
         let op = guard.engine.recv(pattern, Buf::dense(buf.cast(), bytes));
@@ -402,7 +402,7 @@ fn start_exchange(
     Active::Exchange(Box::new(Exchange { send, recv, sent: None, kept }))
 }
 
-fn finish_exchange(cx: &Cx, mut guard: Guard, mut active: Active, status: *mut Status) -> Result<()> {
+fn finish_exchange(cx: &Call, mut guard: Guard, mut active: Active, status: *mut Status) -> Result<()> {
     cx.wait(&mut guard, |process| active.is_done(&mut process.engine, |_, _, _| true).then_some(()));
     let outcome = active.finish(&mut guard.engine);
     // SAFETY: null or a status.
@@ -427,7 +427,7 @@ fn in_the_receive(error: Error) -> Error {
 }
 
 pub unsafe fn sendrecv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -441,7 +441,7 @@ pub unsafe fn sendrecv(
     comm: Comm,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm).map_err(in_the_send)?;
     let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm).map_err(in_the_receive)?;
     let active = start_exchange(&mut guard, out, into, None);
@@ -449,7 +449,7 @@ pub unsafe fn sendrecv(
 }
 
 pub unsafe fn sendrecv_replace(
-    cx: &Cx,
+    cx: &Call,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -460,7 +460,7 @@ pub unsafe fn sendrecv_replace(
     comm: Comm,
     status: *mut Status,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (send, route) = outgoing(&guard, buf, count, datatype, dest, sendtag, comm)?;
     let into = incoming(&guard, buf, count, datatype, source, recvtag, comm)?;
     let (send, kept) = keep_copy(&send);
@@ -469,7 +469,7 @@ pub unsafe fn sendrecv_replace(
 }
 
 pub unsafe fn isendrecv(
-    cx: &Cx,
+    cx: &Call,
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Datatype,
@@ -483,7 +483,7 @@ pub unsafe fn isendrecv(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm).map_err(in_the_send)?;
     let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm).map_err(in_the_receive)?;
     check_place(request, "request")?;
@@ -494,7 +494,7 @@ pub unsafe fn isendrecv(
 }
 
 pub unsafe fn isendrecv_replace(
-    cx: &Cx,
+    cx: &Call,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -505,7 +505,7 @@ pub unsafe fn isendrecv_replace(
     comm: Comm,
     request: *mut Request,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (send, route) = outgoing(&guard, buf, count, datatype, dest, sendtag, comm)?;
     let into = incoming(&guard, buf, count, datatype, source, recvtag, comm)?;
     check_place(request, "request")?;

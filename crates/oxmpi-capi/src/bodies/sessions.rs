@@ -3,15 +3,16 @@
 
 use super::world::flush_and_leave;
 use super::{check_place, store, text};
-use crate::call::{Cx, On};
+use crate::call::{Call, On};
 use crate::hints::{MEMORY_KINDS, memory_kinds};
 use crate::infos;
-use crate::library::{self, World};
+use crate::library::{self, LIBRARY};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Errhandler, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::errhandler::Target;
 use oxmpi_core::info::Info;
+use oxmpi_core::library::{Session as Opened, World};
 use oxmpi_core::request::PoolId;
 use std::ffi::{c_char, c_int};
 
@@ -22,13 +23,13 @@ const LEVELS: [(&str, c_int); 4] = [
     ("MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE),
 ];
 
-pub unsafe fn session_init(cx: &Cx, info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
-    library::errhandlers().attach(errhandler, Target::Session)?;
+pub unsafe fn session_init(cx: &Call, info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
+    LIBRARY.errhandlers().attach(errhandler, Target::Session)?;
     cx.raise_on(On::Handler(errhandler, MPI_SESSION_NULL.0));
     // SAFETY: passed on.
     let opened = unsafe { open(info, errhandler, session) };
     if opened.is_err() {
-        library::errhandlers().detach(errhandler);
+        LIBRARY.errhandlers().detach(errhandler);
     }
     opened
 }
@@ -43,12 +44,12 @@ unsafe fn open(info: InfoHandle, errhandler: Errhandler, session: *mut Session) 
     hints.set(b"thread_level", name.as_bytes())?;
     hints.set(MEMORY_KINDS.as_bytes(), memory_kinds(asked.text(MEMORY_KINDS)).as_bytes())?;
     library::join(level)?;
-    match library::sessions().try_insert(library::Session { errhandler, hints }) {
+    match LIBRARY.sessions().try_insert(Opened { errhandler, hints }) {
         // SAFETY: checked.
         Ok(handle) => unsafe { store(session, Session(handle), "session") },
         Err(_) => {
-            if library::retire() {
-                library::leave();
+            if LIBRARY.retire() {
+                LIBRARY.leave();
             }
             bail!(MPI_ERR_NO_SPACE, "no handles are left for sessions")
         }
@@ -60,7 +61,7 @@ unsafe fn open(info: InfoHandle, errhandler: Errhandler, session: *mut Session) 
 fn thread_level(asked: Option<&str>) -> Result<(&'static str, c_int)> {
     let found = match asked {
         Some(asked) => LEVELS.iter().find(|(name, _)| *name == asked),
-        None if library::world() == World::Active => LEVELS.iter().find(|(_, level)| *level == library::thread_level()),
+        None if LIBRARY.world() == World::Active => LEVELS.iter().find(|(_, level)| *level == LIBRARY.thread_level()),
         None => LEVELS.last(),
     };
     match found {
@@ -74,13 +75,13 @@ fn thread_level(asked: Option<&str>) -> Result<(&'static str, c_int)> {
     }
 }
 
-pub unsafe fn session_finalize(cx: &Cx, session: *mut Session) -> Result<()> {
+pub unsafe fn session_finalize(cx: &Call, session: *mut Session) -> Result<()> {
     check_place(session, "session")?;
     // SAFETY: checked.
     let handle = unsafe { session.read() };
     cx.raise_on(On::Session(handle));
-    library::session(handle, |_| ())?;
-    let mut guard = cx.process()?;
+    LIBRARY.session(handle, |_| ())?;
+    let mut guard = cx.enter()?;
     let mark = guard.pool_slot(PoolId::Session(handle))?.0.as_ref().map(|pool| pool.mark());
     if let Some(mark) = mark {
         cx.wait(&mut guard, |process| match process.pool_slot(PoolId::Session(handle)) {
@@ -90,49 +91,49 @@ pub unsafe fn session_finalize(cx: &Cx, session: *mut Session) -> Result<()> {
     }
     guard.session_buffers.remove(&handle);
     drop(guard);
-    let Some(ended) = library::sessions().remove(handle.0) else {
+    let Some(ended) = LIBRARY.sessions().remove(handle.0) else {
         bail!(MPI_ERR_SESSION, "the session was finalized by another thread at the same time");
     };
-    library::errhandlers().detach(ended.errhandler);
-    if library::retire() {
+    LIBRARY.errhandlers().detach(ended.errhandler);
+    if LIBRARY.retire() {
         flush_and_leave(cx);
     }
     // SAFETY: checked.
     unsafe { store(session, MPI_SESSION_NULL, "session") }
 }
 
-pub unsafe fn session_get_info(_cx: &Cx, session: Session, info_used: *mut InfoHandle) -> Result<()> {
+pub unsafe fn session_get_info(_cx: &Call, session: Session, info_used: *mut InfoHandle) -> Result<()> {
     check_place(info_used, "info_used")?;
-    let hints = library::session(session, |found| found.hints.clone())?;
+    let hints = LIBRARY.session(session, |found| found.hints.clone())?;
     // SAFETY: checked.
     unsafe { store(info_used, infos::add(hints)?, "info_used") }
 }
 
 pub unsafe fn session_get_num_psets(
-    cx: &Cx,
+    cx: &Call,
     session: Session,
     info: InfoHandle,
     npset_names: *mut c_int,
 ) -> Result<()> {
-    library::session(session, |_| ())?;
+    LIBRARY.session(session, |_| ())?;
     infos::get(info)?;
-    let count = cx.process()?.process_sets().count();
+    let count = cx.enter()?.process_sets().count();
     // SAFETY: null or may be written.
     unsafe { store(npset_names, count as c_int, "npset_names") }
 }
 
 pub unsafe fn session_get_nth_pset(
-    cx: &Cx,
+    cx: &Call,
     session: Session,
     info: InfoHandle,
     n: c_int,
     pset_len: *mut c_int,
     pset_name: *mut c_char,
 ) -> Result<()> {
-    library::session(session, |_| ())?;
+    LIBRARY.session(session, |_| ())?;
     infos::get(info)?;
     check_place(pset_len, "pset_len")?;
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let Some(name) = usize::try_from(n).ok().and_then(|n| guard.process_sets().nth(n)) else {
         let last = guard.process_sets().count() - 1;
         bail!(MPI_ERR_ARG, "n is {n}; this process is in the process sets number 0 to {last}");
@@ -155,16 +156,16 @@ pub unsafe fn session_get_nth_pset(
 }
 
 pub unsafe fn session_get_pset_info(
-    cx: &Cx,
+    cx: &Call,
     session: Session,
     pset_name: *const c_char,
     info: *mut InfoHandle,
 ) -> Result<()> {
-    library::session(session, |_| ())?;
+    LIBRARY.session(session, |_| ())?;
     check_place(info, "info")?;
     // SAFETY: null or a string.
     let name = unsafe { text(pset_name, "pset_name")? };
-    let size = cx.process()?.process_set(name)?.len();
+    let size = cx.enter()?.process_set(name)?.len();
     let mut facts = Info::new();
     facts.set(b"mpi_size", size.to_string().as_bytes())?;
     // SAFETY: checked.

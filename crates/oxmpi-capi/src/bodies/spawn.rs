@@ -1,9 +1,9 @@
 //! Starting processes, and who started this one. What the root alone has to say is looked at there alone.
 
 use super::{check_place, slice_mut, store, text};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::comms;
-use crate::library;
+use crate::library::LIBRARY;
 use crate::spawn::{self, Family, Program, Refusal};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
@@ -11,7 +11,7 @@ use oxmpi_abi::{Result, bail};
 use std::ffi::{c_char, c_int};
 
 pub unsafe fn comm_spawn(
-    cx: &Cx,
+    cx: &Call,
     command: *const c_char,
     argv: *mut *mut c_char,
     maxprocs: c_int,
@@ -28,7 +28,7 @@ pub unsafe fn comm_spawn(
 }
 
 pub unsafe fn comm_spawn_multiple(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     array_of_commands: *mut *mut c_char,
     array_of_argv: *mut *mut *mut c_char,
@@ -90,14 +90,14 @@ unsafe fn program(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_in
 /// # Safety
 /// `intercomm` is null or may be written, `codes` is null or has room for a code of every process that is wanted.
 unsafe fn perform(
-    cx: &Cx,
+    cx: &Call,
     root: c_int,
     comm: Comm,
     wanted: impl FnOnce() -> Result<Vec<Program>>,
     intercomm: *mut Comm,
     codes: *mut c_int,
 ) -> Result<()> {
-    let mut guard = cx.world()?;
+    let mut guard = cx.enter_world()?;
     let found = guard.comm(comm)?;
     let root = comms::root_of(found, root)?;
     check_place(intercomm, "intercomm")?;
@@ -105,7 +105,7 @@ unsafe fn perform(
     match spawn::spawn(cx, &mut guard, comm, root, wanted) {
         Ok(Family { intercomm: made, counts }) => {
             let missing =
-                spawn::shortage(&counts).map_or(MPI_SUCCESS, |error| library::errors().code_for(&error, cx.fun.name()));
+                spawn::shortage(&counts).map_or(MPI_SUCCESS, |error| LIBRARY.errors().code_for(&error, cx.fun.name()));
             // SAFETY: as the caller says.
             unsafe {
                 store_codes(codes, spawn::codes(&counts, missing));
@@ -113,7 +113,7 @@ unsafe fn perform(
             }
         }
         Err(Refusal { error, most }) => {
-            let code = library::errors().code_for(&error, cx.fun.name());
+            let code = LIBRARY.errors().code_for(&error, cx.fun.name());
             // SAFETY: as the caller says.
             unsafe { store_codes(codes, std::iter::repeat_n(code, most)) };
             Err(error)
@@ -131,8 +131,8 @@ unsafe fn store_codes(to: *mut c_int, codes: impl Iterator<Item = c_int>) {
 }
 
 /// The intercommunicator with the processes that spawned this one, as long as it exists.
-pub unsafe fn comm_get_parent(cx: &Cx, parent: *mut Comm) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn comm_get_parent(cx: &Call, parent: *mut Comm) -> Result<()> {
+    let guard = cx.enter()?;
     let known = Some(guard.parent).filter(|parent| guard.comm(*parent).is_ok());
     // SAFETY: null or may be written.
     unsafe { store(parent, known.unwrap_or(MPI_COMM_NULL), "parent") }

@@ -2,7 +2,7 @@
 
 use super::{null_pointer, store};
 use crate::args::OutInt;
-use crate::call::Cx;
+use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::Count;
@@ -28,8 +28,8 @@ fn no_status() -> Error {
     Error::new(MPI_ERR_ARG, "the status is MPI_STATUS_IGNORE (a null pointer)")
 }
 
-pub unsafe fn get_count(cx: &Cx, status: *const Status, datatype: Datatype, count: OutInt) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn get_count(cx: &Call, status: *const Status, datatype: Datatype, count: OutInt) -> Result<()> {
+    let guard = cx.enter()?;
     if count.is_null() {
         return Err(null_pointer("count"));
     }
@@ -46,8 +46,8 @@ pub unsafe fn get_count(cx: &Cx, status: *const Status, datatype: Datatype, coun
     Ok(())
 }
 
-pub unsafe fn status_set_elements(cx: &Cx, status: *mut Status, datatype: Datatype, count: i64) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn status_set_elements(cx: &Call, status: *mut Status, datatype: Datatype, count: i64) -> Result<()> {
+    let guard = cx.enter()?;
     // SAFETY: null or a status.
     let status = unsafe { change(status)? };
     let found = guard.datatype(datatype)?;
@@ -62,50 +62,50 @@ pub unsafe fn status_set_elements(cx: &Cx, status: *mut Status, datatype: Dataty
     Ok(())
 }
 
-pub unsafe fn status_set_elements_x(cx: &Cx, status: *mut Status, datatype: Datatype, count: Count) -> Result<()> {
+pub unsafe fn status_set_elements_x(cx: &Call, status: *mut Status, datatype: Datatype, count: Count) -> Result<()> {
     // SAFETY: passed on.
     unsafe { status_set_elements(cx, status, datatype, count) }
 }
 
-pub unsafe fn test_cancelled(_cx: &Cx, status: *const Status, flag: *mut c_int) -> Result<()> {
+pub unsafe fn test_cancelled(_cx: &Call, status: *const Status, flag: *mut c_int) -> Result<()> {
     // SAFETY: null or a status; null or may be written.
     unsafe { store(flag, c_int::from(read(status)?.is_cancelled()), "flag") }
 }
 
-pub unsafe fn status_set_cancelled(_cx: &Cx, status: *mut Status, flag: c_int) -> Result<()> {
+pub unsafe fn status_set_cancelled(_cx: &Call, status: *mut Status, flag: c_int) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { change(status)? }.set_cancelled(flag != 0);
     Ok(())
 }
 
-pub unsafe fn status_get_source(_cx: &Cx, status: *const Status, source: *mut c_int) -> Result<()> {
+pub unsafe fn status_get_source(_cx: &Call, status: *const Status, source: *mut c_int) -> Result<()> {
     // SAFETY: null or a status; null or may be written.
     unsafe { store(source, read(status)?.source, "source") }
 }
 
-pub unsafe fn status_get_tag(_cx: &Cx, status: *const Status, tag: *mut c_int) -> Result<()> {
+pub unsafe fn status_get_tag(_cx: &Call, status: *const Status, tag: *mut c_int) -> Result<()> {
     // SAFETY: as above.
     unsafe { store(tag, read(status)?.tag, "tag") }
 }
 
-pub unsafe fn status_get_error(_cx: &Cx, status: *const Status, error: *mut c_int) -> Result<()> {
+pub unsafe fn status_get_error(_cx: &Call, status: *const Status, error: *mut c_int) -> Result<()> {
     // SAFETY: as above.
     unsafe { store(error, read(status)?.error, "error") }
 }
 
-pub unsafe fn status_set_source(_cx: &Cx, status: *mut Status, source: c_int) -> Result<()> {
+pub unsafe fn status_set_source(_cx: &Call, status: *mut Status, source: c_int) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { change(status)? }.source = source;
     Ok(())
 }
 
-pub unsafe fn status_set_tag(_cx: &Cx, status: *mut Status, tag: c_int) -> Result<()> {
+pub unsafe fn status_set_tag(_cx: &Call, status: *mut Status, tag: c_int) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { change(status)? }.tag = tag;
     Ok(())
 }
 
-pub unsafe fn status_set_error(_cx: &Cx, status: *mut Status, error: c_int) -> Result<()> {
+pub unsafe fn status_set_error(_cx: &Call, status: *mut Status, error: c_int) -> Result<()> {
     // SAFETY: null or a status.
     unsafe { change(status)? }.error = error;
     Ok(())

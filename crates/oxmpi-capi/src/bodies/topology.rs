@@ -5,14 +5,14 @@
 //! `MPI_Graph_map` answer without asking anybody, and with the ranks that the communicators have.
 
 use super::{check_place, null_pointer, slice_mut, store};
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use crate::{comms, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_core::comm::{Comm as Made, Ranks};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
 use oxmpi_core::topology::order::{self, Place};
@@ -20,8 +20,8 @@ use oxmpi_core::topology::{Topology, dims};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-pub unsafe fn topo_test(cx: &Cx, comm: Comm, status: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn topo_test(cx: &Call, comm: Comm, status: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let kind = match guard.comm(comm)?.topology.as_deref() {
         None => MPI_UNDEFINED,
         Some(Topology::Cart(_)) => MPI_CART,
@@ -117,7 +117,7 @@ fn new_rank(rank: c_int, count: c_int, order: Option<&[u32]>) -> c_int {
 
 /// Makes a communicator of the first processes of another, in an order or in their own. The rest get `MPI_COMM_NULL`.
 fn create_first(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     parent: Comm,
     count: usize,
@@ -144,8 +144,8 @@ pub(super) fn attach(guard: &mut Guard, comm: Comm, topology: Topology) -> Resul
 
 // ---- grids ----
 
-pub unsafe fn dims_create(cx: &Cx, nnodes: c_int, ndims: c_int, dims: *mut c_int) -> Result<()> {
-    cx.process()?;
+pub unsafe fn dims_create(cx: &Call, nnodes: c_int, ndims: c_int, dims: *mut c_int) -> Result<()> {
+    cx.enter()?;
     if ndims < 0 {
         bail!(MPI_ERR_DIMS, "ndims is {ndims}, which is negative");
     }
@@ -167,7 +167,7 @@ unsafe fn cart_for(comm: &Made, ndims: c_int, dims: *const c_int, periods: *cons
 }
 
 pub unsafe fn cart_create(
-    cx: &Cx,
+    cx: &Call,
     comm_old: Comm,
     ndims: c_int,
     dims: *const c_int,
@@ -175,7 +175,7 @@ pub unsafe fn cart_create(
     reorder: c_int,
     comm_cart: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     check_place(comm_cart, "comm_cart")?;
     // SAFETY: passed on.
@@ -188,14 +188,14 @@ pub unsafe fn cart_create(
 }
 
 pub unsafe fn cart_map(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     ndims: c_int,
     dims: *const c_int,
     periods: *const c_int,
     newrank: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     // SAFETY: passed on.
     let cart = unsafe { cart_for(found, ndims, dims, periods)? };
@@ -205,8 +205,8 @@ pub unsafe fn cart_map(
     unsafe { store(newrank, rank, "newrank") }
 }
 
-pub unsafe fn cart_sub(cx: &Cx, comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn cart_sub(cx: &Call, comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let cart = cart_of(found)?;
     check_place(newcomm, "newcomm")?;
@@ -221,22 +221,22 @@ pub unsafe fn cart_sub(cx: &Cx, comm: Comm, remain_dims: *const c_int, newcomm: 
     unsafe { store(newcomm, handle, "newcomm") }
 }
 
-pub unsafe fn cartdim_get(cx: &Cx, comm: Comm, ndims: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn cartdim_get(cx: &Call, comm: Comm, ndims: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let cart = cart_of(guard.comm(comm)?)?;
     // SAFETY: null or may be written.
     unsafe { store(ndims, cart.dims().len() as c_int, "ndims") }
 }
 
 pub unsafe fn cart_get(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     maxdims: c_int,
     dims: *mut c_int,
     periods: *mut c_int,
     coords: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let cart = cart_of(found)?;
     let periodic: Vec<c_int> = cart.periods().iter().map(|&period| c_int::from(period)).collect();
@@ -248,8 +248,8 @@ pub unsafe fn cart_get(
     }
 }
 
-pub unsafe fn cart_rank(cx: &Cx, comm: Comm, coords: *const c_int, rank: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn cart_rank(cx: &Call, comm: Comm, coords: *const c_int, rank: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let cart = cart_of(guard.comm(comm)?)?;
     // SAFETY: as long as the grid has dimensions.
     let coords = unsafe { array(coords, cart.dims().len() as c_int, "coords", "ndims", MPI_ERR_DIMS)? };
@@ -257,22 +257,22 @@ pub unsafe fn cart_rank(cx: &Cx, comm: Comm, coords: *const c_int, rank: *mut c_
     unsafe { store(rank, cart.rank(coords)?, "rank") }
 }
 
-pub unsafe fn cart_coords(cx: &Cx, comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn cart_coords(cx: &Call, comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let found = cart_of(guard.comm(comm)?)?.coords(rank)?;
     // SAFETY: null, or as long as `maxdims` says.
     unsafe { fill(coords, maxdims, &found, "coords") }
 }
 
 pub unsafe fn cart_shift(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     direction: c_int,
     disp: c_int,
     rank_source: *mut c_int,
     rank_dest: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let shift = cart_of(found)?.shift(found.rank, direction, disp)?;
     // SAFETY: null or may be written.
@@ -302,7 +302,7 @@ unsafe fn graph_for(comm: &Made, nnodes: c_int, indx: *const c_int, edges: *cons
 }
 
 pub unsafe fn graph_create(
-    cx: &Cx,
+    cx: &Call,
     comm_old: Comm,
     nnodes: c_int,
     indx: *const c_int,
@@ -310,7 +310,7 @@ pub unsafe fn graph_create(
     reorder: c_int,
     comm_graph: *mut Comm,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     check_place(comm_graph, "comm_graph")?;
     // SAFETY: passed on.
@@ -322,14 +322,14 @@ pub unsafe fn graph_create(
 }
 
 pub unsafe fn graph_map(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     nnodes: c_int,
     indx: *const c_int,
     edges: *const c_int,
     newrank: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     // SAFETY: passed on.
     let graph = unsafe { graph_for(found, nnodes, indx, edges)? };
@@ -339,8 +339,8 @@ pub unsafe fn graph_map(
     unsafe { store(newrank, rank, "newrank") }
 }
 
-pub unsafe fn graphdims_get(cx: &Cx, comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn graphdims_get(cx: &Call, comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let graph = graph_of(guard.comm(comm)?)?;
     // SAFETY: null or may be written.
     unsafe {
@@ -350,14 +350,14 @@ pub unsafe fn graphdims_get(cx: &Cx, comm: Comm, nnodes: *mut c_int, nedges: *mu
 }
 
 pub unsafe fn graph_get(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     maxindex: c_int,
     maxedges: c_int,
     indx: *mut c_int,
     edges: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let graph = graph_of(guard.comm(comm)?)?;
     // SAFETY: null, or as long as `maxindex` and `maxedges` say.
     unsafe {
@@ -366,21 +366,21 @@ pub unsafe fn graph_get(
     }
 }
 
-pub unsafe fn graph_neighbors_count(cx: &Cx, comm: Comm, rank: c_int, nneighbors: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn graph_neighbors_count(cx: &Call, comm: Comm, rank: c_int, nneighbors: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     let neighbors = graph_of(guard.comm(comm)?)?.neighbors(rank)?;
     // SAFETY: null or may be written.
     unsafe { store(nneighbors, neighbors.len() as c_int, "nneighbors") }
 }
 
 pub unsafe fn graph_neighbors(
-    cx: &Cx,
+    cx: &Call,
     comm: Comm,
     rank: c_int,
     maxneighbors: c_int,
     neighbors: *mut c_int,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let found = graph_of(guard.comm(comm)?)?.neighbors(rank)?;
     // SAFETY: null, or as long as `maxneighbors` says.
     unsafe { fill(neighbors, maxneighbors, found, "neighbors") }

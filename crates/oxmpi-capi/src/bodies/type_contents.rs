@@ -1,7 +1,7 @@
 //! Which constructor made a type and with which arguments; names and attributes of types.
 
 use super::{check_place, store, store_text, text};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::generated::callbacks::{TypeCopyAttrFn, TypeDeleteAttrFn};
 use crate::keyvals;
 use crate::types::{self, Type};
@@ -14,14 +14,14 @@ use oxmpi_datatype::{Combiner, Contents, Envelope};
 use std::ffi::{c_char, c_int, c_void};
 
 pub unsafe fn type_get_envelope(
-    cx: &Cx,
+    cx: &Call,
     datatype: Datatype,
     num_integers: *mut c_int,
     num_addresses: *mut c_int,
     num_datatypes: *mut c_int,
     combiner: *mut c_int,
 ) -> Result<()> {
-    let envelope = types::asked(&cx.process()?, datatype)?.envelope();
+    let envelope = types::asked(&cx.enter()?, datatype)?.envelope();
     check_small(&envelope, "MPI_Type_get_envelope_c")?;
     // A type of small counts has no more arguments than an int can count: they came in two arrays of at most 2^31.
     let narrow = |n: usize| c_int::try_from(n).unwrap_or(MPI_UNDEFINED);
@@ -35,7 +35,7 @@ pub unsafe fn type_get_envelope(
 }
 
 pub unsafe fn type_get_envelope_c(
-    cx: &Cx,
+    cx: &Call,
     datatype: Datatype,
     num_integers: *mut Count,
     num_addresses: *mut Count,
@@ -43,7 +43,7 @@ pub unsafe fn type_get_envelope_c(
     num_datatypes: *mut Count,
     combiner: *mut c_int,
 ) -> Result<()> {
-    let envelope = types::asked(&cx.process()?, datatype)?.envelope();
+    let envelope = types::asked(&cx.enter()?, datatype)?.envelope();
     // SAFETY: null or may be written, each.
     unsafe {
         store(num_integers, envelope.integers as Count, "num_integers")?;
@@ -62,7 +62,7 @@ fn check_small(envelope: &Envelope, instead: &str) -> Result<()> {
 }
 
 pub unsafe fn type_get_contents(
-    cx: &Cx,
+    cx: &Call,
     datatype: Datatype,
     max_integers: c_int,
     max_addresses: c_int,
@@ -72,7 +72,7 @@ pub unsafe fn type_get_contents(
     array_of_datatypes: *mut Datatype,
 ) -> Result<()> {
     let contents = contents(cx, datatype)?;
-    check_small(&cx.process()?.datatype(datatype)?.envelope(), "MPI_Type_get_contents_c")?;
+    check_small(&cx.enter()?.datatype(datatype)?.envelope(), "MPI_Type_get_contents_c")?;
     // SAFETY: the arrays have as many elements as the arguments say.
     unsafe {
         fill(array_of_integers, max_integers.into(), &contents.integers, "integers")?;
@@ -82,7 +82,7 @@ pub unsafe fn type_get_contents(
 }
 
 pub unsafe fn type_get_contents_c(
-    cx: &Cx,
+    cx: &Call,
     datatype: Datatype,
     max_integers: Count,
     max_addresses: Count,
@@ -103,8 +103,8 @@ pub unsafe fn type_get_contents_c(
     }
 }
 
-fn contents(cx: &Cx, datatype: Datatype) -> Result<Contents> {
-    let guard = cx.process()?;
+fn contents(cx: &Call, datatype: Datatype) -> Result<Contents> {
+    let guard = cx.enter()?;
     let found = guard.datatype(datatype)?;
     if found.combiner() == Combiner::Named {
         bail!(MPI_ERR_TYPE, "{found:?} is a predefined datatype with a name; it has no contents");
@@ -129,9 +129,9 @@ unsafe fn fill<T: Copy>(array: *mut T, max: i64, values: &[T], what: &str) -> Re
 ///
 /// # Safety
 /// As for [`fill`].
-unsafe fn fill_types(cx: &Cx, array: *mut Datatype, max: i64, contents: &Contents) -> Result<()> {
+unsafe fn fill_types(cx: &Call, array: *mut Datatype, max: i64, contents: &Contents) -> Result<()> {
     check_room(array, max, contents.datatypes.len(), "datatypes")?;
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     for (i, ty) in contents.datatypes.iter().enumerate() {
         let handle = types::handle_of(&mut guard, ty)?;
         // SAFETY: there is room.
@@ -147,8 +147,13 @@ fn check_room<T>(array: *mut T, max: i64, need: usize, what: &str) -> Result<()>
     if need > 0 { check_place(array, &format!("array_of_{what}")) } else { Ok(()) }
 }
 
-pub unsafe fn type_get_name(cx: &Cx, datatype: Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn type_get_name(
+    cx: &Call,
+    datatype: Datatype,
+    type_name: *mut c_char,
+    resultlen: *mut c_int,
+) -> Result<()> {
+    let guard = cx.enter()?;
     let name = match datatype {
         MPI_DATATYPE_NULL => b"MPI_DATATYPE_NULL".to_vec(),
         MPI_LB => b"MPI_LB".to_vec(),
@@ -163,8 +168,8 @@ pub unsafe fn type_get_name(cx: &Cx, datatype: Datatype, type_name: *mut c_char,
     unsafe { store_text(type_name, resultlen, &name, "type_name") }
 }
 
-pub unsafe fn type_set_name(cx: &Cx, datatype: Datatype, type_name: *const c_char) -> Result<()> {
-    cx.process()?.datatype(datatype)?;
+pub unsafe fn type_set_name(cx: &Call, datatype: Datatype, type_name: *const c_char) -> Result<()> {
+    cx.enter()?.datatype(datatype)?;
     // SAFETY: null or a string.
     let name = unsafe { text(type_name, "type_name")? };
     let kept = &name[..name.len().min(MPI_MAX_OBJECT_NAME as usize - 1)];
@@ -173,13 +178,13 @@ pub unsafe fn type_set_name(cx: &Cx, datatype: Datatype, type_name: *const c_cha
 }
 
 pub unsafe fn type_create_keyval(
-    cx: &Cx,
+    cx: &Call,
     type_copy_attr_fn: TypeCopyAttrFn,
     type_delete_attr_fn: TypeDeleteAttrFn,
     type_keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> Result<()> {
-    cx.process()?;
+    cx.enter()?;
     check_place(type_keyval, "type_keyval")?;
     let copy = type_copy_attr_fn.map_or(0, |function| function as usize);
     let delete = type_delete_attr_fn.map_or(0, |function| function as usize);
@@ -189,8 +194,8 @@ pub unsafe fn type_create_keyval(
     Ok(())
 }
 
-pub unsafe fn type_free_keyval(cx: &Cx, type_keyval: *mut c_int) -> Result<()> {
-    cx.process()?;
+pub unsafe fn type_free_keyval(cx: &Call, type_keyval: *mut c_int) -> Result<()> {
+    cx.enter()?;
     check_place(type_keyval, "type_keyval")?;
     // SAFETY: checked not to be null.
     unsafe {
@@ -200,20 +205,25 @@ pub unsafe fn type_free_keyval(cx: &Cx, type_keyval: *mut c_int) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn type_set_attr(cx: &Cx, datatype: Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
-    cx.process()?.datatype(datatype)?;
+pub unsafe fn type_set_attr(
+    cx: &Call,
+    datatype: Datatype,
+    type_keyval: c_int,
+    attribute_val: *mut c_void,
+) -> Result<()> {
+    cx.enter()?.datatype(datatype)?;
     // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
     unsafe { keyvals::set(&Type(datatype), type_keyval, Value::Pointer(attribute_val.expose_provenance())) }
 }
 
 pub unsafe fn type_get_attr(
-    cx: &Cx,
+    cx: &Call,
     datatype: Datatype,
     type_keyval: c_int,
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> Result<()> {
-    cx.process()?.datatype(datatype)?;
+    cx.enter()?.datatype(datatype)?;
     check_place(attribute_val, "attribute_val")?;
     let value = keyvals::get(&Type(datatype), type_keyval)?;
     // SAFETY: `attribute_val` is the address of a pointer; `flag` is null or may be written.
@@ -226,8 +236,8 @@ pub unsafe fn type_get_attr(
     Ok(())
 }
 
-pub unsafe fn type_delete_attr(cx: &Cx, datatype: Datatype, type_keyval: c_int) -> Result<()> {
-    cx.process()?.datatype(datatype)?;
+pub unsafe fn type_delete_attr(cx: &Call, datatype: Datatype, type_keyval: c_int) -> Result<()> {
+    cx.enter()?.datatype(datatype)?;
     // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
     unsafe { keyvals::delete(&Type(datatype), type_keyval) }
 }

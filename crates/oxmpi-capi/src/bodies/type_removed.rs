@@ -3,7 +3,7 @@
 use super::datatype::*;
 use super::store;
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::types;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_UNDEFINED;
@@ -12,13 +12,13 @@ use oxmpi_abi::types::Aint;
 use oxmpi_datatype::Wide;
 use std::ffi::{c_int, c_void};
 
-pub unsafe fn address(cx: &Cx, location: *mut c_void, address: *mut Aint) -> Result<()> {
+pub unsafe fn address(cx: &Call, location: *mut c_void, address: *mut Aint) -> Result<()> {
     // SAFETY: passed on, here and below.
     unsafe { get_address(cx, location, address) }
 }
 
 pub unsafe fn type_hvector(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     blocklength: c_int,
     stride: Aint,
@@ -30,7 +30,7 @@ pub unsafe fn type_hvector(
 }
 
 pub unsafe fn type_hindexed(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     array_of_blocklengths: *mut c_int,
     array_of_displacements: *mut Aint,
@@ -43,7 +43,7 @@ pub unsafe fn type_hindexed(
 }
 
 pub unsafe fn type_struct(
-    cx: &Cx,
+    cx: &Call,
     count: c_int,
     array_of_blocklengths: *mut c_int,
     array_of_displacements: *mut Aint,
@@ -60,20 +60,20 @@ fn narrowed(value: Wide) -> Aint {
     Aint::try_from(value).unwrap_or(MPI_UNDEFINED.into())
 }
 
-pub unsafe fn type_extent(cx: &Cx, datatype: Datatype, extent: *mut Aint) -> Result<()> {
-    let value = narrowed(types::asked(&cx.process()?, datatype)?.extent());
+pub unsafe fn type_extent(cx: &Call, datatype: Datatype, extent: *mut Aint) -> Result<()> {
+    let value = narrowed(types::asked(&cx.enter()?, datatype)?.extent());
     // SAFETY: null or may be written, here and below.
     unsafe { store(extent, value, "extent") }
 }
 
-pub unsafe fn type_lb(cx: &Cx, datatype: Datatype, displacement: *mut Aint) -> Result<()> {
-    let value = narrowed(types::asked(&cx.process()?, datatype)?.lb());
+pub unsafe fn type_lb(cx: &Call, datatype: Datatype, displacement: *mut Aint) -> Result<()> {
+    let value = narrowed(types::asked(&cx.enter()?, datatype)?.lb());
     // SAFETY: as above.
     unsafe { store(displacement, value, "displacement") }
 }
 
-pub unsafe fn type_ub(cx: &Cx, datatype: Datatype, displacement: *mut Aint) -> Result<()> {
-    let value = narrowed(types::asked(&cx.process()?, datatype)?.ub());
+pub unsafe fn type_ub(cx: &Call, datatype: Datatype, displacement: *mut Aint) -> Result<()> {
+    let value = narrowed(types::asked(&cx.enter()?, datatype)?.ub());
     // SAFETY: as above.
     unsafe { store(displacement, value, "displacement") }
 }

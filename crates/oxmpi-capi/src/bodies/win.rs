@@ -3,7 +3,7 @@
 use super::memory::minimum_alignment;
 use super::{check_place, store};
 use crate::args::OutInt;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::groups;
 use crate::infos;
 use crate::windows::{self, Wish};
@@ -17,7 +17,7 @@ use oxmpi_rma::Flavor;
 use std::ffi::{c_int, c_void};
 
 pub unsafe fn win_create(
-    cx: &Cx,
+    cx: &Call,
     base: *mut c_void,
     size: Aint,
     disp_unit: i64,
@@ -34,7 +34,7 @@ pub unsafe fn win_create(
 }
 
 pub unsafe fn win_allocate(
-    cx: &Cx,
+    cx: &Call,
     size: Aint,
     disp_unit: i64,
     info: InfoHandle,
@@ -47,7 +47,7 @@ pub unsafe fn win_allocate(
 }
 
 pub unsafe fn win_allocate_shared(
-    cx: &Cx,
+    cx: &Call,
     size: Aint,
     disp_unit: i64,
     info: InfoHandle,
@@ -59,7 +59,7 @@ pub unsafe fn win_allocate_shared(
     unsafe { make(cx, Flavor::Shared, 0, size, disp_unit, info, comm, Some(baseptr), win) }
 }
 
-pub unsafe fn win_create_dynamic(cx: &Cx, info: InfoHandle, comm: Comm, win: *mut Win) -> Result<()> {
+pub unsafe fn win_create_dynamic(cx: &Call, info: InfoHandle, comm: Comm, win: *mut Win) -> Result<()> {
     // SAFETY: passed on.
     unsafe { make(cx, Flavor::Dynamic, 0, 0, 1, info, comm, None, win) }
 }
@@ -67,7 +67,7 @@ pub unsafe fn win_create_dynamic(cx: &Cx, info: InfoHandle, comm: Comm, win: *mu
 /// # Safety
 /// `baseptr` is null or the address of a pointer, `win` is null or may be written.
 unsafe fn make(
-    cx: &Cx,
+    cx: &Call,
     flavor: Flavor,
     address: usize,
     size: Aint,
@@ -77,7 +77,7 @@ unsafe fn make(
     baseptr: Option<*mut c_void>,
     win: *mut Win,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     windows::check_comm(&guard, comm)?;
     check_place(win, "win")?;
     if let Some(baseptr) = baseptr {
@@ -99,7 +99,7 @@ unsafe fn make(
     }
 }
 
-pub unsafe fn win_free(cx: &Cx, win: *mut Win) -> Result<()> {
+pub unsafe fn win_free(cx: &Call, win: *mut Win) -> Result<()> {
     check_place(win, "win")?;
     // SAFETY: checked; the callbacks are the user's, as promised when their keys were made.
     unsafe {
@@ -109,14 +109,14 @@ pub unsafe fn win_free(cx: &Cx, win: *mut Win) -> Result<()> {
 }
 
 pub unsafe fn win_shared_query(
-    cx: &Cx,
+    cx: &Call,
     win: Win,
     rank: c_int,
     size: *mut Aint,
     disp_unit: OutInt,
     baseptr: *mut c_void,
 ) -> Result<()> {
-    let guard = cx.process()?;
+    let guard = cx.enter()?;
     let found = guard.win(win)?;
     let (bytes, unit, mut base) = found.window.shared_memory(rank)?;
     if bytes == 0 && found.hints.boolean(windows::NONCONTIGUOUS) == Some(true) {
@@ -138,35 +138,35 @@ pub unsafe fn win_shared_query(
     }
 }
 
-pub unsafe fn win_attach(cx: &Cx, win: Win, base: *mut c_void, size: Aint) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_attach(cx: &Call, win: Win, base: *mut c_void, size: Aint) -> Result<()> {
+    let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     let size = windows::check_size(size)?;
     window.attach(base.expose_provenance(), size)
 }
 
-pub unsafe fn win_detach(cx: &Cx, win: Win, base: *const c_void) -> Result<()> {
-    cx.process()?.win_mut(win)?.window.detach(base.addr())
+pub unsafe fn win_detach(cx: &Call, win: Win, base: *const c_void) -> Result<()> {
+    cx.enter()?.win_mut(win)?.window.detach(base.addr())
 }
 
-pub unsafe fn win_get_group(cx: &Cx, win: Win, group: *mut GroupHandle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_get_group(cx: &Call, win: Win, group: *mut GroupHandle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let of = &guard.win(win)?.group;
     let copy = Group::new(of.ranks().clone(), of.session);
     // SAFETY: null or may be written.
     unsafe { groups::give(&mut guard, copy, group, "group") }
 }
 
-pub unsafe fn win_set_info(cx: &Cx, win: Win, info: InfoHandle) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_set_info(cx: &Call, win: Win, info: InfoHandle) -> Result<()> {
+    let mut guard = cx.enter()?;
     let found = guard.win_mut(win)?;
     windows::update_hints(&mut found.hints, &infos::get(info)?, false)?;
     found.window.no_locks = found.hints.boolean("no_locks") == Some(true);
     Ok(())
 }
 
-pub unsafe fn win_get_info(cx: &Cx, win: Win, info_used: *mut InfoHandle) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn win_get_info(cx: &Call, win: Win, info_used: *mut InfoHandle) -> Result<()> {
+    let guard = cx.enter()?;
     let used = windows::hints_in_force(guard.win(win)?)?;
     check_place(info_used, "info_used")?;
     // SAFETY: checked.

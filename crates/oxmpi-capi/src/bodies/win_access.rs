@@ -2,11 +2,11 @@
 //! and little else; whatever is unusual or wrong takes the long way, where the texts of the errors are.
 
 use super::check_place;
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
+use oxmpi_core::guard::Guard;
 use oxmpi_rma::{Far, SHORTEST_MAPPED};
 use std::ffi::{c_int, c_void};
 
@@ -58,7 +58,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 
 #[inline(always)]
 pub unsafe fn put(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -68,7 +68,7 @@ pub unsafe fn put(
     target_datatype: Datatype,
     win: Win,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
     match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
@@ -107,7 +107,7 @@ fn put_slowly(
 
 #[inline(always)]
 pub unsafe fn get(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *mut c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -117,7 +117,7 @@ pub unsafe fn get(
     target_datatype: Datatype,
     win: Win,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
     match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
         // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
@@ -167,15 +167,15 @@ pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_in
 
 /// # Safety
 /// `request` is not null and may be written.
-pub(super) unsafe fn store_done(cx: &Cx, request: *mut Request) -> Result<()> {
-    let done = cx.process()?.sent;
+pub(super) unsafe fn store_done(cx: &Call, request: *mut Request) -> Result<()> {
+    let done = cx.enter()?.sent;
     // SAFETY: as the caller says.
     unsafe { request.write(done) };
     Ok(())
 }
 
 pub unsafe fn rput(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -186,7 +186,7 @@ pub unsafe fn rput(
     win: Win,
     request: *mut Request,
 ) -> Result<()> {
-    check_passive(&cx.process()?, &[origin_datatype, target_datatype], target_rank, win)?;
+    check_passive(&cx.enter()?, &[origin_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {
@@ -206,7 +206,7 @@ pub unsafe fn rput(
 }
 
 pub unsafe fn rget(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *mut c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -217,7 +217,7 @@ pub unsafe fn rget(
     win: Win,
     request: *mut Request,
 ) -> Result<()> {
-    check_passive(&cx.process()?, &[origin_datatype, target_datatype], target_rank, win)?;
+    check_passive(&cx.enter()?, &[origin_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {

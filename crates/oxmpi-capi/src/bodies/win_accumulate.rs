@@ -2,12 +2,12 @@
 
 use super::check_place;
 use super::win_access::{check_passive, store_done};
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_core::guard::Guard;
 use oxmpi_rma::{Combine, SHORTEST_MAPPED};
 use std::ffi::{c_int, c_void};
 
@@ -147,7 +147,7 @@ fn bad_op(op: Op) -> Error {
 
 #[inline(always)]
 pub unsafe fn accumulate(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -158,7 +158,7 @@ pub unsafe fn accumulate(
     op: Op,
     win: Win,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
     // SAFETY: passed on.
@@ -170,7 +170,7 @@ pub unsafe fn accumulate(
 
 #[inline(always)]
 pub unsafe fn get_accumulate(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -184,7 +184,7 @@ pub unsafe fn get_accumulate(
     op: Op,
     win: Win,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
     let result = Argument { address: result_addr, count: result_count, datatype: result_datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
@@ -197,7 +197,7 @@ pub unsafe fn get_accumulate(
 
 #[inline(always)]
 pub unsafe fn fetch_and_op(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     result_addr: *mut c_void,
     datatype: Datatype,
@@ -206,7 +206,7 @@ pub unsafe fn fetch_and_op(
     op: Op,
     win: Win,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     let origin = Argument { address: origin_addr.cast_mut(), count: 1, datatype };
     let result = Argument { address: result_addr, count: 1, datatype };
     let target = Target { rank: target_rank, disp: target_disp, count: 1, datatype };
@@ -231,7 +231,7 @@ fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
 }
 
 pub unsafe fn compare_and_swap(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     compare_addr: *const c_void,
     result_addr: *mut c_void,
@@ -240,7 +240,7 @@ pub unsafe fn compare_and_swap(
     target_disp: Aint,
     win: Win,
 ) -> Result<()> {
-    let mut guard = cx.process()?;
+    let mut guard = cx.enter()?;
     guard.win(win)?;
     let Some(bytes) = comparable_size(datatype) else {
         check_predefined(&guard, datatype)?;
@@ -299,7 +299,7 @@ fn comparable_size(datatype: Datatype) -> Option<usize> {
 // ---- with a request: the operation is complete when the call returns ----
 
 pub unsafe fn raccumulate(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -312,7 +312,7 @@ pub unsafe fn raccumulate(
     request: *mut Request,
 ) -> Result<()> {
     check_op(op)?;
-    check_passive(&cx.process()?, &[origin_datatype, target_datatype], target_rank, win)?;
+    check_passive(&cx.enter()?, &[origin_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {
@@ -333,7 +333,7 @@ pub unsafe fn raccumulate(
 }
 
 pub unsafe fn rget_accumulate(
-    cx: &Cx,
+    cx: &Call,
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: Datatype,
@@ -351,7 +351,7 @@ pub unsafe fn rget_accumulate(
     check_op(op)?;
     // MPI_NO_OP makes nothing of the origin.
     let origin = if op == MPI_NO_OP { target_datatype } else { origin_datatype };
-    check_passive(&cx.process()?, &[origin, result_datatype, target_datatype], target_rank, win)?;
+    check_passive(&cx.enter()?, &[origin, result_datatype, target_datatype], target_rank, win)?;
     check_place(request, "request")?;
     // SAFETY: passed on; checked.
     unsafe {

@@ -1,20 +1,20 @@
 //! Synchronisation of windows: fences, post and start, locks, flushes.
 
 use super::{check_place, store};
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use crate::windows;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group, Win};
 use oxmpi_base::wait::full_fence;
+use oxmpi_core::guard::Guard;
 use std::ffi::c_int;
 
 // Of the assertions, a fence that is the end of nothing and the beginning of nothing meets nobody, a start that need not
 // check does not wait, and a lock that need not check is none. The others save nothing where memory is coherent.
 
-pub unsafe fn win_fence(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_fence(assert)?;
     window.synchronize_copies();
@@ -32,42 +32,42 @@ pub unsafe fn win_fence(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
 
 // ---- post, start, complete, wait ----
 
-pub unsafe fn win_post(cx: &Cx, group: Group, assert: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_post(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
     let (window, shm) = guard.win_and_shm(win)?;
     window.synchronize_copies();
     window.post(shm, origins, assert)
 }
 
-pub unsafe fn win_start(cx: &Cx, group: Group, assert: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_start(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let targets = guard.win(win)?.ranks_of(guard.group(group)?)?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_start(assert)?;
     window.start(targets);
     if assert & MPI_MODE_NOCHECK == 0 {
-        windows::wait(cx, &mut guard, win, |window| window.is_exposed_to_us());
+        cx.wait_window(&mut guard, win, |window| window.is_exposed_to_us());
     }
     Ok(())
 }
 
-pub unsafe fn win_complete(cx: &Cx, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_complete(cx: &Call, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let (window, shm) = guard.win_and_shm(win)?;
     window.complete(shm)
 }
 
-pub unsafe fn win_wait(cx: &Cx, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_wait(cx: &Call, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     guard.win(win)?.window.check_posted()?;
-    windows::wait(cx, &mut guard, win, |window| window.try_wait());
+    cx.wait_window(&mut guard, win, |window| window.try_wait());
     guard.win_mut(win)?.window.synchronize_copies();
     Ok(())
 }
 
-pub unsafe fn win_test(cx: &Cx, win: Win, flag: *mut c_int) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_test(cx: &Call, win: Win, flag: *mut c_int) -> Result<()> {
+    let mut guard = cx.enter()?;
     guard.win(win)?.window.check_posted()?;
     check_place(flag, "flag")?;
     guard.progress();
@@ -86,8 +86,8 @@ pub unsafe fn win_test(cx: &Cx, win: Win, flag: *mut c_int) -> Result<()> {
 /// How often a reader lets waiting writers go first: not for ever, since it may be what another holder waits for.
 const POLITE_LOOKS: u32 = 1000;
 
-pub unsafe fn win_lock(cx: &Cx, lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_lock(cx: &Call, lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     let Some(rank) = window.check_lock(lock_type, rank, assert)? else {
         window.lock_nobody();
@@ -98,7 +98,7 @@ pub unsafe fn win_lock(cx: &Cx, lock_type: c_int, rank: c_int, assert: c_int, wi
     if truly && !window.control.lock(rank).try_take(exclusive, true) {
         window.control.lock(rank).begin_waiting(exclusive);
         let mut looks = 0;
-        windows::wait(cx, &mut guard, win, |window| {
+        cx.wait_window(&mut guard, win, |window| {
             looks += 1;
             window.control.lock(rank).try_take(exclusive, looks < POLITE_LOOKS)
         });
@@ -110,8 +110,8 @@ pub unsafe fn win_lock(cx: &Cx, lock_type: c_int, rank: c_int, assert: c_int, wi
     Ok(())
 }
 
-pub unsafe fn win_lock_all(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_lock_all(cx: &Call, assert: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_lock_all(assert)?;
     let truly = assert & MPI_MODE_NOCHECK == 0;
@@ -125,13 +125,13 @@ pub unsafe fn win_lock_all(cx: &Cx, assert: c_int, win: Win) -> Result<()> {
 }
 
 /// Waits for whichever lock is in the way, holding none.
-fn take_all(cx: &Cx, guard: &mut Guard, win: Win) -> Result<()> {
+fn take_all(cx: &Call, guard: &mut Guard, win: Win) -> Result<()> {
     let mut looks = 0;
     loop {
         let window = &guard.win(win)?.window;
         let Err(rank) = window.try_lock_all(guard.engine.shm(), looks < POLITE_LOOKS) else { return Ok(()) };
         guard.win(win)?.window.control.lock(rank).begin_waiting(false);
-        windows::wait(cx, guard, win, |window| {
+        cx.wait_window(guard, win, |window| {
             looks += 1;
             window.control.lock(rank).is_free_to_read(looks < POLITE_LOOKS)
         });
@@ -139,8 +139,8 @@ fn take_all(cx: &Cx, guard: &mut Guard, win: Win) -> Result<()> {
     }
 }
 
-pub unsafe fn win_unlock(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_unlock(cx: &Call, rank: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
     if window.unlock(rank)? {
@@ -149,8 +149,8 @@ pub unsafe fn win_unlock(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn win_unlock_all(cx: &Cx, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_unlock_all(cx: &Call, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
     if window.unlock_all()? {
@@ -168,31 +168,31 @@ fn wake_all(guard: &Guard, win: Win) -> Result<()> {
 
 // ---- flushes: operations are complete when they return, what is left is their order ----
 
-pub unsafe fn win_flush(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn win_flush(cx: &Call, rank: c_int, win: Win) -> Result<()> {
+    let guard = cx.enter()?;
     guard.win(win)?.window.check_passive_call(rank)?;
     full_fence();
     Ok(())
 }
 
-pub unsafe fn win_flush_all(cx: &Cx, win: Win) -> Result<()> {
-    cx.process()?.win(win)?.window.check_any_passive()?;
+pub unsafe fn win_flush_all(cx: &Call, win: Win) -> Result<()> {
+    cx.enter()?.win(win)?.window.check_any_passive()?;
     full_fence();
     Ok(())
 }
 
-pub unsafe fn win_flush_local(cx: &Cx, rank: c_int, win: Win) -> Result<()> {
-    cx.process()?.win(win)?.window.check_passive_call(rank)
+pub unsafe fn win_flush_local(cx: &Call, rank: c_int, win: Win) -> Result<()> {
+    cx.enter()?.win(win)?.window.check_passive_call(rank)
 }
 
-pub unsafe fn win_flush_local_all(cx: &Cx, win: Win) -> Result<()> {
-    cx.process()?.win(win)?.window.check_any_passive()
+pub unsafe fn win_flush_local_all(cx: &Call, win: Win) -> Result<()> {
+    cx.enter()?.win(win)?.window.check_any_passive()
 }
 
 /// Outside of an epoch too, where the standard does not ask for it: memory can always be brought in order. Programs that
 /// look at their own memory until others have changed it call this again and again.
-pub unsafe fn win_sync(cx: &Cx, win: Win) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn win_sync(cx: &Call, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
     window.attend();

@@ -1,21 +1,22 @@
 //! The world model: initialising, finalising, aborting, and who is who in a communicator.
 
 use super::{attributes, store};
-use crate::call::Cx;
-use crate::library::{self, Guard, World};
+use crate::call::Call;
+use crate::library::{self, LIBRARY};
 use crate::{ports, raise, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::library::World;
 use std::convert::Infallible;
 use std::ffi::{c_char, c_int};
 
-pub unsafe fn init(cx: &Cx, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
+pub unsafe fn init(cx: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
     start(cx, MPI_THREAD_SINGLE)
 }
 
 pub unsafe fn init_thread(
-    cx: &Cx,
+    cx: &Call,
     _argc: *mut c_int,
     _argv: *mut *mut *mut c_char,
     required: c_int,
@@ -33,34 +34,34 @@ pub unsafe fn init_thread(
     unsafe { store(provided, required, "provided") }
 }
 
-fn start(cx: &Cx, level: c_int) -> Result<()> {
-    match library::world() {
+fn start(cx: &Call, level: c_int) -> Result<()> {
+    match LIBRARY.world() {
         World::NotYet => {}
         World::Active => bail!(MPI_ERR_OTHER, "MPI is initialised already"),
         World::Finalized => bail!(MPI_ERR_OTHER, "MPI has been finalised, and the world cannot be initialised again"),
     }
     library::join(level)?;
-    if let Some(mut guard) = Guard::enter() {
+    if let Some(mut guard) = library::enter() {
         guard.has_world = true;
-        guard.world.errhandler = library::initial_errhandler();
-        guard.own.errhandler = library::initial_errhandler();
+        guard.world.errhandler = LIBRARY.initial_errhandler();
+        guard.own.errhandler = LIBRARY.initial_errhandler();
     }
-    library::begin_world(level);
+    LIBRARY.begin_world(level);
     spawn::join_parents(cx)
 }
 
-pub unsafe fn finalize(cx: &Cx) -> Result<()> {
-    drop(cx.world()?);
+pub unsafe fn finalize(cx: &Call) -> Result<()> {
+    drop(cx.enter_world()?);
     // SAFETY: the callbacks are the user's, as promised when their keys were made.
     unsafe { attributes::free_self()? };
-    let mut guard = cx.world()?;
+    let mut guard = cx.enter_world()?;
     guard.end_world();
     for handler in [guard.world.errhandler, guard.own.errhandler] {
-        library::errhandlers().detach(handler);
+        LIBRARY.errhandlers().detach(handler);
     }
-    library::set_world(World::Finalized);
+    LIBRARY.end_world();
     drop(guard);
-    if library::retire() {
+    if LIBRARY.retire() {
         flush_and_leave(cx);
     }
     Ok(())
@@ -68,9 +69,9 @@ pub unsafe fn finalize(cx: &Cx) -> Result<()> {
 
 /// The last user of the library in this process has ended. What was sent must arrive, also what nobody waited for, unless
 /// its receiver leaves without receiving it.
-pub(super) fn flush_and_leave(cx: &Cx) {
+pub(super) fn flush_and_leave(cx: &Call) {
     // There is nothing to enter when another thread has come and gone meanwhile; then it has seen to that.
-    if let Some(mut guard) = Guard::enter() {
+    if let Some(mut guard) = library::enter() {
         guard.engine.shm().prepare_to_leave();
         cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
         // Parents and children that are connected end together, even when all has arrived.
@@ -87,48 +88,48 @@ pub(super) fn flush_and_leave(cx: &Cx) {
         guard.engine.shm().close_ports();
         guard.engine.leave_all_jobs();
     }
-    library::leave();
+    LIBRARY.leave();
 }
 
-pub unsafe fn initialized(_cx: &Cx, flag: *mut c_int) -> Result<()> {
+pub unsafe fn initialized(_cx: &Call, flag: *mut c_int) -> Result<()> {
     // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(library::world() != World::NotYet), "flag") }
+    unsafe { store(flag, c_int::from(LIBRARY.world() != World::NotYet), "flag") }
 }
 
-pub unsafe fn finalized(_cx: &Cx, flag: *mut c_int) -> Result<()> {
+pub unsafe fn finalized(_cx: &Call, flag: *mut c_int) -> Result<()> {
     // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(library::world() == World::Finalized), "flag") }
+    unsafe { store(flag, c_int::from(LIBRARY.world() == World::Finalized), "flag") }
 }
 
-pub unsafe fn is_thread_main(cx: &Cx, flag: *mut c_int) -> Result<()> {
-    cx.world()?;
+pub unsafe fn is_thread_main(cx: &Call, flag: *mut c_int) -> Result<()> {
+    cx.enter_world()?;
     // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(library::is_main_thread()), "flag") }
+    unsafe { store(flag, c_int::from(LIBRARY.is_main_thread()), "flag") }
 }
 
-pub unsafe fn query_thread(cx: &Cx, provided: *mut c_int) -> Result<()> {
-    cx.world()?;
+pub unsafe fn query_thread(cx: &Call, provided: *mut c_int) -> Result<()> {
+    cx.enter_world()?;
     // SAFETY: null or may be written.
-    unsafe { store(provided, library::thread_level(), "provided") }
+    unsafe { store(provided, LIBRARY.thread_level(), "provided") }
 }
 
-pub unsafe fn abort(_cx: &Cx, comm: Comm, errorcode: c_int) -> Result<()> {
+pub unsafe fn abort(_cx: &Call, comm: Comm, errorcode: c_int) -> Result<()> {
     let mut of = String::from("the program");
-    if let Some(Ok(comm)) = Guard::enter().as_ref().map(|guard| guard.comm(comm)) {
+    if let Some(Ok(comm)) = library::enter().as_ref().map(|guard| guard.comm(comm)) {
         of = comm.describe();
     }
     raise::say(&format!("{}: MPI_Abort({of}, {errorcode})\n", raise::who()));
     raise::abort(errorcode)
 }
 
-pub unsafe fn comm_rank(cx: &Cx, comm: Comm, rank: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn comm_rank(cx: &Call, comm: Comm, rank: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     // SAFETY: null or may be written.
     unsafe { store(rank, guard.comm(comm)?.rank, "rank") }
 }
 
-pub unsafe fn comm_size(cx: &Cx, comm: Comm, size: *mut c_int) -> Result<()> {
-    let guard = cx.process()?;
+pub unsafe fn comm_size(cx: &Call, comm: Comm, size: *mut c_int) -> Result<()> {
+    let guard = cx.enter()?;
     // SAFETY: null or may be written.
     unsafe { store(size, guard.comm(comm)?.local_group().len() as c_int, "size") }
 }

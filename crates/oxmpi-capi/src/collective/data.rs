@@ -2,17 +2,17 @@
 
 use super::scene::{Role, Scene, refuse_alias, refuse_in_place, rooted_stage, stage};
 use super::{Block, Blocks, Form, Mixed, Spans, plans};
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::collective::{Packing, Place, Script, Units};
+use oxmpi_core::guard::Guard;
 use oxmpi_datatype::Buf;
 use std::ffi::c_int;
 
-pub unsafe fn barrier(cx: &Cx, form: Form, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn barrier(cx: &Call, form: Form, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let plan = plans::barrier(cx, &scene);
@@ -21,8 +21,8 @@ pub unsafe fn barrier(cx: &Cx, form: Form, comm: Comm) -> Result<()> {
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn bcast(cx: &Cx, form: Form, buffer: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let role = scene.role(root)?;
@@ -98,8 +98,8 @@ fn check_apart_from(guard: &Guard, one: &Block, many: &Blocks, spans: &Spans, ow
     Ok(())
 }
 
-pub unsafe fn gather(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn gather(cx: &Call, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let role = scene.role(root)?;
@@ -127,8 +127,8 @@ pub unsafe fn gather(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int,
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn gatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn gatherv(cx: &Call, form: Form, send: Block, recv: Blocks, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let role = scene.role(root)?;
@@ -155,8 +155,8 @@ pub unsafe fn gatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, root: c_in
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn scatter(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let role = scene.role(root)?;
@@ -184,8 +184,8 @@ pub unsafe fn scatter(cx: &Cx, form: Form, send: Block, recv: Block, root: c_int
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn scatterv(cx: &Cx, form: Form, send: Blocks, recv: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn scatterv(cx: &Call, form: Form, send: Blocks, recv: Block, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let role = scene.role(root)?;
@@ -212,8 +212,8 @@ pub unsafe fn scatterv(cx: &Cx, form: Form, send: Blocks, recv: Block, root: c_i
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn allgather(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let in_place = !scene.inter && send.is_in_place();
@@ -235,8 +235,8 @@ pub unsafe fn allgather(cx: &Cx, form: Form, send: Block, recv: Block, comm: Com
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn allgatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let in_place = !scene.inter && send.is_in_place();
@@ -260,8 +260,8 @@ pub unsafe fn allgatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, comm: C
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn alltoall(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let in_place = !scene.inter && send.is_in_place();
@@ -283,8 +283,8 @@ pub unsafe fn alltoall(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn alltoallv(cx: &Cx, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let in_place = !scene.inter && send.is_in_place();
@@ -314,8 +314,8 @@ pub unsafe fn alltoallv(cx: &Cx, form: Form, send: Blocks, recv: Blocks, comm: C
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn alltoallw(cx: &Cx, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let in_place = !scene.inter && send.is_in_place();

@@ -21,16 +21,16 @@ pub use reductions::{Operands, allreduce, exscan, reduce, reduce_scatter, reduce
 
 use crate::args::Ints;
 use crate::bodies::{check_place, store};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::infos;
-use crate::library::Guard;
-use crate::watch::Watch;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Info, Request};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::collective::{Place, Run, Script, Turn, Units};
+use oxmpi_core::collective::{Place, Script, Units};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::process::Process;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
+use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::Buf;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -64,36 +64,16 @@ impl Form {
     ///
     /// # Safety
     /// The script's memory is the user's, for as long as the standard says for this form.
-    unsafe fn perform(self, cx: &Cx, guard: &mut Guard, comm: Comm, mut script: Script) -> Result<()> {
+    unsafe fn perform(self, cx: &Call, guard: &mut Guard, comm: Comm, mut script: Script) -> Result<()> {
         let stage = script.stage();
-        let watch = Watch::new(cx.fun, comm, stage.root);
+        let check = MismatchCheck::new(cx.fun, comm, stage.root);
         let calls = &mut guard.comm_mut(comm)?.calls;
-        calls.count(watch.call());
-        calls.by_messages(watch.call().word());
+        calls.count(check.call());
+        calls.by_messages(check.call().word());
         stage.calls = *calls;
         let script = Arc::new(script);
         match self {
-            Form::Now => {
-                let watch = watch.counted();
-                let mut run = Run::new(script);
-                loop {
-                    let advance = |process: &mut Process| match process.advance(&mut run) {
-                        Turn::Waiting => None,
-                        turn => Some(turn),
-                    };
-                    let turn = cx.wait_unless(guard, advance, |guard| watch.look(guard));
-                    watch.end(guard);
-                    match turn {
-                        Ok(Turn::Call(call)) => cx.make_call(guard, &call),
-                        Ok(Turn::Done(result)) => return result,
-                        Ok(Turn::Waiting) => {}
-                        Err(error) => {
-                            guard.abandon(&mut run);
-                            return Err(error);
-                        }
-                    }
-                }
-            }
+            Form::Now => cx.perform(guard, script, &check.counted()),
             Form::Later(request) => {
                 let promise = guard.perform_later(script);
                 let handle = guard.once(comm, Active::Promise(promise));

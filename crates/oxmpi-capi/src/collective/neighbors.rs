@@ -2,14 +2,14 @@
 
 use super::scene::{refuse_in_place, stage};
 use super::{Block, Blocks, Form, Mixed, plans};
-use crate::call::Cx;
+use crate::call::Call;
 use crate::comms::check_intra;
-use crate::library::Guard;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::plan::Blocks as Lie;
 use oxmpi_core::collective::{Place, Script};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::Topology;
 
 /// Whom this process receives from and sends to, in the standard's order; `None` stands for `MPI_PROC_NULL`.
@@ -56,8 +56,8 @@ fn refuse_both(send: *const std::ffi::c_void, recv: *const std::ffi::c_void) -> 
     refuse_in_place(recv, "the receive buffer of a neighbourhood operation")
 }
 
-pub unsafe fn neighbor_allgather(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn neighbor_allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
@@ -69,8 +69,8 @@ pub unsafe fn neighbor_allgather(cx: &Cx, form: Form, send: Block, recv: Block, 
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn neighbor_allgatherv(cx: &Cx, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn neighbor_allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
@@ -83,8 +83,8 @@ pub unsafe fn neighbor_allgatherv(cx: &Cx, form: Form, send: Block, recv: Blocks
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn neighbor_alltoall(cx: &Cx, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn neighbor_alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
@@ -96,8 +96,8 @@ pub unsafe fn neighbor_alltoall(cx: &Cx, form: Form, send: Block, recv: Block, c
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn neighbor_alltoallv(cx: &Cx, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn neighbor_alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
@@ -113,8 +113,8 @@ pub unsafe fn neighbor_alltoallv(cx: &Cx, form: Form, send: Blocks, recv: Blocks
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn neighbor_alltoallw(cx: &Cx, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn neighbor_alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;

@@ -4,19 +4,19 @@ use super::Spans;
 use super::neighbors::Neighbors;
 use super::reductions::Vector;
 use super::scene::{Role, Scene};
-use crate::call::Cx;
-use crate::settings::EXPLAIN;
+use crate::call::Call;
 use oxmpi_coll::choose::{Operation, choose, describe, plan};
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
 use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
 use oxmpi_coll::reduce_scatter::Counts;
+use oxmpi_core::settings::EXPLAIN;
 use oxmpi_datatype::Buf;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The plan of an operation of one group. `unit`: bytes of a unit.
-fn within(cx: &Cx, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Plan> {
+fn within(cx: &Call, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Plan> {
     let (rank, size) = (scene.rank as u32, scene.size as u32);
     let unit = unit as u64;
     let algorithm = choose(operation, size, unit);
@@ -56,12 +56,12 @@ fn block(region: Region) -> Piece {
     region.at(0, 1)
 }
 
-pub(super) fn barrier(cx: &Cx, scene: &Scene) -> Arc<Plan> {
+pub(super) fn barrier(cx: &Call, scene: &Scene) -> Arc<Plan> {
     let (rank, local, _) = ranks(scene);
     if scene.inter { Arc::new(inter::barrier(rank, local)) } else { within(cx, scene, &Operation::Barrier, 0) }
 }
 
-pub(super) fn bcast(cx: &Cx, scene: &Scene, role: Role, bytes: usize) -> Arc<Plan> {
+pub(super) fn bcast(cx: &Call, scene: &Scene, role: Role, bytes: usize) -> Arc<Plan> {
     let (rank, local, _) = ranks(scene);
     match role {
         Role::Among(root) => within(cx, scene, &Operation::Bcast { root: root as u32, units: bytes as u64 }, 1),
@@ -87,14 +87,14 @@ pub(super) fn in_one_piece(plan: &Plan, bytes: u64) -> Option<Arc<Plan>> {
     Some(Arc::new(Plan { steps, temp: 0 }))
 }
 
-pub(super) fn gather(cx: &Cx, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn gather(cx: &Call, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
     match role {
         Role::Among(root) => within(cx, scene, &Operation::Gather { root: root as u32, in_place }, bytes),
         role => Arc::new(inter::gather(across(role), scene.size as u32, block(Region::Send), Blocks::Units)),
     }
 }
 
-pub(super) fn gatherv(cx: &Cx, scene: &Scene, role: Role, in_place: bool, send: u64, recv: &Spans) -> Arc<Plan> {
+pub(super) fn gatherv(cx: &Call, scene: &Scene, role: Role, in_place: bool, send: u64, recv: &Spans) -> Arc<Plan> {
     let recv = recv.blocks();
     match role {
         Role::Among(root) => within(cx, scene, &Operation::Gatherv { root: root as u32, in_place, send, recv }, 1),
@@ -102,14 +102,14 @@ pub(super) fn gatherv(cx: &Cx, scene: &Scene, role: Role, in_place: bool, send: 
     }
 }
 
-pub(super) fn scatter(cx: &Cx, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn scatter(cx: &Call, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
     match role {
         Role::Among(root) => within(cx, scene, &Operation::Scatter { root: root as u32, in_place }, bytes),
         role => Arc::new(inter::scatter(across(role), scene.size as u32, Blocks::Units, block(Region::Recv))),
     }
 }
 
-pub(super) fn scatterv(cx: &Cx, scene: &Scene, role: Role, in_place: bool, send: &Spans, recv: u64) -> Arc<Plan> {
+pub(super) fn scatterv(cx: &Call, scene: &Scene, role: Role, in_place: bool, send: &Spans, recv: u64) -> Arc<Plan> {
     let send = send.blocks();
     match role {
         Role::Among(root) => within(cx, scene, &Operation::Scatterv { root: root as u32, in_place, send, recv }, 1),
@@ -117,7 +117,7 @@ pub(super) fn scatterv(cx: &Cx, scene: &Scene, role: Role, in_place: bool, send:
     }
 }
 
-pub(super) fn allgather(cx: &Cx, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn allgather(cx: &Call, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
     let (rank, local, remote) = ranks(scene);
     if scene.inter {
         return Arc::new(inter::allgather(rank, local, remote, block(Region::Send), Blocks::Units));
@@ -125,7 +125,7 @@ pub(super) fn allgather(cx: &Cx, scene: &Scene, in_place: bool, bytes: usize) ->
     within(cx, scene, &Operation::Allgather { in_place }, bytes)
 }
 
-pub(super) fn allgatherv(cx: &Cx, scene: &Scene, in_place: bool, send: u64, recv: &Spans, unit: usize) -> Arc<Plan> {
+pub(super) fn allgatherv(cx: &Call, scene: &Scene, in_place: bool, send: u64, recv: &Spans, unit: usize) -> Arc<Plan> {
     let (rank, local, remote) = ranks(scene);
     let recv = recv.blocks();
     if scene.inter {
@@ -134,7 +134,7 @@ pub(super) fn allgatherv(cx: &Cx, scene: &Scene, in_place: bool, send: u64, recv
     within(cx, scene, &Operation::Allgatherv { in_place, send, recv }, unit)
 }
 
-pub(super) fn alltoall(cx: &Cx, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn alltoall(cx: &Call, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
     let (rank, _, remote) = ranks(scene);
     if scene.inter {
         return Arc::new(inter::alltoall(rank, remote, Blocks::Units, Blocks::Units));
@@ -143,17 +143,17 @@ pub(super) fn alltoall(cx: &Cx, scene: &Scene, in_place: bool, bytes: usize) -> 
 }
 
 /// In place where there is nothing to send.
-pub(super) fn alltoallv(cx: &Cx, scene: &Scene, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
+pub(super) fn alltoallv(cx: &Call, scene: &Scene, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
     exchange_all(cx, scene, send.map(Spans::blocks), recv.blocks())
 }
 
 /// As [`alltoallv`], with a type for every block.
-pub(super) fn alltoallw(cx: &Cx, scene: &Scene, send: Option<&[Buf]>, recv: &[Buf]) -> Arc<Plan> {
+pub(super) fn alltoallw(cx: &Call, scene: &Scene, send: Option<&[Buf]>, recv: &[Buf]) -> Arc<Plan> {
     let (from, to) = (send.map(lengths), lengths(recv));
     exchange_all(cx, scene, from.as_ref().map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: &to })
 }
 
-fn exchange_all(cx: &Cx, scene: &Scene, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
+fn exchange_all(cx: &Call, scene: &Scene, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
     let (rank, _, remote) = ranks(scene);
     let (in_place, send) = (send.is_none(), send.unwrap_or(recv));
     if scene.inter {
@@ -172,7 +172,7 @@ fn whole(vector: &Vector) -> inter::Vector {
     inter::Vector { units: vector.count, unit_bytes: vector.size as u64, commutes: vector.commutes }
 }
 
-pub(super) fn reduce(cx: &Cx, scene: &Scene, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
+pub(super) fn reduce(cx: &Call, scene: &Scene, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
     let (rank, local, _) = ranks(scene);
     let Vector { count: units, size, commutes } = *vector;
     match role {
@@ -183,7 +183,7 @@ pub(super) fn reduce(cx: &Cx, scene: &Scene, role: Role, in_place: bool, vector:
     }
 }
 
-pub(super) fn allreduce(cx: &Cx, scene: &Scene, in_place: bool, vector: &Vector) -> Arc<Plan> {
+pub(super) fn allreduce(cx: &Call, scene: &Scene, in_place: bool, vector: &Vector) -> Arc<Plan> {
     let (rank, local, _) = ranks(scene);
     let Vector { count: units, size, commutes } = *vector;
     if scene.inter {
@@ -192,7 +192,7 @@ pub(super) fn allreduce(cx: &Cx, scene: &Scene, in_place: bool, vector: &Vector)
     within(cx, scene, &Operation::Allreduce { units, commutes, in_place }, size)
 }
 
-pub(super) fn reduce_scatter(cx: &Cx, scene: &Scene, in_place: bool, counts: Counts, vector: &Vector) -> Arc<Plan> {
+pub(super) fn reduce_scatter(cx: &Call, scene: &Scene, in_place: bool, counts: Counts, vector: &Vector) -> Arc<Plan> {
     let (rank, local, _) = ranks(scene);
     if scene.inter {
         return Arc::new(inter::reduce_scatter(rank, local, counts, whole(vector)));
@@ -200,7 +200,7 @@ pub(super) fn reduce_scatter(cx: &Cx, scene: &Scene, in_place: bool, counts: Cou
     within(cx, scene, &Operation::ReduceScatter { counts, commutes: vector.commutes, in_place }, vector.size)
 }
 
-pub(super) fn scan(cx: &Cx, scene: &Scene, in_place: bool, inclusive: bool, vector: &Vector) -> Arc<Plan> {
+pub(super) fn scan(cx: &Call, scene: &Scene, in_place: bool, inclusive: bool, vector: &Vector) -> Arc<Plan> {
     let units = vector.count;
     let operation = if inclusive { Operation::Scan { units, in_place } } else { Operation::Exscan { units, in_place } };
     within(cx, scene, &operation, vector.size)

@@ -3,14 +3,14 @@
 use super::scene::{Role, Scene, refuse_alias, refuse_in_place, rooted_stage, stage};
 use super::{Form, check_count, plans};
 use crate::args::Ints;
-use crate::call::Cx;
+use crate::call::Call;
 use crate::comms::check_intra;
-use crate::library::Guard;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Op};
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::reduce_scatter::Counts;
 use oxmpi_core::collective::{Place, Script, Units};
+use oxmpi_core::guard::Guard;
 use oxmpi_core::operation::Reducer;
 use std::ffi::{c_int, c_void};
 
@@ -83,8 +83,8 @@ impl Operands {
     }
 }
 
-pub unsafe fn reduce(cx: &Cx, form: Form, operands: Operands, count: i64, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let role = scene.role(root)?;
@@ -116,8 +116,8 @@ pub unsafe fn reduce(cx: &Cx, form: Form, operands: Operands, count: i64, root: 
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn allreduce(cx: &Cx, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn allreduce(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let in_place = !scene.inter && operands.in_place();
@@ -135,8 +135,14 @@ pub unsafe fn allreduce(cx: &Cx, form: Form, operands: Operands, count: i64, com
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-pub unsafe fn reduce_scatter_block(cx: &Cx, form: Form, operands: Operands, recvcount: i64, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn reduce_scatter_block(
+    cx: &Call,
+    form: Form,
+    operands: Operands,
+    recvcount: i64,
+    comm: Comm,
+) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     check_count(scene.rank, recvcount)?;
@@ -147,8 +153,8 @@ pub unsafe fn reduce_scatter_block(cx: &Cx, form: Form, operands: Operands, recv
     unsafe { scatter(cx, form, &mut guard, &scene, &operands, &dealt, comm) }
 }
 
-pub unsafe fn reduce_scatter(cx: &Cx, form: Form, operands: Operands, recvcounts: Ints, comm: Comm) -> Result<()> {
-    let mut guard = cx.process()?;
+pub unsafe fn reduce_scatter(cx: &Call, form: Form, operands: Operands, recvcounts: Ints, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     if recvcounts.is_null() {
@@ -177,7 +183,7 @@ struct Dealt<'a> {
 }
 
 unsafe fn scatter(
-    cx: &Cx,
+    cx: &Call,
     form: Form,
     guard: &mut Guard,
     scene: &Scene,
@@ -202,19 +208,19 @@ unsafe fn scatter(
     unsafe { form.perform(cx, guard, comm, script) }
 }
 
-pub unsafe fn scan(cx: &Cx, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
+pub unsafe fn scan(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
     // SAFETY: passed on.
     unsafe { prefix(cx, form, &operands, count, comm, true) }
 }
 
-pub unsafe fn exscan(cx: &Cx, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
+pub unsafe fn exscan(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
     // SAFETY: passed on.
     unsafe { prefix(cx, form, &operands, count, comm, false) }
 }
 
 /// What the ranks up to this one give, with its own or without.
-unsafe fn prefix(cx: &Cx, form: Form, operands: &Operands, count: i64, comm: Comm, inclusive: bool) -> Result<()> {
-    let mut guard = cx.process()?;
+unsafe fn prefix(cx: &Call, form: Form, operands: &Operands, count: i64, comm: Comm, inclusive: bool) -> Result<()> {
+    let mut guard = cx.enter()?;
     form.check()?;
     check_intra(guard.comm(comm)?)?;
     let scene = Scene::new(&guard, comm)?;

@@ -1,10 +1,10 @@
 //! Who takes part in a collective operation, and as what.
 
-use crate::library::Guard;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::collective::Stage;
+use oxmpi_core::guard::Guard;
 
 /// The communicator of a collective operation, as plans see it.
 #[derive(Clone, Copy, Debug)]

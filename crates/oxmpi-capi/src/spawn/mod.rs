@@ -8,8 +8,7 @@ mod orders;
 mod orphan;
 mod soft;
 
-use crate::call::Cx;
-use crate::library::Guard;
+use crate::call::Call;
 use crate::{comms, ports};
 use orders::Orders;
 use orphan::Child;
@@ -19,6 +18,7 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_boot::spawned::Kind;
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
+use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::talk::{Line, Party};
 
@@ -60,7 +60,7 @@ impl From<Error> for Refusal {
 /// Spawns. Collective over the intracommunicator; `wanted` is the root's, and nothing elsewhere. An error at the root is an error
 /// everywhere.
 pub fn spawn(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: usize,
@@ -129,7 +129,7 @@ impl Attempt {
 }
 
 /// Waits for the children.
-fn accept(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, attempt: Option<&mut Attempt>) -> Result<Comm> {
+fn accept(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Option<&mut Attempt>) -> Result<Comm> {
     let Some(Attempt { port, child: Some(child), .. }) = attempt else {
         return ports::accept(cx, guard, "", comm, root, &mut || Ok(()));
     };
@@ -142,7 +142,7 @@ fn accept(cx: &Cx, guard: &mut Guard, comm: Comm, root: usize, attempt: Option<&
 }
 
 /// An intercommunicator with nobody on the other side: what was asked for, and no more.
-fn nobody(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Comm> {
+fn nobody(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comms::own_peer(guard);
     let party = guard.comm_mut(comm)?.party(own);
     let group = guard.comm(comm)?.group.clone();
@@ -151,8 +151,8 @@ fn nobody(cx: &Cx, guard: &mut Guard, comm: Comm) -> Result<Comm> {
 }
 
 /// The children's part, in `MPI_Init`: connects to the processes that spawned this one, if any did.
-pub fn join_parents(cx: &Cx) -> Result<()> {
-    let mut guard = cx.world()?;
+pub fn join_parents(cx: &Call) -> Result<()> {
+    let mut guard = cx.enter_world()?;
     let Some(port) = guard.parent_port.take() else { return Ok(()) };
     guard.join_parents(&port);
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
@@ -173,7 +173,7 @@ const FAILED: u64 = 1;
 
 /// Everybody learns what the root is about to do, or why it is not.
 fn announce(
-    cx: &Cx,
+    cx: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: usize,

@@ -4,11 +4,11 @@ use super::categories::Category;
 use super::enums::Enumeration;
 use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
 use crate::hints::memory_kinds;
-use crate::library::{self, Guard};
-use crate::settings::{EXPLAIN, HUGE_PAGES, SINGLE_COPY, Switch};
+use crate::library::{self, LIBRARY};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, TCvarHandle};
 use oxmpi_core::engine::STORE_LIMIT;
+use oxmpi_core::settings::{EXPLAIN, HUGE_PAGES, SINGLE_COPY, Switch};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::LazyLock;
 
@@ -63,7 +63,7 @@ pub static CVARS: [Cvar; 7] = [
         verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
         category: Category::Messages,
         scope: MPI_T_SCOPE_READONLY,
-        setting: Setting::Size(|| Guard::enter_late().map_or(0, |process| process.engine.eager_limit() as u64)),
+        setting: Setting::Size(|| library::enter_late().map_or(0, |process| process.engine.eager_limit() as u64)),
     },
     Cvar {
         name: "oxmpi_store_limit",
@@ -137,7 +137,7 @@ impl Cvar {
         unsafe {
             match self.setting {
                 Setting::Switch(switch, _) => to.cast::<c_int>().write(switch.is_on().into()),
-                Setting::Errhandler => to.cast::<c_int>().write(library::initial_errhandler().0 as c_int),
+                Setting::Errhandler => to.cast::<c_int>().write(LIBRARY.initial_errhandler().0 as c_int),
                 Setting::Size(size) => to.cast::<u64>().write(size()),
                 Setting::Text(text) => {
                     let (to, text) = (to.cast::<c_char>(), text());
@@ -152,7 +152,7 @@ impl Cvar {
     /// There is a value.
     pub unsafe fn write(&self, from: *const c_void) -> Answer {
         let Setting::Switch(switch, until) = self.setting else { return Err(Code(MPI_T_ERR_CVAR_SET_NEVER)) };
-        if until == Until::TheStart && library::has_started() {
+        if until == Until::TheStart && LIBRARY.has_started() {
             return Err(Code(MPI_T_ERR_CVAR_SET_NEVER));
         }
         // SAFETY: a value of a switch is an int.

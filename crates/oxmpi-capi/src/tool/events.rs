@@ -9,14 +9,15 @@ use super::categories::Category;
 use super::enums::Enumeration;
 use super::{Answer, INVALID, INVALID_HANDLE, Object, State, state};
 use crate::generated::callbacks::{TEventCbFn, TEventDroppedCbFn, TEventFreeCbFn};
-use crate::library;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Datatype, TEventInstance, TEventRegistration};
 use oxmpi_abi::types::{Aint, Count, TCbSafety};
+use oxmpi_core::library::{Observer, Tally};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 pub struct Event {
@@ -74,27 +75,19 @@ pub fn timestamp() -> Count {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// How often something has happened in this process, and how long it took.
-pub struct Tally {
-    times: AtomicU64,
-    nanoseconds: AtomicU64,
-}
+/// Calls that have failed.
+pub static ERRORS: Tally = Tally::new();
 
-pub static ERRORS: Tally = Tally { times: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) };
-pub static SLEEP: Tally = Tally { times: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) };
+/// Tells tools of calls that have slept.
+struct Sleeps;
 
-impl Tally {
-    pub fn count(&self, took: Duration) {
-        self.times.fetch_add(1, Relaxed);
-        self.nanoseconds.fetch_add(took.as_nanos() as u64, Relaxed);
+impl Observer for Sleeps {
+    fn is_watching(&self) -> bool {
+        are_watched()
     }
 
-    pub fn times(&self) -> u64 {
-        self.times.load(Relaxed)
-    }
-
-    pub fn nanoseconds(&self) -> u64 {
-        self.nanoseconds.load(Relaxed)
+    fn slept(&self, fun: Fun, time: Duration) {
+        slept(fun, time);
     }
 }
 
@@ -110,14 +103,14 @@ pub fn are_watched() -> bool {
 pub fn failed(fun: Fun, class: c_int) {
     ERRORS.count(Duration::ZERO);
     if are_watched() {
-        let safety = if library::is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_NONE };
+        let safety = if LIBRARY.is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_NONE };
         raise(FAILED_CALL, safety, &[class.to_ne_bytes(), (fun as c_int).to_ne_bytes()].concat());
     }
 }
 
 /// A call has slept, and goes on.
-pub fn slept(fun: Fun, time: Duration) {
-    let safety = if library::is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_MPI_RESTRICTED };
+fn slept(fun: Fun, time: Duration) {
+    let safety = if LIBRARY.is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_MPI_RESTRICTED };
     let (call, time) = ((fun as c_int).to_ne_bytes(), (time.as_nanos() as u64).to_ne_bytes());
     raise(SLEPT, safety, &[call.as_slice(), &[0; 4], &time].concat());
 }
@@ -308,6 +301,7 @@ impl State {
             freed: None,
         };
         let handle = self.add(Object::Registration(registration), MPI_T_ERR_OUT_OF_HANDLES)?;
+        LIBRARY.observe(&Sleeps);
         WATCHERS.fetch_add(1, Relaxed);
         Ok(TEventRegistration(handle))
     }

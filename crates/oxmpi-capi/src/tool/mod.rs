@@ -9,7 +9,7 @@
 //! ```
 //!
 //! It lives beside the world and the sessions, before and after them, so it has a state and a lock of its own. Whoever holds
-//! that lock may take the library's ([`Guard`](crate::library::Guard)), never the other way round; no function of a tool runs
+//! that lock may take the library's ([`Guard`](oxmpi_core::guard::Guard)), never the other way round; no function of a tool runs
 //! while it is held. The answers are codes without a text, and no error handler hears of them.
 
 pub mod categories;
@@ -18,7 +18,7 @@ pub mod enums;
 pub mod events;
 pub mod pvars;
 
-use crate::library::{self, World};
+use crate::library::LIBRARY;
 use cvars::Cvar;
 use events::{Instance, Registration};
 use oxmpi_abi::constants::*;
@@ -71,19 +71,17 @@ pub fn check_initialized() -> Answer {
     enter().map(|_| ())
 }
 
-/// Initialises it once more; the thread level that it gives.
-///
-/// A tool may call from any thread if it said so before MPI was initialised, or MPI has `MPI_THREAD_MULTIPLE`. Else MPI runs
-/// without a lock, and the tool must keep to MPI's level: its calls then count as calls of the program.
-pub fn initialize(required: c_int) -> Answer<c_int> {
+/// Initialises it once more. A tool that may call from several threads gets the library's lock, which a program below
+/// `MPI_THREAD_MULTIPLE` does without.
+pub fn initialize(required: c_int) -> Answer {
     if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE].contains(&required) {
         return Err(INVALID);
     }
     state().users += 1;
-    if required != MPI_THREAD_MULTIPLE || library::want_lock() {
-        return Ok(required);
+    if required == MPI_THREAD_MULTIPLE {
+        LIBRARY.want_lock();
     }
-    Ok(if library::world() == World::Active { library::thread_level() } else { MPI_THREAD_SERIALIZED })
+    Ok(())
 }
 
 /// Undoes one initialisation; with the last one all handles are gone.

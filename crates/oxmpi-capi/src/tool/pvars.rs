@@ -6,10 +6,10 @@
 
 use super::categories::Category;
 use super::enums::{Enumeration, NO_CALL};
-use super::events::{ERRORS, SLEEP};
+use super::events::ERRORS;
 use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
 use crate::infos;
-use crate::library::{self, Guard};
+use crate::library::{self, LIBRARY};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm as CommHandle, Datatype, TPvarHandle, TPvarSession};
 use oxmpi_base::wait;
@@ -113,7 +113,7 @@ pub static PVARS: [Variable; 27] = [
         MPI_T_PVAR_CLASS_STATE,
         "oxmpi_single_copy",
         Category::Messages,
-        Source::State(Enumeration::Switch, || Guard::enter().is_some_and(|process| process.engine.may_copy()).into()),
+        Source::State(Enumeration::Switch, || library::enter().is_some_and(|process| process.engine.may_copy()).into()),
         "Whether the kernel copies bytes between the memories of two processes, as far as is known",
     ),
     level(
@@ -137,7 +137,7 @@ pub static PVARS: [Variable; 27] = [
         MPI_T_PVAR_CLASS_STATE,
         "oxmpi_call",
         Category::Waiting,
-        Source::State(Enumeration::Call, || library::current_call().map_or(NO_CALL, |fun| fun as c_int)),
+        Source::State(Enumeration::Call, || LIBRARY.current_call().map_or(NO_CALL, |fun| fun as c_int)),
         "The MPI function that the process is in, of several threads' the one that was called or returned last; calls of the tool \
          information interface do not count",
     ),
@@ -145,14 +145,14 @@ pub static PVARS: [Variable; 27] = [
         MPI_T_PVAR_CLASS_COUNTER,
         "oxmpi_sleeps",
         Category::Waiting,
-        Source::Counter(|| SLEEP.times()),
+        Source::Counter(|| LIBRARY.sleeps().times()),
         "How often a call that waits has gone to sleep",
     ),
     other(
         MPI_T_PVAR_CLASS_TIMER,
         "oxmpi_time_asleep",
         Category::Waiting,
-        Source::Timer(|| SLEEP.nanoseconds()),
+        Source::Timer(|| LIBRARY.sleeps().nanoseconds()),
         "Seconds that calls have been asleep, those of all threads together",
     ),
     level(
@@ -173,7 +173,7 @@ pub static PVARS: [Variable; 27] = [
         "oxmpi_crowded",
         Category::Waiting,
         Source::State(Enumeration::Switch, || {
-            Guard::enter().is_some_and(|process| wait::is_crowded(process.engine.shm().job())).into()
+            library::enter().is_some_and(|process| wait::is_crowded(process.engine.shm().job())).into()
         }),
         "Whether more processes are awake than there are CPUs for them, so that who waits lets others have its CPU",
     ),
@@ -214,7 +214,7 @@ pub static PVARS: [Variable; 27] = [
     objects("oxmpi_windows", Source::Process(|process| process.windows.len() as u64), "Windows"),
     objects("oxmpi_files", Source::Process(|process| process.files.len() as u64), "Files"),
     objects("oxmpi_info_objects", Source::Anytime(|| infos::table().len() as u64), "Info objects"),
-    objects("oxmpi_sessions", Source::Anytime(|| library::sessions().len() as u64), "Sessions"),
+    objects("oxmpi_sessions", Source::Anytime(|| LIBRARY.sessions().len() as u64), "Sessions"),
     other(
         MPI_T_PVAR_CLASS_COUNTER,
         "oxmpi_failed_calls",
@@ -327,11 +327,11 @@ impl Pvar {
     /// The value; an invalid handle once its communicator is gone.
     fn read(&self) -> Answer<Reading> {
         let on_comm = |with: &dyn Fn(&Process, &Comm) -> Reading| {
-            let process = Guard::enter().ok_or(INVALID_HANDLE)?;
+            let process = library::enter().ok_or(INVALID_HANDLE)?;
             process.comm(self.comm).map(|comm| with(&process, comm)).map_err(|_| INVALID_HANDLE)
         };
         Ok(match self.variable.source {
-            Source::Process(value) => Reading::Number(Guard::enter().map_or(0, |process| value(&process))),
+            Source::Process(value) => Reading::Number(library::enter().map_or(0, |process| value(&process))),
             Source::Anytime(value) => Reading::Number(value()),
             Source::State(_, value) => Reading::State(value()),
             Source::OnComm(value) => on_comm(&|process, comm| Reading::Number(value(process, comm)))?,
@@ -378,7 +378,7 @@ impl State {
         let (mut bound, mut elements) = (MPI_COMM_NULL, 1);
         if variable.bind() == MPI_T_BIND_MPI_COMM {
             bound = comm()?;
-            let process = Guard::enter().ok_or(INVALID)?;
+            let process = library::enter().ok_or(INVALID)?;
             let members = process.comm(bound).map_err(|_| INVALID)?.group.len();
             if let Source::ByRank(_) = variable.source {
                 elements = members as c_int;

@@ -5,18 +5,18 @@
 //! A rank that finds another in a different call leaves its own words there, so that the other finds them as well. All that
 //! costs nothing as long as anything moves. (Ranks on a board find out by themselves, at once.)
 
-use crate::library::Guard;
+use crate::comm::{CallName, Calls, Ranks};
+use crate::guard::Guard;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
 use oxmpi_base::notice::Notice;
-use oxmpi_core::comm::{CallName, Calls, Ranks};
 use oxmpi_transport::node::different_calls;
 use std::cell::Cell;
 
 /// A collective call that may have to wait.
-pub struct Watch {
+pub struct MismatchCheck {
     comm: Comm,
     call: CallName,
     /// Whether the communicator has counted the call.
@@ -24,11 +24,11 @@ pub struct Watch {
     said: Cell<bool>,
 }
 
-impl Watch {
+impl MismatchCheck {
     /// Of a call that the communicator [counts](Calls::count) later.
     #[inline]
-    pub fn new(fun: Fun, comm: Comm, root: Option<usize>) -> Watch {
-        Watch { comm, call: CallName::new(fun as u16, root), counted: false, said: Cell::new(false) }
+    pub fn new(fun: Fun, comm: Comm, root: Option<usize>) -> MismatchCheck {
+        MismatchCheck { comm, call: CallName::new(fun as u16, root), counted: false, said: Cell::new(false) }
     }
 
     /// What the communicator counts.
@@ -37,10 +37,10 @@ impl Watch {
         self.call
     }
 
-    /// The same watch once it has.
+    /// The same check once it has.
     #[inline]
-    pub fn counted(self) -> Watch {
-        Watch { counted: true, ..self }
+    pub fn counted(self) -> MismatchCheck {
+        MismatchCheck { counted: true, ..self }
     }
 
     /// We have slept in vain: says where we are, and looks for ranks that are in another call there.
@@ -66,7 +66,7 @@ impl Watch {
     }
 
     /// The communicator's calls up to this one.
-    fn calls(&self, comm: &oxmpi_core::comm::Comm) -> Calls {
+    fn calls(&self, comm: &crate::comm::Comm) -> Calls {
         let mut calls = comm.calls;
         if !self.counted {
             calls.count(self.call);

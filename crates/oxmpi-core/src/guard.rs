@@ -1,0 +1,356 @@
+//! Entering the library: how a thread gets the state for itself, with a lock or by the program's promise.
+//!
+//! Programs below `MPI_THREAD_MULTIPLE` promise to make one call at a time, and pay for no lock: a call only says that it
+//! is `inside`, with a plain store, and then looks whether the library is `threaded` by now. A second session, whose calls may
+//! come from another thread, sets `threaded`, makes every processor see that (`membarrier`), and waits until no call is inside
+//! without the lock. A call that waits looks again at each look in vain, and goes on with the lock. So the two sides cannot
+//! miss each other, and only the rare one pays. Where the kernel has no such barrier the lock is always used.
+//!
+//! Guards never nest: the second one would wait for the first with the lock, and be a second `&mut` without it. Debug builds
+//! look for that.
+
+use crate::library::Library;
+use crate::process::Process;
+use oxmpi_base::lock::Lock;
+use oxmpi_base::segment::{JobHeader, RankBlock};
+use oxmpi_base::wait::{self, Barrier, Occupancy};
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
+
+/// The state and what any thread may look at meanwhile.
+pub(crate) struct Started {
+    pub(crate) shared: Shared,
+    state: UnsafeCell<Process>,
+}
+
+#[expect(unsafe_code, reason = "the guard makes the state exclusive")]
+// SAFETY: `state` is reached through a `Guard` only, of which one is inside at a time, and `Process` is `Send`, which
+// `Started::new` asks for; `shared` is `Sync` by itself.
+unsafe impl Sync for Started {}
+
+impl Started {
+    pub(crate) fn new(process: Process) -> Started {
+        fn sendable<T: Send>(value: T) -> T {
+            value
+        }
+        let shm = process.engine.shm();
+        let shared = Shared {
+            job: NonNull::from(shm.job()),
+            block: NonNull::from(shm.block()),
+            barrier: shm.barrier(),
+            is_launched: process.appnum.is_some(),
+            occupancy: Occupancy::new(),
+        };
+        Started { shared, state: UnsafeCell::new(sendable(process)) }
+    }
+}
+
+/// The part of the state that every thread may use at any time: it never changes, or is atomic.
+pub struct Shared {
+    job: NonNull<JobHeader>,
+    block: NonNull<RankBlock>,
+    pub barrier: Barrier,
+    /// mpirun started this process, and did not start the one that started it.
+    pub is_launched: bool,
+    /// When this rank lets others have its CPU while it asks for what they do.
+    pub occupancy: Occupancy,
+}
+
+#[expect(unsafe_code, reason = "pointers to words of the segment")]
+// SAFETY: what the pointers lead to is atomic and lies in the mapped segment.
+unsafe impl Send for Shared {}
+#[expect(unsafe_code, reason = "pointers to words of the segment")]
+// SAFETY: what the pointers lead to is atomic and lies in the mapped segment.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// What the ranks of the node share.
+    #[inline]
+    #[expect(unsafe_code, reason = "a pointer to words of the segment")]
+    pub fn job(&self) -> &JobHeader {
+        // SAFETY: the state that lies beside this value maps the segment as long as both live.
+        unsafe { self.job.as_ref() }
+    }
+
+    /// This rank's block.
+    #[inline]
+    #[expect(unsafe_code, reason = "a pointer to words of the segment")]
+    pub fn block(&self) -> &RankBlock {
+        // SAFETY: the state that lies beside this value maps the segment as long as both live.
+        unsafe { self.block.as_ref() }
+    }
+
+    /// Whether calls that are inside without the lock will notice that it is needed.
+    pub fn can_turn_lock_on(&self) -> bool {
+        self.barrier == Barrier::Asymmetric
+    }
+}
+
+/// The words that a call looks at when it enters.
+pub(crate) struct Entry {
+    /// The state while the world or a session is active, null otherwise.
+    active: AtomicPtr<Started>,
+    /// A call is inside without the lock.
+    inside: AtomicU32,
+    /// Calls take the lock.
+    threaded: AtomicBool,
+    lock: Lock,
+    #[cfg(debug_assertions)]
+    holder: std::sync::Mutex<Option<std::thread::ThreadId>>,
+}
+
+impl Entry {
+    pub(crate) const fn new() -> Entry {
+        Entry {
+            active: AtomicPtr::new(std::ptr::null_mut()),
+            inside: AtomicU32::new(0),
+            threaded: AtomicBool::new(true),
+            lock: Lock::new(),
+            #[cfg(debug_assertions)]
+            holder: std::sync::Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        !self.active.load(Ordering::Acquire).is_null()
+    }
+
+    /// `started` lives as long as the library that this belongs to.
+    pub(crate) fn activate(&self, started: &Started) {
+        self.active.store(std::ptr::from_ref(started).cast_mut(), Ordering::Release);
+    }
+
+    /// Whether it was active.
+    pub(crate) fn deactivate(&self) -> bool {
+        !self.active.swap(std::ptr::null_mut(), Ordering::AcqRel).is_null()
+    }
+
+    #[inline]
+    pub(crate) fn is_threaded(&self) -> bool {
+        self.threaded.load(Ordering::Relaxed)
+    }
+
+    /// While no call is inside.
+    pub(crate) fn set_threaded(&self) {
+        self.threaded.store(true, Ordering::SeqCst);
+    }
+
+    /// While no call is inside, and none will be at the same time as another.
+    pub(crate) fn set_serialized(&self) {
+        self.threaded.store(false, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_inside(&self) -> bool {
+        self.inside.load(Ordering::Acquire) != 0
+    }
+
+    /// Enters; whether with the lock.
+    #[inline(always)]
+    fn enter(&self) -> bool {
+        #[cfg(debug_assertions)]
+        self.check_not_nested();
+        self.inside.store(1, Ordering::Relaxed);
+        // The processor's order is the business of who sets `threaded`.
+        compiler_fence(Ordering::SeqCst);
+        let locked = self.threaded.load(Ordering::Relaxed);
+        if locked {
+            self.take_lock();
+        }
+        #[cfg(debug_assertions)]
+        self.note_holder(Some(std::thread::current().id()));
+        locked
+    }
+
+    /// Not inlined, so that calls without the lock stay short.
+    #[inline(never)]
+    fn take_lock(&self) {
+        self.inside.store(0, Ordering::Release);
+        self.lock.take();
+    }
+
+    #[inline(always)]
+    fn leave(&self, locked: bool) {
+        #[cfg(debug_assertions)]
+        self.note_holder(None);
+        if locked {
+            self.lock.give_back();
+        } else {
+            self.inside.store(0, Ordering::Release);
+        }
+    }
+
+    /// Runs something with the lock, which is not told from a call: for who turns the lock on.
+    pub(crate) fn with_lock<R>(&self, body: impl FnOnce() -> R) -> R {
+        self.lock.take();
+        let result = body();
+        self.lock.give_back();
+        result
+    }
+
+    #[cfg(debug_assertions)]
+    fn check_not_nested(&self) {
+        let holder = *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        assert_ne!(holder, Some(std::thread::current().id()), "a guard inside a guard");
+    }
+
+    #[cfg(debug_assertions)]
+    fn note_holder(&self, holder: Option<std::thread::ThreadId>) {
+        *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = holder;
+    }
+}
+
+/// Exclusive use of the state; ends with the value.
+pub struct Guard<'l> {
+    library: &'l Library,
+    started: &'l Started,
+    locked: bool,
+    /// The thread that took the lock gives it back.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Library {
+    /// A guard over a state that may not be active.
+    pub(crate) fn guard_over<'l>(&'l self, started: &'l Started) -> Guard<'l> {
+        Guard { library: self, started, locked: self.entry.enter(), _not_send: PhantomData }
+    }
+}
+
+impl<'l> Guard<'l> {
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the pointer is what the library keeps")]
+    pub(crate) fn enter(library: &'l Library) -> Option<Guard<'l>> {
+        let started = library.entry.active.load(Ordering::Acquire);
+        // SAFETY: null, or in the box that `library.kept` holds for as long as the library lives.
+        let started = unsafe { started.as_ref() }?;
+        Some(Guard { library, started, locked: library.entry.enter(), _not_send: PhantomData })
+    }
+
+    #[inline]
+    pub fn library(&self) -> &'l Library {
+        self.library
+    }
+
+    #[inline]
+    pub fn shared(&self) -> &'l Shared {
+        &self.started.shared
+    }
+
+    /// Whether other threads may want in.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.locked
+    }
+
+    /// Lets other threads in while `pause` runs. References into the state end before, and what they led to may be gone
+    /// afterwards.
+    #[inline]
+    pub fn unlocked<R>(&mut self, pause: impl FnOnce(&Shared) -> R) -> R {
+        struct Back<'g, 'l>(&'g mut Guard<'l>);
+        impl Drop for Back<'_, '_> {
+            #[inline]
+            fn drop(&mut self) {
+                self.0.locked = self.0.library.entry.enter();
+            }
+        }
+        self.library.entry.leave(self.locked);
+        let back = Back(self);
+        pause(back.0.shared())
+    }
+
+    /// Calls a function of the user's, which may call the library.
+    pub fn call_user<R>(&mut self, function: impl FnOnce() -> R) -> R {
+        let library = self.library;
+        self.unlocked(|_| library.call_user(function))
+    }
+
+    /// Takes the lock if it is needed by now: to be called by who stays inside for long.
+    #[inline]
+    pub(crate) fn follow_lock(&mut self) {
+        if !self.locked && self.library.is_threaded() {
+            self.begin_locking();
+        }
+    }
+
+    #[cold]
+    fn begin_locking(&mut self) {
+        self.unlocked(|_| ());
+    }
+
+    /// What a call does that found nothing and that a program makes again and again until another rank has done something:
+    /// where ranks outnumber CPUs, that rank may need this one's.
+    #[inline]
+    pub fn hand_over(&mut self) {
+        if wait::is_crowded(self.shared().job()) {
+            self.yield_cpu();
+        }
+    }
+
+    #[inline(never)]
+    fn yield_cpu(&mut self) {
+        self.unlocked(|_| wait::hand_over());
+    }
+
+    /// The same for calls that programs also make between pieces of work.
+    #[inline]
+    pub fn hand_over_at_times(&mut self) {
+        if wait::is_crowded(self.shared().job()) {
+            self.yield_cpu_at_times();
+        }
+    }
+
+    #[inline(never)]
+    fn yield_cpu_at_times(&mut self) {
+        self.unlocked(|shared| shared.occupancy.ask_in_vain());
+    }
+
+    /// Not inlined, so that calls without the lock stay short.
+    #[inline(never)]
+    fn end_locked(&mut self) {
+        self.rouse();
+        self.library.entry.leave(true);
+    }
+
+    /// Wakes threads of ours that sleep: something was done that one of them may wait for.
+    #[inline]
+    pub fn rouse(&self) {
+        let shared = self.shared();
+        if self.locked && shared.block().sleep.load(Ordering::Relaxed) != 0 {
+            wait::wake_now(shared.job(), shared.block());
+        }
+    }
+}
+
+impl std::ops::Deref for Guard<'_> {
+    type Target = Process;
+
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the guard makes the state exclusive")]
+    fn deref(&self) -> &Process {
+        // SAFETY: one guard is inside at a time: by the lock, or by the promise of `Library::assume_serialized`, which ends
+        // with `turn_lock_on`; and `self` is borrowed for as long as the reference lives.
+        unsafe { &*self.started.state.get() }
+    }
+}
+
+impl std::ops::DerefMut for Guard<'_> {
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the guard makes the state exclusive")]
+    fn deref_mut(&mut self) -> &mut Process {
+        // SAFETY: one guard is inside at a time, as for `deref`, and `self` is borrowed mutably for as long as the reference
+        // lives.
+        unsafe { &mut *self.started.state.get() }
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.locked {
+            self.end_locked();
+        } else {
+            self.library.entry.leave(false);
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! One instance of the library: its state, what exists before and after the state does, and who uses it.
+//!
+//! The product has one instance, which `oxmpi-capi` holds; a test has one for each rank that it runs as a thread. The state
+//! itself is reached through a [`Guard`] only (`guard.rs`). Nothing here waits.
+
+use crate::errhandler::Errhandlers;
+use crate::errors::ErrorRegistry;
+use crate::guard::{Entry, Guard, Shared, Started};
+use crate::info::Info;
+use crate::process::{Process, bad_handle};
+use oxmpi_abi::Result;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::{self, Comm, Errhandler};
+use oxmpi_base::cpus::Stay;
+use oxmpi_base::segment::IN_CALL;
+use oxmpi_base::slots::{Kind, SlotTable};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+/// Variables by which mpirun tells the library what its user asked for.
+pub const INITIAL_ERRHANDLER: &str = "OXMPI_INITIAL_ERRHANDLER";
+pub const MEMORY_ALLOC_KINDS: &str = "OXMPI_MEMORY_ALLOC_KINDS";
+
+pub struct Library {
+    pub(crate) entry: Entry,
+    /// Where the number of the current call is noted for mpirun; a word that nobody reads until there is a segment.
+    call: AtomicPtr<AtomicU32>,
+    /// The state from the first use on: it is made once and kept, with what outlives a session.
+    pub(crate) kept: OnceLock<Box<Started>>,
+    users: Mutex<Users>,
+    observer: OnceLock<&'static dyn Observer>,
+    sleeps: Tally,
+    user_calls: AtomicU64,
+    world: WorldModel,
+    sessions: Mutex<SlotTable<Session>>,
+    errors: LazyLock<Mutex<ErrorRegistry>>,
+    last_used_code: AtomicI32,
+    errhandlers: Mutex<Errhandlers>,
+    initial_errhandler: OnceLock<Errhandler>,
+    file_errhandler: Mutex<Errhandler>,
+    infos: Mutex<SlotTable<Info>>,
+}
+
+/// Hears of calls that have slept; `oxmpi-capi` tells tools of them.
+pub trait Observer: Sync {
+    /// Whether anybody wants to hear of it now.
+    fn is_watching(&self) -> bool;
+
+    /// A call has slept for so long. No lock is held.
+    fn slept(&self, fun: Fun, time: Duration);
+}
+
+/// How often something has happened in this process, and how long it took.
+#[derive(Default)]
+pub struct Tally {
+    times: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Tally {
+    pub const fn new() -> Tally {
+        Tally { times: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) }
+    }
+
+    pub fn count(&self, took: Duration) {
+        self.times.fetch_add(1, Ordering::Relaxed);
+        self.nanoseconds.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    pub fn times(&self) -> u64 {
+        self.times.load(Ordering::Relaxed)
+    }
+
+    pub fn nanoseconds(&self) -> u64 {
+        self.nanoseconds.load(Ordering::Relaxed)
+    }
+}
+
+/// The world and the sessions of this process.
+struct Users {
+    count: usize,
+    /// How many there have ever been.
+    joined: u64,
+    /// A tool will look at the state from any thread, whatever the program promises.
+    lock_wanted: bool,
+}
+
+/// What [`Library::join`] says to the new user.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined {
+    number: u64,
+    /// Nobody used the library, or was about to leave it.
+    pub is_first: bool,
+    /// The lock was in use before.
+    pub was_locked: bool,
+}
+
+/// Where the world model stands.
+struct WorldModel {
+    state: AtomicU8,
+    thread_level: AtomicI32,
+    main_thread: Mutex<Option<ThreadId>>,
+    /// Whether the program has chosen an error handler for `MPI_COMM_SELF`.
+    self_chosen: AtomicBool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum World {
+    NotYet = 0,
+    Active = 1,
+    Finalized = 2,
+}
+
+pub struct Session {
+    pub errhandler: Errhandler,
+    /// The hints that it was opened with and that mean something here.
+    pub hints: Info,
+}
+
+/// A word that nobody reads.
+static NOWHERE: AtomicU32 = AtomicU32::new(0);
+
+impl Default for Library {
+    fn default() -> Library {
+        Library::new()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Library {
+    pub const fn new() -> Library {
+        Library {
+            entry: Entry::new(),
+            call: AtomicPtr::new((&raw const NOWHERE).cast_mut()),
+            kept: OnceLock::new(),
+            users: Mutex::new(Users { count: 0, joined: 0, lock_wanted: false }),
+            observer: OnceLock::new(),
+            sleeps: Tally::new(),
+            user_calls: AtomicU64::new(0),
+            world: WorldModel {
+                state: AtomicU8::new(World::NotYet as u8),
+                thread_level: AtomicI32::new(0),
+                main_thread: Mutex::new(None),
+                self_chosen: AtomicBool::new(false),
+            },
+            sessions: Mutex::new(SlotTable::new(Kind::Session)),
+            errors: LazyLock::new(|| Mutex::new(ErrorRegistry::new())),
+            last_used_code: AtomicI32::new(MPI_ERR_LASTCODE),
+            errhandlers: Mutex::new(Errhandlers::new()),
+            initial_errhandler: OnceLock::new(),
+            file_errhandler: Mutex::new(MPI_ERRORS_RETURN),
+            infos: Mutex::new(SlotTable::new(Kind::Info)),
+        }
+    }
+
+    // ---- joining and leaving ----
+
+    /// Takes part in the job from now on, for the world or for a session; `make` makes the state, the first time. Safe from
+    /// any thread, and every use of the state takes the lock afterwards.
+    ///
+    /// Must not be called with a guard in hand.
+    pub fn join(&self, make: impl FnOnce() -> Result<Process>) -> Result<Joined> {
+        let mut users = locked(&self.users);
+        let was_locked = self.entry.is_threaded();
+        let is_first = users.count == 0 && !self.entry.is_active();
+        if is_first {
+            let started = match self.kept.get() {
+                Some(started) => {
+                    self.entry.set_threaded();
+                    self.guard_over(started).engine.shm().rejoin();
+                    started
+                }
+                None => {
+                    let made = Box::new(Started::new(make()?));
+                    self.call.store((&raw const made.shared.block().call).cast_mut(), Ordering::Relaxed);
+                    self.entry.set_threaded();
+                    self.kept.get_or_init(|| made)
+                }
+            };
+            self.entry.activate(started);
+        } else if !was_locked {
+            // The other users rely on being the only ones. Without users, another thread is about to leave.
+            self.turn_lock_on();
+        }
+        users.count += 1;
+        users.joined += 1;
+        Ok(Joined { number: users.joined, is_first, was_locked })
+    }
+
+    /// The program promises to serialize its calls: they need no lock, until somebody else joins. Changes nothing when that
+    /// has happened already, when a tool wants the lock, or when the lock could not be turned on again.
+    ///
+    /// # Safety
+    /// Until the next [`join`](Library::join) or [`want_lock`](Library::want_lock) no two threads are in calls of this library
+    /// at the same time; a call that waits or runs a function of the user's counts, too.
+    #[expect(unsafe_code, reason = "the one place where the program's thread level is believed")]
+    pub unsafe fn assume_serialized(&self, joined: Joined) {
+        let users = locked(&self.users);
+        if users.joined == joined.number && !users.lock_wanted && self.shared().is_some_and(Shared::can_turn_lock_on) {
+            self.entry.set_serialized();
+        }
+    }
+
+    /// A tool will call from any thread, beside the program's calls.
+    pub fn want_lock(&self) {
+        let mut users = locked(&self.users);
+        users.lock_wanted = true;
+        if self.entry.is_active() && !self.entry.is_threaded() {
+            self.turn_lock_on();
+        }
+    }
+
+    /// Whether several threads may be in the library.
+    pub fn is_threaded(&self) -> bool {
+        self.entry.is_threaded()
+    }
+
+    /// Whether the state has been made, with the settings of that moment.
+    pub fn has_started(&self) -> bool {
+        self.kept.get().is_some()
+    }
+
+    /// What any thread may look at, once the state has been made.
+    pub fn shared(&self) -> Option<&Shared> {
+        self.kept.get().map(|started| &started.shared)
+    }
+
+    /// The world or a session has ended. True when no user is left: then, once what was sent has arrived,
+    /// [`leave`](Library::leave).
+    #[must_use]
+    pub fn retire(&self) -> bool {
+        let mut users = locked(&self.users);
+        users.count -= 1;
+        users.count == 0
+    }
+
+    /// Takes part in nothing any more, unless another thread [joined](Library::join) again in the meantime.
+    pub fn leave(&self) {
+        let users = locked(&self.users);
+        if users.count == 0
+            && self.entry.deactivate()
+            && let Some(guard) = self.enter_late()
+        {
+            guard.engine.shm().leave();
+        }
+    }
+
+    /// Exclusive use of the state; `None` while neither the world nor a session is active.
+    #[inline(always)]
+    pub fn enter(&self) -> Option<Guard<'_>> {
+        Guard::enter(self)
+    }
+
+    /// As [`enter`](Library::enter), but also after all has ended: for the last words.
+    pub fn enter_late(&self) -> Option<Guard<'_>> {
+        self.kept.get().map(|started| self.guard_over(started))
+    }
+
+    // ---- the program's functions ----
+
+    /// Calls a function of the user's: the thread may run where it might before, and the call is counted. No guard may be in
+    /// hand; who has one uses [`Guard::call_user`].
+    pub fn call_user<R>(&self, function: impl FnOnce() -> R) -> R {
+        self.user_calls.fetch_add(1, Ordering::Relaxed);
+        Stay::interrupted(function)
+    }
+
+    /// How many of the user's functions have been called.
+    pub fn user_calls(&self) -> u64 {
+        self.user_calls.load(Ordering::Relaxed)
+    }
+
+    // ---- sleeps ----
+
+    /// Sets who hears of sleeps, for good; a second one is not taken.
+    pub fn observe(&self, observer: &'static dyn Observer) {
+        self.observer.get_or_init(|| observer);
+    }
+
+    pub(crate) fn observer(&self) -> Option<&'static dyn Observer> {
+        self.observer.get().copied().filter(|observer| observer.is_watching())
+    }
+
+    /// The sleeps of calls that waited.
+    pub fn sleeps(&self) -> &Tally {
+        &self.sleeps
+    }
+
+    // ---- the current call ----
+
+    /// Notes for mpirun which call this process is in.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the word lies in the segment")]
+    pub fn note_call(&self, number: u32) {
+        // SAFETY: points to NOWHERE or into the segment, which `kept` maps for as long as `self` lives.
+        unsafe { (*self.call.load(Ordering::Relaxed)).store(number, Ordering::Relaxed) }
+    }
+
+    /// The call that this process is in, of several threads' the one that began or ended last.
+    #[expect(unsafe_code, reason = "the word lies in the segment")]
+    pub fn current_call(&self) -> Option<Fun> {
+        // SAFETY: points to NOWHERE or into the segment, which `kept` maps for as long as `self` lives.
+        let noted = unsafe { (*self.call.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
+        if noted & IN_CALL == 0 { None } else { Fun::from_u16((noted & !IN_CALL) as u16) }
+    }
+
+    // ---- the world model ----
+
+    pub fn world(&self) -> World {
+        match self.world.state.load(Ordering::Acquire) {
+            0 => World::NotYet,
+            1 => World::Active,
+            _ => World::Finalized,
+        }
+    }
+
+    /// The world has begun; the calling thread is its main thread.
+    pub fn begin_world(&self, thread_level: i32) {
+        self.world.thread_level.store(thread_level, Ordering::Relaxed);
+        *locked(&self.world.main_thread) = Some(std::thread::current().id());
+        self.world.state.store(World::Active as u8, Ordering::Release);
+    }
+
+    pub fn end_world(&self) {
+        self.world.state.store(World::Finalized as u8, Ordering::Release);
+    }
+
+    pub fn thread_level(&self) -> i32 {
+        self.world.thread_level.load(Ordering::Relaxed)
+    }
+
+    pub fn is_main_thread(&self) -> bool {
+        *locked(&self.world.main_thread) == Some(std::thread::current().id())
+    }
+
+    pub fn choose_self(&self) {
+        self.world.self_chosen.store(true, Ordering::Relaxed);
+    }
+
+    /// The communicator whose handler hears of errors that concern no object. The standard says `MPI_COMM_SELF`; it said
+    /// `MPI_COMM_WORLD` before MPI-4.0, and programs of that time set a handler for that one alone.
+    pub fn comm_of_no_object(&self) -> Comm {
+        if self.world.self_chosen.load(Ordering::Relaxed) { MPI_COMM_SELF } else { MPI_COMM_WORLD }
+    }
+
+    // ---- what exists at any time, for any thread ----
+
+    /// Error codes and classes.
+    pub fn errors(&self) -> MutexGuard<'_, ErrorRegistry> {
+        locked(&self.errors)
+    }
+
+    /// Changes what the user added to the error codes, and keeps the value of `MPI_LASTUSEDCODE` up to date.
+    pub fn change_errors<R>(&self, change: impl FnOnce(&mut ErrorRegistry) -> Result<R>) -> Result<R> {
+        let mut errors = self.errors();
+        let result = change(&mut errors);
+        self.last_used_code.store(errors.last_used_code(), Ordering::Relaxed);
+        result
+    }
+
+    /// The value of the attribute `MPI_LASTUSEDCODE`, which C reads through its address.
+    pub fn last_used_code(&self) -> &AtomicI32 {
+        &self.last_used_code
+    }
+
+    /// Error handlers that the program made.
+    pub fn errhandlers(&self) -> MutexGuard<'_, Errhandlers> {
+        locked(&self.errhandlers)
+    }
+
+    /// The handler for errors that belong to no object while there is no `MPI_COMM_SELF`: what the launch asked for.
+    pub fn initial_errhandler(&self) -> Errhandler {
+        *self.initial_errhandler.get_or_init(|| {
+            let name = std::env::var(INITIAL_ERRHANDLER).unwrap_or_default().to_ascii_lowercase();
+            match name.as_str() {
+                "mpi_errors_return" => MPI_ERRORS_RETURN,
+                "mpi_errors_abort" => MPI_ERRORS_ABORT,
+                _ => MPI_ERRORS_ARE_FATAL,
+            }
+        })
+    }
+
+    /// The error handler of files that are not open: what a new file gets, and what hears of a failed opening.
+    pub fn file_errhandler(&self) -> MutexGuard<'_, Errhandler> {
+        locked(&self.file_errhandler)
+    }
+
+    /// Sessions, which may be opened from any thread.
+    pub fn sessions(&self) -> MutexGuard<'_, SlotTable<Session>> {
+        locked(&self.sessions)
+    }
+
+    /// Reads or changes a session.
+    pub fn session<R>(&self, handle: handle::Session, with: impl FnOnce(&mut Session) -> R) -> Result<R> {
+        let mut sessions = self.sessions();
+        match sessions.get_mut(handle.0) {
+            Some(session) => Ok(with(session)),
+            None => {
+                let (null, name) = (MPI_SESSION_NULL.0, "MPI_SESSION_NULL");
+                Err(bad_handle(&sessions, MPI_ERR_SESSION, handle.0, "session", null, name))
+            }
+        }
+    }
+
+    /// Info objects; `infos.rs` says what is done with them.
+    pub fn infos(&self) -> MutexGuard<'_, SlotTable<Info>> {
+        locked(&self.infos)
+    }
+}

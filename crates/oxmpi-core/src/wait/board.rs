@@ -1,0 +1,108 @@
+//! Waiting for the other ranks of a board: some looks at the board alone, since what is waited for is usually about to come;
+//! then as every call does.
+
+use super::mismatch::MismatchCheck;
+use crate::call::Call;
+use crate::guard::Guard;
+use oxmpi_abi::constants::MPI_ERR_BUFFER;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::ids::Peer;
+use oxmpi_base::wait;
+use oxmpi_transport::node::Wait;
+
+/// How an operation over a board waits.
+pub struct BoardWait<'a, 'l> {
+    call: &'a Call<'a>,
+    guard: &'a mut Guard<'l>,
+    check: &'a MismatchCheck,
+    /// Why what was waited for will never come.
+    pub error: Option<Error>,
+}
+
+impl<'a, 'l> BoardWait<'a, 'l> {
+    #[inline]
+    pub fn new(call: &'a Call<'a>, guard: &'a mut Guard<'l>, check: &'a MismatchCheck) -> BoardWait<'a, 'l> {
+        BoardWait { call, guard, check, error: None }
+    }
+}
+
+/// Looks while every awake rank has a CPU (some ten microseconds).
+const LOOKS: usize = 250;
+/// Hand-overs in a crowd before messages are looked at.
+const HAND_OVERS: usize = 8;
+
+impl Wait for BoardWait<'_, '_> {
+    #[inline]
+    fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
+        // With pauses: to look as often as possible delays what is looked for, and whoever shares the core.
+        let mut look = |_| {
+            let is_ready = ready();
+            if !is_ready {
+                std::hint::spin_loop();
+            }
+            is_ready
+        };
+        !wait::is_crowded(self.guard.shared().job()) && (0..LOOKS).any(&mut look)
+    }
+
+    #[inline]
+    fn until(&mut self, mut ready: impl FnMut() -> bool) -> bool {
+        if self.shortly(&mut ready) {
+            return true;
+        }
+        if wait::is_crowded(self.guard.shared().job()) && !self.guard.is_shared() {
+            for _ in 0..HAND_OVERS {
+                wait::hand_over();
+                if ready() {
+                    return true;
+                }
+            }
+        }
+        let check = self.check;
+        let came = self.call.wait_unless(self.guard, |_| ready().then_some(()), |guard| check.look(guard));
+        check.end(self.guard);
+        self.error = came.err();
+        self.error.is_none()
+    }
+
+    fn give_way(&mut self) {
+        self.guard.hand_over();
+    }
+
+    #[inline]
+    fn wake(&mut self, process: Peer) {
+        self.guard.engine.shm().wake(process);
+    }
+
+    #[expect(unsafe_code, reason = "memory of another process")]
+    unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+        let shm = self.guard.engine.shm();
+        in_full(bytes, |done| {
+            shm.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
+        })
+    }
+
+    #[expect(unsafe_code, reason = "memory of another process")]
+    unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+        let shm = self.guard.engine.shm();
+        in_full(bytes, |done| {
+            shm.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)])
+        })
+    }
+}
+
+/// Copies until all is copied; each call may copy less than it should.
+fn in_full(bytes: usize, mut copy: impl FnMut(usize) -> std::io::Result<usize>) -> Result<()> {
+    let mut done = 0;
+    while done < bytes {
+        match copy(done) {
+            Ok(0) => bail!(MPI_ERR_BUFFER, "a buffer of another rank ends before its {bytes} bytes do"),
+            Ok(more) => done += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                bail!(MPI_ERR_BUFFER, "cannot copy {bytes} bytes between this rank's memory and another's: {error}")
+            }
+        }
+    }
+    Ok(())
+}
