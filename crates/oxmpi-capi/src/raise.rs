@@ -1,6 +1,6 @@
 //! What happens to an error at the C boundary: it becomes a code, and the error handler of the object concerned decides.
 
-use crate::call::On;
+use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
 use crate::tool::events;
 use oxmpi_abi::Error;
@@ -31,12 +31,12 @@ pub fn note_status_code(code: c_int) {
 
 /// Hands an error to its handler; returns the code that the call returns, if it does.
 #[cold]
-pub fn raise(fun: Fun, on: On, error: &Error) -> c_int {
-    let code = LIBRARY.errors().code_for(error, fun.name());
+pub fn raise(call: &Call, error: &Error) -> c_int {
+    let code = LIBRARY.errors().code_for(error, call.fun.name());
     let in_status = IN_STATUS.replace(MPI_ERR_IN_STATUS);
-    events::failed(fun, error.class());
+    events::failed(call.fun, error.class());
     let given = if code == MPI_ERR_IN_STATUS { in_status } else { code };
-    match call_handler(fun, on, given, error.text()) {
+    match call_handler(call.fun, call.on(), given, error.text()) {
         left if left == given => code,
         changed => changed,
     }

@@ -260,6 +260,7 @@ impl<'l> Guard<'l> {
     }
 
     /// Calls a function of the user's, which may call the library.
+    #[inline(never)]
     pub fn call_user<R>(&mut self, function: impl FnOnce() -> R) -> R {
         let library = self.library;
         self.unlocked(|_| library.call_user(function))
