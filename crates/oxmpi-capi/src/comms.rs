@@ -77,7 +77,7 @@ where
 
 /// This process's number, by which conversations know it.
 pub fn own_peer(guard: &Guard) -> Peer {
-    guard.engine.shm().own()
+    guard.engine.node().own()
 }
 
 /// Takes in a communicator that its members agreed on. What it inherits is its parent's: the error handler, the session.
@@ -111,8 +111,8 @@ pub fn create_among(cx: &Call, guard: &mut Guard, parent: Comm, group: Ranks, co
 
 /// A number that is another when the members of a group or the words are others, and the same for every process.
 pub fn key_of(guard: &Guard, group: &Ranks, words: &[u8]) -> u64 {
-    let shm = guard.engine.shm();
-    let processes = group.iter().flat_map(|process| shm.address_of(process).words());
+    let node = guard.engine.node();
+    let processes = group.iter().flat_map(|process| node.address_of(process).words());
     mix(processes.chain(words.iter().map(|&byte| u64::from(byte))))
 }
 

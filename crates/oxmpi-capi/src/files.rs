@@ -202,7 +202,7 @@ pub fn close(cx: &Call, fh: Handle) -> Result<()> {
         && rank == 0
     {
         let area = mapping.area();
-        guard.engine.shm_mut().release(area);
+        guard.engine.node_mut().release(area);
     }
     LIBRARY.errhandlers().detach(errhandler);
     ended

@@ -35,9 +35,9 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 
 /// Opens a port of this process's own and says its name.
 pub fn open_port(guard: &mut Guard) -> Result<String> {
-    let shm = guard.engine.shm();
-    match shm.open_port() {
-        Some(number) => Ok(Port { owner: shm.address(), number }.to_string()),
+    let node = guard.engine.node();
+    match node.open_port() {
+        Some(number) => Ok(Port { owner: node.address(), number }.to_string()),
         None => bail!(MPI_ERR_NO_SPACE, "the processes of this job have as many ports open as they can"),
     }
 }
@@ -45,7 +45,7 @@ pub fn open_port(guard: &mut Guard) -> Result<String> {
 /// Closes a port that this process opened.
 pub fn close_port(guard: &mut Guard, name: &str) -> Result<()> {
     let Port { owner, number } = parse(name)?;
-    if owner != guard.engine.shm().address() || !guard.engine.shm().close_port(number) {
+    if owner != guard.engine.node().address() || !guard.engine.node().close_port(number) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
     Ok(())
@@ -111,12 +111,12 @@ fn finish(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<
 
 /// The way between two processes that have found each other. `number` is one that the process `asks` has for that alone.
 pub fn bridge(guard: &Guard, other: Peer, asks: Address, number: u32) -> Party {
-    let shm = guard.engine.shm();
-    let (own, others) = (shm.address(), shm.address_of(other));
+    let node = guard.engine.node();
+    let (own, others) = (node.address(), node.address_of(other));
     // Either may ask the other at the same time.
     let lower = asks == own.min(others);
     let tag = (number << 1) & i32::MAX as u32 | u32::from(lower);
-    Party::between(shm.own(), other, PORTS + 1, tag as i32)
+    Party::between(node.own(), other, PORTS + 1, tag as i32)
 }
 
 /// A number for [`bridge`].
@@ -130,7 +130,7 @@ const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
 /// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach the other. The socket
 /// is as quiet afterwards as it was before.
 pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
-    let own = guard.engine.shm().address();
+    let own = guard.engine.node().address();
     let number = next_number();
     let [inode, held, slot] = own.words();
     let [hello, inode, held, slot, theirs] =
@@ -171,8 +171,8 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
 /// At the root of who accepts: waits until somebody connects.
 fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Party> {
     let port = parse(name)?;
-    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().own(), port.number);
-    if port.owner != guard.engine.shm().address() || !is_open(guard) {
+    let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
+    if port.owner != guard.engine.node().address() || !is_open(guard) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
     guard.leave_strangers();
@@ -185,7 +185,7 @@ fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThe
 
 /// Takes the next request at an open port, unless it is from a process that has died since.
 fn await_any(cx: &Call, guard: &mut Guard, name: &str, port: Port, still_there: StillThere<'_>) -> Result<Party> {
-    let is_open = |guard: &Guard| guard.engine.shm().is_port_open(guard.engine.shm().own(), port.number);
+    let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
         let mut word = 0u64;
@@ -212,10 +212,10 @@ fn await_any(cx: &Call, guard: &mut Guard, name: &str, port: Port, still_there: 
         };
         let Some(from) = Peer::from_source(outcome.status.source) else { continue };
         guard.look_for_dead();
-        if guard.engine.shm().is_dead(from) {
+        if guard.engine.node().is_dead(from) {
             continue;
         }
-        let asks = guard.engine.shm().address_of(from);
+        let asks = guard.engine.node().address_of(from);
         return Ok(bridge(guard, from, asks, word as u32));
     }
 }
@@ -229,7 +229,7 @@ fn request(
     still_there: StillThere<'_>,
 ) -> Result<Party> {
     let Port { owner, number } = parse(name)?;
-    if owner == guard.engine.shm().address() {
+    if owner == guard.engine.node().address() {
         bail!(MPI_ERR_PORT, "the port \"{name}\" is this process's own; it cannot connect with itself");
     }
     guard.leave_strangers();
@@ -244,7 +244,7 @@ fn request(
     if asked.is_err() {
         guard.leave_strangers();
     }
-    let asks = guard.engine.shm().address();
+    let asks = guard.engine.node().address();
     asked.map(|attempt| bridge(guard, peer, asks, attempt))
 }
 
@@ -259,8 +259,8 @@ fn ask(
 ) -> Result<u32> {
     let is_open = |guard: &mut Guard| {
         guard.look_for_dead();
-        let shm = guard.engine.shm();
-        shm.is_port_open(peer, port) && !shm.has_left(peer)
+        let node = guard.engine.node();
+        node.is_port_open(peer, port) && !node.has_left(peer)
     };
     let closed =
         || Error::new(MPI_ERR_PORT, format!("the port \"{name}\" is not open: it was closed, or never existed"));

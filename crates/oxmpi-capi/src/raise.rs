@@ -124,7 +124,7 @@ pub fn say(text: &str) {
 /// Ends this process and with it the job.
 pub fn abort(code: c_int) -> ! {
     if let Some(guard) = library::enter_late() {
-        let block = guard.engine.shm().block();
+        let block = guard.engine.node().block();
         block.abort_code.store(code, Ordering::Relaxed);
         // Release: mpirun reads the code once it sees the state.
         block.state.store(STATE_ABORTED, Ordering::Release);

@@ -159,7 +159,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
     let (mapping, others) = mapped?;
     if offsets.contains(&0) {
         if rank == 0 {
-            guard.engine.shm_mut().release(mapping.area());
+            guard.engine.node_mut().release(mapping.area());
         }
         bail!(MPI_ERR_NO_MEM, "another process cannot map the window's memory");
     }
@@ -194,7 +194,7 @@ fn map_others(
         if separate || number == rank || one.area.bytes == 0 {
             return Ok(None);
         }
-        match guard.engine.shm().map(members.peer(number), one.area) {
+        match guard.engine.node().map(members.peer(number), one.area) {
             Ok(mapping) => Ok(Some((mapping, one.inside))),
             Err(error) => bail!(MPI_ERR_NO_MEM, "the memory of rank {number} cannot be mapped: {error}"),
         }
@@ -206,7 +206,7 @@ fn map_others(
 fn can_reach(guard: &Guard, process: Peer, address: usize) -> bool {
     let mut word = [0u64];
     let local = word.as_mut_ptr().expose_provenance();
-    let read = guard.engine.shm().copy_from(process, &[(local, 8)], &[(address, 8)]);
+    let read = guard.engine.node().copy_from(process, &[(local, 8)], &[(address, 8)]);
     guard.engine.may_copy() && read.is_ok() && word[0] == PROBE_VALUE
 }
 
@@ -275,7 +275,7 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
     let mut words = [0; 2];
     if rank == 0
         && bytes as u64 <= memory::physical()
-        && let Ok(area) = guard.engine.shm_mut().allocate(bytes)
+        && let Ok(area) = guard.engine.node_mut().allocate(bytes)
     {
         words = [area.offset as u64, area.bytes as u64];
     }
@@ -290,7 +290,7 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
         bail!(MPI_ERR_NO_MEM, "no shared memory for the {bytes} bytes of all processes together");
     }
     let area = Area { offset: words[0] as usize, bytes: words[1] as usize };
-    let map = guard.engine.shm().map(owner, area);
+    let map = guard.engine.node().map(owner, area);
     Ok(map.map_err(|error| {
         Error::new(MPI_ERR_NO_MEM, format!("{bytes} bytes of shared memory cannot be mapped: {error}"))
     }))
@@ -299,7 +299,7 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
 /// Waits for all ranks of a window.
 pub fn meet(cx: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     for round in 0..guard.win(win)?.window.control.rounds() {
-        let goal = guard.win(win)?.window.arrive(guard.engine.shm(), round);
+        let goal = guard.win(win)?.window.arrive(guard.engine.node(), round);
         cx.wait_window(guard, win, |window| window.has_arrived(round, goal));
     }
     Ok(())
@@ -325,14 +325,14 @@ pub unsafe fn remove(cx: &Call, win: Handle) -> Result<()> {
     } else {
         let first = window.process_of(0);
         window.control.left().fetch_add(1, Ordering::SeqCst);
-        guard.engine.shm().wake(first);
+        guard.engine.node().wake(first);
     }
     let Some(removed) = guard.remove_window(win) else { return Ok(()) };
     let (area, is_first) = (removed.window.area(), removed.window.rank == 0);
     LIBRARY.errhandlers().detach(removed.errhandler);
     drop(removed);
     if is_first {
-        guard.engine.shm_mut().release(area);
+        guard.engine.node_mut().release(area);
     }
     Ok(())
 }

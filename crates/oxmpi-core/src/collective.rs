@@ -317,7 +317,7 @@ impl Process {
             Some(error) => {
                 // Perhaps the message was of another call, which a rank may still wait for.
                 let stage = run.stage();
-                stage.calls.publish(&self.engine.shm().block().differed, stage.comm_context());
+                stage.calls.publish(&self.engine.node().block().differed, stage.comm_context());
                 Turn::Done(Err(error))
             }
         }

@@ -55,7 +55,7 @@ impl Process {
     /// Whether some of the processes are of other jobs.
     pub fn has_strangers(&self, group: &Ranks) -> bool {
         match group {
-            Ranks::All(count) => *count > self.engine.shm().ranks(),
+            Ranks::All(count) => *count > self.engine.node().ranks(),
             Ranks::List(list) => list.iter().any(|process| process.is_far()),
         }
     }
@@ -63,8 +63,8 @@ impl Process {
     /// Whether a process of the family, parents or children, is connected to this one and has not come to its end yet. `mpirun`
     /// ends children whose parents have gone, so they wait for each other. Jobs that met at a port end on their own.
     pub fn awaits_family(&self) -> bool {
-        let shm = self.engine.shm();
-        let stays = |process: Peer| !shm.has_left(process) && self.family.contains(&shm.address_of(process).job);
+        let node = self.engine.node();
+        let stays = |process: Peer| !node.has_left(process) && self.family.contains(&node.address_of(process).job);
         !self.family.is_empty() && self.shared_with(None).into_iter().any(stays)
     }
 
@@ -73,22 +73,22 @@ impl Process {
     pub fn join_parents(&mut self, port: &str) {
         self.parent_job = port.parse().ok().map(|Port { owner, .. }| owner.job);
         self.family.extend(self.parent_job);
-        self.engine.shm().block().parents.store(PARENTS_CONNECTED, Ordering::Release);
+        self.engine.node().block().parents.store(PARENTS_CONNECTED, Ordering::Release);
     }
 
     /// Takes the processes of a group, all of one job, for children of this one.
     pub fn add_children(&mut self, group: &Ranks) {
-        let shm = self.engine.shm();
-        self.family.extend(group.iter().next().map(|process| shm.address_of(process).job));
+        let node = self.engine.node();
+        self.family.extend(group.iter().next().map(|process| node.address_of(process).job));
     }
 
     /// A communicator is about to go: notes whether it is the last that is shared with the parents.
     pub fn prepare_to_leave(&mut self, context: u32) {
-        let shm = self.engine.shm();
+        let node = self.engine.node();
         let shares =
-            |job: JobId| self.shared_with(Some(context)).iter().any(|&process| shm.address_of(process).job == job);
+            |job: JobId| self.shared_with(Some(context)).iter().any(|&process| node.address_of(process).job == job);
         if self.parent_job.is_some_and(|job| !shares(job)) {
-            shm.block().parents.store(PARENTS_LEAVING, Ordering::Release);
+            node.block().parents.store(PARENTS_LEAVING, Ordering::Release);
         }
     }
 
@@ -97,12 +97,12 @@ impl Process {
         if self.family.is_empty() {
             return;
         }
-        let shm = self.engine.shm();
+        let node = self.engine.node();
         let shared: BTreeSet<JobId> =
-            self.shared_with(None).into_iter().map(|process| shm.address_of(process).job).collect();
+            self.shared_with(None).into_iter().map(|process| node.address_of(process).job).collect();
         self.family.retain(|job| shared.contains(job));
         if self.parent_job.is_some_and(|job| !shared.contains(&job)) {
-            shm.block().parents.store(PARENTS_LEFT, Ordering::Release);
+            node.block().parents.store(PARENTS_LEFT, Ordering::Release);
             self.parent_job = None;
         }
     }
@@ -121,7 +121,7 @@ impl Process {
 
     /// Leaves the jobs that nothing here names any more.
     pub fn leave_strangers(&mut self) {
-        if !self.engine.shm().has_strangers() || self.joining > 0 || self.awaits_unknown() {
+        if !self.engine.node().has_strangers() || self.joining > 0 || self.awaits_unknown() {
             return;
         }
         let mut named = BTreeSet::new();
@@ -156,7 +156,7 @@ impl Process {
 
     /// Looks for processes of other jobs that have ended. What waits for them ends with an error.
     pub fn look_for_dead(&mut self) {
-        for dead in self.engine.shm_mut().look_for_dead() {
+        for dead in self.engine.look_for_dead() {
             self.engine.end_with_dead(dead, &died(None));
             for (_, comm) in self.comms.iter() {
                 let Some(rank) = comm.group.position(dead) else { continue };
@@ -171,7 +171,7 @@ impl Process {
 
     /// Why nothing will come of a collective operation on a communicator, if one of its processes has died.
     pub fn dead_member(&self, comm: &Comm) -> Option<Error> {
-        let rank = comm.group.iter().position(|process| self.engine.shm().is_dead(process))?;
+        let rank = comm.group.iter().position(|process| self.engine.node().is_dead(process))?;
         Some(died(Some((rank, comm))))
     }
 

@@ -35,11 +35,11 @@ impl Started {
         fn sendable<T: Send>(value: T) -> T {
             value
         }
-        let shm = process.engine.shm();
+        let node = process.engine.node();
         let shared = Shared {
-            job: NonNull::from(shm.job()),
-            block: NonNull::from(shm.block()),
-            barrier: shm.barrier(),
+            job: NonNull::from(node.job()),
+            block: NonNull::from(node.block()),
+            barrier: node.barrier(),
             is_launched: process.appnum.is_some(),
             occupancy: Occupancy::new(),
         };

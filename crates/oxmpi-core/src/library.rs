@@ -174,7 +174,7 @@ impl Library {
             let started = match self.kept.get() {
                 Some(started) => {
                     self.entry.set_threaded();
-                    self.guard_over(started).engine.shm().rejoin();
+                    self.guard_over(started).engine.node().rejoin();
                     started
                 }
                 None => {
@@ -248,7 +248,7 @@ impl Library {
             && self.entry.deactivate()
             && let Some(guard) = self.enter_late()
         {
-            guard.engine.shm().leave();
+            guard.engine.node().leave();
         }
     }
 

@@ -44,7 +44,7 @@ impl Process {
 
     /// Whether the local group of an intercommunicator comes before the other one, in an order that all processes agree on.
     fn comes_first(&self, group: &Ranks, local: Option<&Ranks>) -> bool {
-        let address = |group: &Ranks| (!group.is_empty()).then(|| self.engine.shm().address_of(group.peer(0)));
+        let address = |group: &Ranks| (!group.is_empty()).then(|| self.engine.node().address_of(group.peer(0)));
         local.is_none_or(|local| address(local) < address(group))
     }
 

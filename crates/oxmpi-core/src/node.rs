@@ -53,14 +53,15 @@ impl Process {
             return None;
         }
         let room = if self.boards < FIRST_BOARDS { ROOM } else { SMALL_ROOM };
-        let area = self.engine.shm_mut().allocate(Node::memory_for(ranks, room)).ok()?;
+        let area = self.engine.node_mut().allocate(Node::memory_for(ranks, room)).ok()?;
         Some((area, room))
     }
 
     /// Whether a board's ranks, or those of its owner's job, are more than the CPUs.
     pub fn is_crowded(&self, ranks: usize) -> bool {
-        let shm = self.engine.shm();
-        !shm.job().has_cpu_for_everybody() || ranks > shm.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize
+        let node = self.engine.node();
+        !node.job().has_cpu_for_everybody()
+            || ranks > node.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize
     }
 
     /// How many boards this process takes part in.
@@ -80,12 +81,12 @@ impl Process {
         if self.boards >= MOST_BOARDS {
             return Ok(None);
         }
-        let shm = self.engine.shm();
+        let node = self.engine.node();
         let comm = self.comm(comm)?;
         let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.peer(0));
-        let barrier = shm.barrier();
+        let barrier = node.barrier();
         let node =
-            shm.map(owner, area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, barrier, crowded));
+            node.map(owner, area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, barrier, crowded));
         self.boards += usize::from(node.is_some());
         Ok(node.map(Box::new))
     }
@@ -94,7 +95,7 @@ impl Process {
     pub fn give_up_board(&mut self, joined: bool, allocated: Option<Area>) {
         self.boards -= usize::from(joined);
         if let Some(area) = allocated {
-            self.engine.shm_mut().release(area);
+            self.engine.node_mut().release(area);
         }
     }
 
@@ -117,11 +118,11 @@ impl Process {
     }
 
     fn reap_boards(&mut self) {
-        let shm = self.engine.shm_mut();
+        let memory = self.engine.node_mut();
         self.left_boards.retain(|node| {
             let deserted = node.is_deserted();
             if deserted {
-                shm.release(node.area());
+                memory.release(node.area());
             }
             !deserted
         });

@@ -27,7 +27,7 @@ use oxmpi_base::{huge, lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_datatype::{Buf, Datatype};
-use oxmpi_transport::Shm;
+use oxmpi_transport::Links;
 use oxmpi_transport::node::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
@@ -122,7 +122,7 @@ impl Process {
         let slot = Slot::new(rank)
             .filter(|slot| slot.index() < segment.ranks())
             .ok_or_else(|| Error::new(MPI_ERR_OTHER, format!("the job's memory has no place for rank {rank}")))?;
-        let shm = Shm::attach(segment, job, slot)
+        let links = Links::attach(segment, job, slot)
             .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}")))?;
         Ok(Process {
             appnum,
@@ -130,16 +130,16 @@ impl Process {
             parent_port,
             process_sets,
             _lifeline: lifeline,
-            ..Process::of(shm, rank, size, single_copy)
+            ..Process::of(links, rank, size, single_copy)
         })
     }
 
     /// One of `size` processes of a job, of which nothing else is known.
-    pub fn of(shm: Shm, rank: usize, size: usize, single_copy: bool) -> Process {
+    pub fn of(links: Links, rank: usize, size: usize, single_copy: bool) -> Process {
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         Process {
-            engine: Engine::new(shm, single_copy),
+            engine: Engine::new(links, single_copy),
             has_world: false,
             world: Comm::world(rank, size),
             own: Comm::own(rank),

@@ -332,7 +332,7 @@ impl Process {
                 return if talk.sending.is_empty() { talk.result.take() } else { None };
             }
             if let Some((op, from, _)) = talk.receiving {
-                if Peer::from_source(from).is_some_and(|from| self.engine.shm().is_dead(from)) {
+                if Peer::from_source(from).is_some_and(|from| self.engine.node().is_dead(from)) {
                     self.engine.cancel_recv(op);
                 }
                 let outcome = self.engine.take_outcome(op)?;
@@ -373,8 +373,8 @@ impl Process {
                 Question::Reserve(context) => Answer::Reserved(self.reserve_context(context)),
                 Question::SpansJobs(members) => Answer::SpansJobs(self.has_strangers(&members)),
                 Question::AddressesOf(members) => {
-                    let shm = self.engine.shm();
-                    Answer::Addresses(members.iter().map(|process| shm.address_of(process)).collect())
+                    let node = self.engine.node();
+                    Answer::Addresses(members.iter().map(|process| node.address_of(process)).collect())
                 }
                 Question::PeersAt(addresses) => Answer::Peers(self.peers_at(&addresses)),
             };

@@ -8,7 +8,7 @@ use oxmpi_abi::handle::{self, Errhandler};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_rma::{Spot, Window};
-use oxmpi_transport::Shm;
+use oxmpi_transport::NodeMemory;
 use std::sync::Arc;
 
 pub struct Win {
@@ -58,10 +58,10 @@ impl Process {
     }
 
     /// A window, and what wakes its ranks.
-    pub fn win_and_shm(&mut self, handle: handle::Win) -> Result<(&mut Window, &Shm)> {
+    pub fn win_and_node(&mut self, handle: handle::Win) -> Result<(&mut Window, &NodeMemory)> {
         self.win(handle)?;
         match self.windows.get_mut(handle.0) {
-            Some(found) => Ok((&mut found.window, self.engine.shm())),
+            Some(found) => Ok((&mut found.window, self.engine.node())),
             None => unreachable!("just found"),
         }
     }
@@ -74,7 +74,7 @@ impl Process {
     /// Does what other ranks ask for on this one's memory; true when something was done.
     pub(crate) fn serve_windows(&mut self) -> bool {
         let serve = |served, handle: &handle::Win| match self.windows.get(handle.0) {
-            Some(found) => found.window.serve(Some(self.engine.shm())) | served,
+            Some(found) => found.window.serve(Some(self.engine.node())) | served,
             None => served,
         };
         self.serving_windows.iter().fold(false, serve)

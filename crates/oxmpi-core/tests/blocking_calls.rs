@@ -16,7 +16,7 @@ use oxmpi_core::process::Process;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Buf, Datatype};
 use oxmpi_ops::Operands;
-use oxmpi_transport::Shm;
+use oxmpi_transport::Links;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -32,7 +32,7 @@ fn with_ranks(ranks: usize, body: impl Fn(usize, &Library, Joined) + Sync) {
                 let library = Library::new();
                 let job = JobId { inode: 1, holder: 1, fd: 1 };
                 let slot = Slot::new(rank).unwrap();
-                let attach = || Shm::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
+                let attach = || Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
                 let joined = library.join(|| Ok(Process::of(attach(), rank, ranks, true))).unwrap();
                 library.enter().unwrap().has_world = true;
                 library.begin_world(MPI_THREAD_MULTIPLE);
@@ -40,7 +40,7 @@ fn with_ranks(ranks: usize, body: impl Fn(usize, &Library, Joined) + Sync) {
                 body(rank, &library, joined);
                 let call = Call::new(&library, Fun::Finalize, On::World);
                 let mut guard = call.enter().unwrap();
-                guard.engine.shm().prepare_to_leave();
+                guard.engine.node().prepare_to_leave();
                 call.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
                 drop(guard);
                 assert!(library.retire());

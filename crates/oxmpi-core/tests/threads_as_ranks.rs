@@ -6,7 +6,7 @@ use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, OpId, Outcome, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_datatype::Buf;
-use oxmpi_transport::{Peer, Shm, Slot};
+use oxmpi_transport::{Links, Peer, Slot};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::Barrier;
@@ -21,16 +21,16 @@ fn with_ranks(ranks: usize, single_copy: bool, body: impl Fn(usize, &mut Engine)
     std::thread::scope(|scope| {
         for rank in 0..ranks {
             scope.spawn(move || {
-                let shm = Shm::attach(
+                let links = Links::attach(
                     Segment::attach(fd.as_fd()).unwrap(),
                     JobId { inode: 1, holder: 1, fd: 1 },
                     Slot::new(rank).unwrap(),
                 )
                 .unwrap();
-                let mut engine = Engine::new(shm, single_copy);
+                let mut engine = Engine::new(links, single_copy);
                 barrier.wait();
                 body(rank, &mut engine);
-                engine.shm().prepare_to_leave();
+                engine.node().prepare_to_leave();
                 while !engine.is_flushed() {
                     engine.progress();
                     std::thread::yield_now();
@@ -54,7 +54,7 @@ fn wait(engine: &mut Engine, op: OpId) -> Outcome {
 }
 
 fn send(engine: &mut Engine, mode: Mode, to: usize, tag: i32, bytes: &[u8]) -> Option<OpId> {
-    let source = engine.shm().slot().index() as i32;
+    let source = engine.node().slot().index() as i32;
     engine.send(
         mode,
         &Route { peer: Peer::at_slot(to), context: 0, source, tag },

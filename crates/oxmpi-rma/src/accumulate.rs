@@ -17,7 +17,7 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_base::stripe::Stripe;
 use oxmpi_datatype::{Datatype, Group, NAMED, NULL, Named};
 use oxmpi_ops::{Kernel, Op};
-use oxmpi_transport::Shm;
+use oxmpi_transport::NodeMemory;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, LazyLock};
 
@@ -192,7 +192,7 @@ impl Window {
     /// The last three have room for the element.
     pub unsafe fn compare_and_swap_far(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         at: Far,
         bytes: usize,
         new: *const u8,
@@ -201,18 +201,18 @@ impl Window {
     ) -> Result<bool> {
         // SAFETY: as the caller says.
         unsafe {
-            if self.ask(shm, at, What::CompareAndSwap, bytes, [(new, bytes), (compare, bytes)], old) {
+            if self.ask(node, at, What::CompareAndSwap, bytes, [(new, bytes), (compare, bytes)], old) {
                 return Ok(same(old, compare, bytes));
             }
         }
         let stripe = self.stripe(at.rank, at.offset);
         self.take(at.rank, stripe);
         let swap = || {
-            get_far(shm, old, bytes, at)?;
+            get_far(node, old, bytes, at)?;
             // SAFETY: as the caller says.
             let alike = unsafe { same(old, compare, bytes) };
             if alike {
-                put_far(shm, new, bytes, at)?;
+                put_far(node, new, bytes, at)?;
             }
             Ok(alike)
         };
@@ -227,7 +227,7 @@ impl Window {
     /// `source` and `old`, where they are not null, have `count` elements.
     pub unsafe fn combine_far(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         with: &Combine,
         at: Far,
         source: *const u8,
@@ -239,18 +239,18 @@ impl Window {
         let bytes = count * with.extent;
         let given = if with.op == Op::NoOp { 0 } else { bytes };
         // SAFETY: as the caller says.
-        if unsafe { self.ask(shm, at, what, bytes, [(source, given), (std::ptr::null(), 0)], old) } {
+        if unsafe { self.ask(node, at, what, bytes, [(source, given), (std::ptr::null(), 0)], old) } {
             return Ok(());
         }
         // SAFETY: as the caller says.
         let own = |from: usize, bytes: usize| unsafe {
             let old = if old.is_null() { old } else { old.add(from) };
-            self.combine_alone(shm, with, at.behind(from), source.wrapping_add(from), old, bytes / with.extent)
+            self.combine_alone(node, with, at.behind(from), source.wrapping_add(from), old, bytes / with.extent)
         };
         if bytes < SHORTEST || !PART_UNIT.is_multiple_of(with.extent) {
             return own(0, bytes);
         }
-        self.share(shm, at, what, bytes, [source.expose_provenance(), old.expose_provenance()], own)
+        self.share(node, at, what, bytes, [source.expose_provenance(), old.expose_provenance()], own)
     }
 
     /// The same without the target's help.
@@ -259,7 +259,7 @@ impl Window {
     /// As for [`Window::combine_far`].
     unsafe fn combine_alone(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         with: &Combine,
         mut at: Far,
         mut source: *const u8,
@@ -284,7 +284,7 @@ impl Window {
             let stripes = self.stripes_of(at.offset, bytes, with.extent);
             self.take_stripes(at.rank, stripes);
             // SAFETY: as the caller says; the stage has room for a part.
-            let result = unsafe { combine_part(shm, with, at, source, old, stage, part) };
+            let result = unsafe { combine_part(node, with, at, source, old, stage, part) };
             self.give_stripes_back(at.rank, stripes);
             result?;
             source = source.wrapping_add(bytes);
@@ -332,7 +332,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 /// # Safety
 /// As for [`Window::combine_far`]; the stage has room for `count` elements, and the stripes are held.
 unsafe fn combine_part(
-    shm: &Shm,
+    node: &NodeMemory,
     with: &Combine,
     at: Far,
     source: *const u8,
@@ -342,14 +342,14 @@ unsafe fn combine_part(
 ) -> Result<()> {
     let bytes = count * with.extent;
     match with.op {
-        Op::NoOp => get_far(shm, old, bytes, at),
-        Op::Replace if old.is_null() => put_far(shm, source, bytes, at),
+        Op::NoOp => get_far(node, old, bytes, at),
+        Op::Replace if old.is_null() => put_far(node, source, bytes, at),
         _ => {
             let before = if old.is_null() { stage } else { old };
-            get_far(shm, before, bytes, at)?;
+            get_far(node, before, bytes, at)?;
             // SAFETY: as the caller says.
             unsafe { (with.kernel)(before, source, stage, count) };
-            put_far(shm, stage, bytes, at)
+            put_far(node, stage, bytes, at)
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{Flavor, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::wait::full_fence;
-use oxmpi_transport::Shm;
+use oxmpi_transport::NodeMemory;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The epoch in which this rank accesses others.
@@ -156,7 +156,7 @@ impl Window {
     // ---- post, start, complete, wait ----
 
     /// Exposes this rank's memory.
-    pub fn post(&mut self, shm: &Shm, origins: Box<[u32]>, assertion: i32) -> Result<()> {
+    pub fn post(&mut self, node: &NodeMemory, origins: Box<[u32]>, assertion: i32) -> Result<()> {
         check_assertion(assertion)?;
         self.check_not_posted("the window cannot be exposed again")?;
         if matches!(self.access, Access::Fenced) {
@@ -169,7 +169,7 @@ impl Window {
             let word = self.control.posts(origin as usize, self.rank);
             // Release: what this rank stored in its memory is there for who sees the number.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
-            shm.wake(self.process_of(origin as usize));
+            node.wake(self.process_of(origin as usize));
             self.exposed[origin as usize] = self.exposed[origin as usize].wrapping_add(1);
         }
         self.exposure = Exposure::Posted(origins);
@@ -200,7 +200,7 @@ impl Window {
     }
 
     /// Closes the epoch of a start.
-    pub fn complete(&mut self, shm: &Shm) -> Result<()> {
+    pub fn complete(&mut self, node: &NodeMemory) -> Result<()> {
         if !matches!(self.access, Access::Started(_)) {
             bail!(MPI_ERR_RMA_SYNC, "there is nothing to complete: MPI_Win_start has not been called");
         }
@@ -211,7 +211,7 @@ impl Window {
             let word = self.control.completions(target as usize, self.rank);
             // Release: all that was put is there for who sees the number.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
-            shm.wake(self.process_of(target as usize));
+            node.wake(self.process_of(target as usize));
         }
         Ok(())
     }
@@ -338,11 +338,11 @@ impl Window {
 
     /// Takes every rank's lock, or none: whoever holds some and waits for others could wait for ever. Returns the rank
     /// that was in the way.
-    pub fn try_lock_all(&self, shm: &Shm, polite: bool) -> std::result::Result<(), usize> {
+    pub fn try_lock_all(&self, node: &NodeMemory, polite: bool) -> std::result::Result<(), usize> {
         for rank in 0..self.size() {
             if !self.control.lock(rank).try_take(false, polite) {
                 if self.release_locks(rank) {
-                    self.wake_all(shm);
+                    self.wake_all(node);
                 }
                 return Err(rank);
             }

@@ -7,7 +7,7 @@ use crate::accumulate::quick_combine;
 use crate::{Far, Flavor, Window};
 use oxmpi_base::errand::{Errand, Wanted};
 use oxmpi_base::prefetch;
-use oxmpi_transport::{Peer, Shm};
+use oxmpi_transport::{NodeMemory, Peer};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, compiler_fence};
@@ -107,11 +107,11 @@ impl Manners {
     /// Whether to ask now. Also where ranks outnumber CPUs: a target that does not run is soon no longer asked, and one
     /// that does saves the others from holding up everybody with a stripe in their hands.
     #[inline]
-    fn is_inviting(&self, shm: &Shm, process: Peer, looks: impl FnOnce() -> u32) -> bool {
+    fn is_inviting(&self, node: &NodeMemory, process: Peer, looks: impl FnOnce() -> u32) -> bool {
         if self.is_kind.load(Relaxed) != 0 {
             return true;
         }
-        if !shm.is_waiting(process) && !self.has_looked(looks()) {
+        if !node.is_waiting(process) && !self.has_looked(looks()) {
             return false;
         }
         let skip = self.skip.load(Relaxed);
@@ -156,7 +156,7 @@ impl Window {
     #[inline]
     pub(crate) unsafe fn ask(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         at: Far,
         what: What,
         length: usize,
@@ -164,7 +164,7 @@ impl Window {
         back: *mut u8,
     ) -> bool {
         let (room, manners) = (what.room(length), &self.manners[at.rank]);
-        if room > what.most() || !manners.is_inviting(shm, at.process, || self.control.looks(at.rank)) {
+        if room > what.most() || !manners.is_inviting(node, at.process, || self.control.looks(at.rank)) {
             return false;
         }
         let Some(favour) = self.control.favours(at.rank).get(self.rank) else { return false };
@@ -215,23 +215,23 @@ impl Window {
 
     /// Does what other ranks ask for; true when one did. Parts of long operations only with the means to reach others.
     #[inline]
-    pub fn serve(&self, shm: Option<&Shm>) -> bool {
+    pub fn serve(&self, node: Option<&NodeMemory>) -> bool {
         if !self.is_far {
-            return self.has_bell && shm.is_some_and(|shm| self.answer_bell(shm));
+            return self.has_bell && node.is_some_and(|node| self.answer_bell(node));
         }
-        self.control.while_looking(self.rank, || self.serve_all(shm))
+        self.control.while_looking(self.rank, || self.serve_all(node))
     }
 
-    fn serve_all(&self, shm: Option<&Shm>) -> bool {
+    fn serve_all(&self, node: Option<&NodeMemory>) -> bool {
         let favours = self.control.favours(self.rank);
         // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.
         favours.iter().for_each(|favour| prefetch::line_for_writing(&favour.errand));
         let mut served = false;
         for (origin, favour) in favours.iter().enumerate() {
-            match (favour.errand.wanted(), shm) {
+            match (favour.errand.wanted(), node) {
                 (Wanted::Nothing, _) | (Wanted::Parts, None) => {}
                 (Wanted::All, _) => served |= self.oblige(favour),
-                (Wanted::Parts, Some(shm)) => served |= self.help(shm, origin, favour),
+                (Wanted::Parts, Some(node)) => served |= self.help(node, origin, favour),
             }
         }
         served

@@ -32,7 +32,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::stripe;
-use oxmpi_transport::{Peer, Shm};
+use oxmpi_transport::{NodeMemory, Peer};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// How a window came to its memory.
@@ -269,9 +269,9 @@ impl Window {
     }
 
     /// Wakes every other rank that sleeps.
-    pub fn wake_all(&self, shm: &Shm) {
-        for target in self.targets.iter().filter(|target| target.process != shm.own()) {
-            shm.wake(target.process);
+    pub fn wake_all(&self, node: &NodeMemory) {
+        for target in self.targets.iter().filter(|target| target.process != node.own()) {
+            node.wake(target.process);
         }
     }
 
@@ -317,10 +317,10 @@ impl Window {
     }
 
     /// Comes to a round of a meeting; returns the number that others must reach.
-    pub fn arrive(&self, shm: &Shm, round: u32) -> u64 {
+    pub fn arrive(&self, node: &NodeMemory, round: u32) -> u64 {
         let goal = self.control.arrive(self.rank);
         for hearer in self.control.hearers(self.rank, round) {
-            shm.wake(self.process_of(hearer));
+            node.wake(self.process_of(hearer));
         }
         goal
     }

@@ -9,7 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Buf, Cursor, Datatype, Named};
 use oxmpi_ops::Op;
-use oxmpi_transport::{MAX_PIECES, Peer, Piece, Shm};
+use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
 
 /// The address of some elements of the target, and how many there are.
 type Run = (usize, usize);
@@ -18,7 +18,7 @@ impl Window {
     /// `origin` is missing for `MPI_NO_OP`; `result`, unless it is missing, gets what was there before.
     pub fn accumulate(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         (with, element): (&Combine, &Named),
         origin: Option<&Buf>,
         result: Option<&Buf>,
@@ -57,7 +57,7 @@ impl Window {
                 None => self.combine_runs(spot, with, &runs, from, to),
                 Some(process) => {
                     let plain = element.size() == element.extent();
-                    let far = FarRuns { shm, process, spot, plain };
+                    let far = FarRuns { node, process, spot, plain };
                     self.combine_far_runs(&far, with, &runs, from, to, &mut stage)?;
                 }
             }
@@ -115,7 +115,7 @@ fn behind(at: *mut u8, bytes: usize) -> *mut u8 {
 
 /// Runs of elements in another process.
 struct FarRuns<'a> {
-    shm: &'a Shm,
+    node: &'a NodeMemory,
     process: Peer,
     spot: &'a Spot,
     /// Elements have no gaps.
@@ -134,8 +134,8 @@ impl FarRuns<'_> {
         stage: &mut Vec<u8>,
     ) -> Result<()> {
         let pieces = || -> Vec<Piece> { runs.iter().map(|run| (run.0, run.1 * with.extent)).collect() };
-        let read = |local: &[Piece], remote: &[Piece]| self.shm.copy_from(self.process, local, remote);
-        let write = |local: &[Piece], remote: &[Piece]| self.shm.copy_to(self.process, local, remote);
+        let read = |local: &[Piece], remote: &[Piece]| self.node.copy_from(self.process, local, remote);
+        let write = |local: &[Piece], remote: &[Piece]| self.node.copy_to(self.process, local, remote);
         match with.op {
             Op::NoOp => return transfer_pieces(read, to.expose_provenance(), &mut pieces()),
             Op::Replace if to.is_null() && self.plain => {

@@ -12,7 +12,7 @@ use oxmpi_abi::constants::{MPI_NO_OP, MPI_REPLACE};
 use oxmpi_base::errand::{End, Wanted};
 use oxmpi_base::wait;
 use oxmpi_ops::Op;
-use oxmpi_transport::Shm;
+use oxmpi_transport::NodeMemory;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Under this, agreeing on parts takes longer than it saves, where the target's memory is not mapped here.
@@ -56,7 +56,7 @@ impl Window {
     /// offset on, so many bytes. `ends` are the addresses here of what is given and of where something comes back to.
     pub(crate) fn share(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         at: Far,
         what: What,
         bytes: usize,
@@ -66,8 +66,8 @@ impl Window {
         if self.helpless.load(Relaxed) {
             return own(0, bytes);
         }
-        let is_there = shm.is_waiting(at.process) && !wait::is_crowded(shm.job());
-        let may_come = bytes >= WORTH_WAKING && shm.is_asleep(at.process) && wait::has_idle_cpu(shm.job());
+        let is_there = node.is_waiting(at.process) && !wait::is_crowded(node.job());
+        let may_come = bytes >= WORTH_WAKING && node.is_asleep(at.process) && wait::has_idle_cpu(node.job());
         let Some(favour) = self.control.favours(at.rank).get(self.rank).filter(|_| is_there || may_come) else {
             return own(0, bytes);
         };
@@ -85,7 +85,7 @@ impl Window {
             self.control.ring(at.rank);
         }
         if may_come {
-            shm.wake(at.process);
+            node.wake(at.process);
         }
         let mut result = Ok(());
         while let Some((from, count)) = errand.claim(part, length) {
@@ -117,16 +117,16 @@ impl Window {
 
     /// Looks whether somebody has offered parts since the last time, where nobody asks for anything else.
     #[inline]
-    pub(crate) fn answer_bell(&self, shm: &Shm) -> bool {
+    pub(crate) fn answer_bell(&self, node: &NodeMemory) -> bool {
         let rung = self.control.rings(self.rank);
-        rung != self.heard.load(Relaxed) && self.answer(shm, rung)
+        rung != self.heard.load(Relaxed) && self.answer(node, rung)
     }
 
     #[cold]
-    fn answer(&self, shm: &Shm, rung: u32) -> bool {
+    fn answer(&self, node: &NodeMemory, rung: u32) -> bool {
         let (mut helped, mut more) = (false, false);
         for (origin, favour) in self.control.favours(self.rank).iter().enumerate() {
-            helped |= favour.errand.wanted() == Wanted::Parts && self.help(shm, origin, favour);
+            helped |= favour.errand.wanted() == Wanted::Parts && self.help(node, origin, favour);
             more |= favour.errand.wanted() == Wanted::Parts;
         }
         if !more {
@@ -150,14 +150,21 @@ impl Window {
     /// # Safety
     /// Both runs are memory of that length, `at` in the window of the rank.
     #[cold]
-    pub unsafe fn put_mapped(&self, shm: &Shm, rank: usize, from: *const u8, at: *mut u8, bytes: usize) -> Result<()> {
+    pub unsafe fn put_mapped(
+        &self,
+        node: &NodeMemory,
+        rank: usize,
+        from: *const u8,
+        at: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
         // SAFETY: as the caller says.
         let own = |start: usize, count: usize| unsafe {
             at.add(start).copy_from(from.add(start), count);
             Ok(())
         };
         match self.helped_at(rank, at, bytes, [from.expose_provenance(), 0]) {
-            Some(far) => self.share(shm, far, What::Put, bytes, [from.addr(), 0], own),
+            Some(far) => self.share(node, far, What::Put, bytes, [from.addr(), 0], own),
             None => own(0, bytes),
         }
     }
@@ -167,14 +174,21 @@ impl Window {
     /// # Safety
     /// As for [`Window::put_mapped`].
     #[cold]
-    pub unsafe fn get_mapped(&self, shm: &Shm, rank: usize, to: *mut u8, at: *mut u8, bytes: usize) -> Result<()> {
+    pub unsafe fn get_mapped(
+        &self,
+        node: &NodeMemory,
+        rank: usize,
+        to: *mut u8,
+        at: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
         // SAFETY: as the caller says.
         let own = |start: usize, count: usize| unsafe {
             to.add(start).copy_from(at.add(start), count);
             Ok(())
         };
         match self.helped_at(rank, at, bytes, [0, to.expose_provenance()]) {
-            Some(far) => self.share(shm, far, What::Get, bytes, [0, to.addr()], own),
+            Some(far) => self.share(node, far, What::Get, bytes, [0, to.addr()], own),
             None => own(0, bytes),
         }
     }
@@ -185,7 +199,7 @@ impl Window {
     /// As there.
     pub unsafe fn combine_mapped(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         rank: usize,
         with: &Combine,
         at: *mut u8,
@@ -203,14 +217,14 @@ impl Window {
         let what = What::Combine { op, datatype, fetch: !old.is_null() };
         let ends = [source.expose_provenance(), old.expose_provenance()];
         match self.helped_at(rank, at, bytes, ends).filter(|_| PART_UNIT.is_multiple_of(with.extent)) {
-            Some(far) => self.share(shm, far, what, bytes, ends, own),
+            Some(far) => self.share(node, far, what, bytes, ends, own),
             None => own(0, bytes),
         }
     }
 
     /// Does one part of what another rank offers.
     #[inline(never)]
-    pub(crate) fn help(&self, shm: &Shm, origin: usize, favour: &Favour) -> bool {
+    pub(crate) fn help(&self, node: &NodeMemory, origin: usize, favour: &Favour) -> bool {
         let errand = &favour.errand;
         if !errand.take(Wanted::Parts) {
             return false;
@@ -225,7 +239,7 @@ impl Window {
         let done = match self.own_memory(offset, length as usize) {
             // SAFETY: memory of this rank's window, which the origin may access in its epoch.
             Some(at) => unsafe {
-                self.do_part(shm, origin, what, at.wrapping_add(from as usize), ends, count as usize).is_some()
+                self.do_part(node, origin, what, at.wrapping_add(from as usize), ends, count as usize).is_some()
             },
             None => false,
         };
@@ -247,7 +261,7 @@ impl Window {
     /// `at` is memory of this rank's window and has so many bytes.
     unsafe fn do_part(
         &self,
-        shm: &Shm,
+        node: &NodeMemory,
         origin: usize,
         what: What,
         at: *mut u8,
@@ -256,10 +270,10 @@ impl Window {
     ) -> Option<()> {
         let process = self.process_of(origin);
         let read = |to: *mut u8| {
-            transfer_run(|local, remote| shm.copy_from(process, local, remote), to.expose_provenance(), given, bytes)
+            transfer_run(|local, remote| node.copy_from(process, local, remote), to.expose_provenance(), given, bytes)
         };
         let write =
-            || transfer_run(|local, remote| shm.copy_to(process, local, remote), at.expose_provenance(), back, bytes);
+            || transfer_run(|local, remote| node.copy_to(process, local, remote), at.expose_provenance(), back, bytes);
         match what {
             What::Put => read(at).ok(),
             What::Get => write().ok(),

@@ -6,7 +6,7 @@ use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::{MAX_PIECES, Peer, Piece, Shm};
+use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
 use std::io;
 
 /// What is moved at a time where neither side lies in one run.
@@ -14,7 +14,7 @@ const STAGE: usize = 64 << 10;
 
 /// Puts all of a buffer into a window. Entries of the target's type may overlap: the standard forbids it, programs do it all
 /// the same, and the last of them stays.
-pub fn put(shm: &Shm, from: &Buf, to: &Spot) -> Result<()> {
+pub fn put(node: &NodeMemory, from: &Buf, to: &Spot) -> Result<()> {
     let bytes = from.len();
     if bytes > to.buf.len() {
         bail!(MPI_ERR_TRUNCATE, "{bytes} bytes do not fit into the {} bytes at the target", to.buf.len());
@@ -22,13 +22,13 @@ pub fn put(shm: &Shm, from: &Buf, to: &Spot) -> Result<()> {
     match to.process {
         // SAFETY: the origin's memory is vouched for by the caller of MPI, the target's by its window and its epoch.
         None => unsafe { copy(from, &to.buf, bytes) },
-        Some(process) => write(shm, process, from, &to.buf, bytes)?,
+        Some(process) => write(node, process, from, &to.buf, bytes)?,
     }
     Ok(())
 }
 
 /// Gets all of a piece of a window.
-pub fn get(shm: &Shm, to: &Buf, from: &Spot) -> Result<()> {
+pub fn get(node: &NodeMemory, to: &Buf, from: &Spot) -> Result<()> {
     let bytes = from.buf.len();
     if bytes > to.len() {
         bail!(MPI_ERR_TRUNCATE, "the {bytes} bytes at the target do not fit into {} bytes", to.len());
@@ -36,7 +36,7 @@ pub fn get(shm: &Shm, to: &Buf, from: &Spot) -> Result<()> {
     match from.process {
         // SAFETY: as above.
         None => unsafe { copy(&from.buf, to, bytes) },
-        Some(process) => read(shm, process, &from.buf, to, bytes)?,
+        Some(process) => read(node, process, &from.buf, to, bytes)?,
     }
     Ok(())
 }
@@ -46,17 +46,17 @@ impl Window {
     ///
     /// # Safety
     /// `from` is memory of that many bytes.
-    pub unsafe fn put_run(&self, shm: &Shm, from: *const u8, bytes: usize, to: Far) -> Result<()> {
+    pub unsafe fn put_run(&self, node: &NodeMemory, from: *const u8, bytes: usize, to: Far) -> Result<()> {
         let nothing = (std::ptr::null(), 0);
         // SAFETY: as the caller says.
-        if unsafe { self.ask(shm, to, What::Put, bytes, [(from, bytes), nothing], std::ptr::null_mut()) } {
+        if unsafe { self.ask(node, to, What::Put, bytes, [(from, bytes), nothing], std::ptr::null_mut()) } {
             return Ok(());
         }
         if bytes < SHORTEST {
-            return put_far(shm, from, bytes, to);
+            return put_far(node, from, bytes, to);
         }
-        self.share(shm, to, What::Put, bytes, [from.expose_provenance(), 0], |at, count| {
-            put_far(shm, from.wrapping_add(at), count, to.behind(at))
+        self.share(node, to, What::Put, bytes, [from.expose_provenance(), 0], |at, count| {
+            put_far(node, from.wrapping_add(at), count, to.behind(at))
         })
     }
 
@@ -64,32 +64,32 @@ impl Window {
     ///
     /// # Safety
     /// `to` is memory of that many bytes.
-    pub unsafe fn get_run(&self, shm: &Shm, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
+    pub unsafe fn get_run(&self, node: &NodeMemory, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
         let nothing = (std::ptr::null(), 0);
         // SAFETY: as the caller says.
-        if unsafe { self.ask(shm, from, What::Get, bytes, [nothing, nothing], to) } {
+        if unsafe { self.ask(node, from, What::Get, bytes, [nothing, nothing], to) } {
             return Ok(());
         }
         if bytes < SHORTEST {
-            return get_far(shm, to, bytes, from);
+            return get_far(node, to, bytes, from);
         }
-        self.share(shm, from, What::Get, bytes, [0, to.expose_provenance()], |at, count| {
-            get_far(shm, to.wrapping_add(at), count, from.behind(at))
+        self.share(node, from, What::Get, bytes, [0, to.expose_provenance()], |at, count| {
+            get_far(node, to.wrapping_add(at), count, from.behind(at))
         })
     }
 }
 
 /// With a system call.
 #[inline]
-pub(crate) fn put_far(shm: &Shm, from: *const u8, bytes: usize, to: Far) -> Result<()> {
-    transfer_run(|local, remote| shm.copy_to(to.process, local, remote), from.expose_provenance(), to.address, bytes)
+pub(crate) fn put_far(node: &NodeMemory, from: *const u8, bytes: usize, to: Far) -> Result<()> {
+    transfer_run(|local, remote| node.copy_to(to.process, local, remote), from.expose_provenance(), to.address, bytes)
 }
 
 /// With a system call.
 #[inline]
-pub(crate) fn get_far(shm: &Shm, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
+pub(crate) fn get_far(node: &NodeMemory, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
     transfer_run(
-        |local, remote| shm.copy_from(from.process, local, remote),
+        |local, remote| node.copy_from(from.process, local, remote),
         to.expose_provenance(),
         from.address,
         bytes,
@@ -122,8 +122,8 @@ unsafe fn copy(from: &Buf, to: &Buf, bytes: usize) {
     }
 }
 
-fn write(shm: &Shm, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
-    let transfer = |local: &[Piece], remote: &[Piece]| shm.copy_to(process, local, remote);
+fn write(node: &NodeMemory, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+    let transfer = |local: &[Piece], remote: &[Piece]| node.copy_to(process, local, remote);
     if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
         return transfer_run(transfer, from.expose_provenance(), to.addr(), bytes);
     }
@@ -144,8 +144,8 @@ fn write(shm: &Shm, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result
     Ok(())
 }
 
-fn read(shm: &Shm, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
-    let transfer = |local: &[Piece], remote: &[Piece]| shm.copy_from(process, local, remote);
+fn read(node: &NodeMemory, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+    let transfer = |local: &[Piece], remote: &[Piece]| node.copy_from(process, local, remote);
     if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
         return transfer_run(transfer, to.expose_provenance(), from.addr(), bytes);
     }

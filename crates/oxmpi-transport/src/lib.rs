@@ -1,18 +1,36 @@
-//! Moving bytes between ranks. A transport knows peers and bytes; it never knows a communicator, a datatype's
-//! constructor or what a packet means. What arrives is matched above, in `oxmpi-core`, once for all transports.
+//! Links: moving bytes between processes. A link knows peers and bytes; it never knows a communicator, a datatype's
+//! constructor or what a packet means. What arrives is matched above, in `oxmpi-core`, once for all links.
 //!
-//! [`shm::Shm`] connects the ranks of one node over their shared segment, and processes of other jobs there (`strangers.rs`); [`own`] copies within this process; [`node`] has
-//! the collective operations of ranks that share a board.
+//! ```text
+//! links.rs        all links of a process, in two halves
+//! outgoing.rs     sending: local peers by index, far ones by an entry
+//! incoming.rs     receiving: who sends, and the packets that have come
+//! packet.rs       the layout of a packet; a packet that is borrowed until it is popped
+//! node_memory.rs  facts and memory of the node, without messages
+//! strangers.rs    processes of other jobs on the node
+//! ports.rs        numbers under which a process can be asked for a connection
+//! table.rs        a value for every peer
+//! own.rs          copies within this process
+//! node/           collective operations of ranks that share a board
+//! ```
 
+mod incoming;
+mod links;
 pub mod node;
+mod node_memory;
+mod outgoing;
 pub mod own;
+mod packet;
 mod ports;
-pub mod shm;
 mod strangers;
 mod table;
 
+pub use incoming::Incoming;
+pub use links::Links;
+pub use node_memory::NodeMemory;
+pub use outgoing::{Full, Outgoing};
 pub use oxmpi_base::cma::{MAX_PIECES, Piece};
 pub use oxmpi_base::ids::{Peer, Slot};
 pub use oxmpi_base::ticket::{Copy as TicketCopy, State as TicketState, TicketId};
-pub use shm::{Head, Incoming, Shm};
+pub use packet::{CONTROL_WORDS, Head, INLINE_BYTES, PART_UNIT, Packet, PacketSize};
 pub use table::PeerTable;

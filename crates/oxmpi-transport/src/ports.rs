@@ -1,7 +1,7 @@
 //! Ports: numbers under which a process can be asked for a connection. Which are open stands in the segment, so that others see
 //! it without any help of the owner.
 
-use crate::shm::Shm;
+use crate::node_memory::NodeMemory;
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::segment::PORTS;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 const PLACE_BITS: u32 = PORTS.trailing_zeros();
 const TIMES: u64 = (1 << (31 - PLACE_BITS)) - 1;
 
-impl Shm {
+impl NodeMemory {
     /// Opens a port of this process's own; `None` when the job has as many as it can. Numbers have 31 bits.
     pub fn open_port(&self) -> Option<u32> {
         let owner = self.slot().index() as u64 + 1;
@@ -62,30 +62,31 @@ mod tests {
     use super::*;
     use oxmpi_base::address::JobId;
     use oxmpi_base::segment::Segment;
+    use std::sync::Arc;
 
     #[test]
     fn ports_open_and_close_and_numbers_are_new() {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
-        let shm = Shm::attach(segment, JobId { inode: 1, holder: 1, fd: 1 }, Slot::new(1).unwrap()).unwrap();
-        let (a, b) = (shm.open_port().unwrap(), shm.open_port().unwrap());
+        let node = NodeMemory::attach(Arc::new(segment), JobId { inode: 1, holder: 1, fd: 1 }, Slot::new(1).unwrap());
+        let (a, b) = (node.open_port().unwrap(), node.open_port().unwrap());
         assert!(
             a != b
-                && shm.is_port_open(Peer::at_slot(1), a)
-                && shm.is_port_open(Peer::at_slot(1), b)
-                && !shm.is_port_open(Peer::at_slot(0), a)
+                && node.is_port_open(Peer::at_slot(1), a)
+                && node.is_port_open(Peer::at_slot(1), b)
+                && !node.is_port_open(Peer::at_slot(0), a)
         );
-        assert!(shm.close_port(a) && !shm.close_port(a) && !shm.is_port_open(Peer::at_slot(1), a));
-        let c = shm.open_port().unwrap();
+        assert!(node.close_port(a) && !node.close_port(a) && !node.is_port_open(Peer::at_slot(1), a));
+        let c = node.open_port().unwrap();
         assert!(c != a && place(c) == place(a));
-        assert!(!shm.is_port_open(Peer::at_slot(1), a) && shm.is_port_open(Peer::at_slot(1), c));
-        let all: Vec<u32> = std::iter::from_fn(|| shm.open_port()).collect();
+        assert!(!node.is_port_open(Peer::at_slot(1), a) && node.is_port_open(Peer::at_slot(1), c));
+        let all: Vec<u32> = std::iter::from_fn(|| node.open_port()).collect();
         assert_eq!(all.len(), PORTS - 2);
         assert!(all.iter().all(|&number| number <= i32::MAX as u32));
-        shm.close_ports();
+        node.close_ports();
         assert!(
-            !shm.is_port_open(Peer::at_slot(1), b)
-                && !shm.is_port_open(Peer::at_slot(1), all[7])
-                && shm.open_port().is_some()
+            !node.is_port_open(Peer::at_slot(1), b)
+                && !node.is_port_open(Peer::at_slot(1), all[7])
+                && node.open_port().is_some()
         );
     }
 }

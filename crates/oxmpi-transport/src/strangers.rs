@@ -6,7 +6,9 @@
 //!
 //! Everything here is off the path of messages: once a ring is open, it is used like those of the own job.
 
-use crate::shm::Shm;
+use crate::incoming::Incoming;
+use crate::node_memory::NodeMemory;
+use crate::outgoing::Outgoing;
 use oxmpi_base::address::{Address, JobId};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::guests::{GUESTS, Phase};
@@ -28,8 +30,6 @@ pub(crate) struct Strangers {
     known: Vec<Option<Known>>,
     peers: HashMap<Address, Peer>,
     jobs: HashMap<JobId, Job>,
-    /// The guests with a ring to this rank.
-    visits: Vec<Visit>,
 }
 
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ struct Job {
 }
 
 /// A guest that has a ring to this rank.
-struct Visit {
+pub(crate) struct Visit {
     guest: usize,
     /// `None` for one whose job cannot be reached, so that it cannot be answered.
     peer: Option<Peer>,
@@ -55,11 +55,11 @@ struct Visit {
 
 impl Strangers {
     pub(crate) fn new(own: JobId) -> Strangers {
-        Strangers { own, known: Vec::new(), peers: HashMap::new(), jobs: HashMap::new(), visits: Vec::new() }
+        Strangers { own, known: Vec::new(), peers: HashMap::new(), jobs: HashMap::new() }
     }
 }
 
-impl Shm {
+impl NodeMemory {
     /// This process, for processes of any job.
     pub fn address(&self) -> Address {
         Address { job: self.strangers.own, slot: self.slot().index() as u32 }
@@ -173,7 +173,9 @@ impl Shm {
                 Ok(())
             }
             Err(error) => {
-                self.drop_deserted(|_| false);
+                if !self.strangers.peers.keys().any(|known| known.job == address.job) {
+                    self.strangers.jobs.remove(&address.job);
+                }
                 Err(error)
             }
         }
@@ -195,136 +197,18 @@ impl Shm {
         producer
     }
 
-    // ---- guests ----
-
-    /// Guests came or left: takes in the rings of those that came, and lets those go that left and whose rings are empty.
-    pub fn see_guests(&mut self) {
-        let me = self.slot().index();
-        let rung = self.segment().guest_bell(me).load(Acquire);
-        let mut look_again = false;
-        for index in (0..self.strangers.visits.len()).rev() {
-            look_again |= !self.end_visit(index);
-        }
-        for word in 0..GUESTS / 64 {
-            let mut bits = self.segment().guest_bits(me)[word].load(Acquire);
-            while bits != 0 {
-                let guest = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                if !self.strangers.visits.iter().any(|visit| visit.guest == guest) {
-                    look_again |= !self.begin_visit(guest);
-                }
-            }
-        }
-        self.heard_guests(if look_again { rung.wrapping_sub(1) } else { rung });
-    }
-
-    /// Takes in the ring of a guest; `false` while an earlier one of the same process is not empty yet.
-    fn begin_visit(&mut self, guest: usize) -> bool {
-        let area = self.segment().layout().guest_ring(guest, self.slot().index());
-        let address = self.segment().guest(guest).address();
-        let peer = self.peer_at(address).ok();
-        if peer.is_some_and(|peer| self.has_receiver(peer)) {
-            return false;
-        }
-        let mapped = peer.and_then(|peer| Some((peer, Mapping::new(self.segment(), area).ok()?)));
-        let peer = mapped.map(|(peer, ring)| {
-            // SAFETY: the ring from this guest to this rank; `see_guests` begins a visit only where none has begun.
-            self.receive_from(peer, Box::new(unsafe { Consumer::of_guest(ring) }));
-            peer
-        });
-        self.strangers.visits.push(Visit { guest, peer });
-        true
-    }
-
-    /// Lets a guest go that has left; `false` while something of it is to be received.
-    fn end_visit(&mut self, index: usize) -> bool {
-        let Visit { guest, peer, .. } = self.strangers.visits[index];
-        if self.segment().guest(guest).phase() != Phase::Left {
-            return true;
-        }
-        if peer.is_some_and(|peer| self.peek(peer).is_some()) {
-            return false;
-        }
-        if let Some(peer) = peer {
-            self.receive_no_more_from(peer);
-        }
-        self.strangers.visits.swap_remove(index);
-        let (segment, me) = (self.segment(), self.slot().index());
-        let cleared = segment.clear(segment.layout().guest_ring(guest, me));
-        segment.guest_bits(me)[guest / 64].fetch_and(!(1 << (guest % 64)), AcqRel);
-        // A ring that cannot be made as new is never used again.
-        if cleared {
-            segment.guest(guest).give_up_share();
-        }
-        true
-    }
-
-    /// Guests whose processes have died never say that they leave.
-    fn dismiss_dead_guests(&self) {
-        for visit in &self.strangers.visits {
-            dismiss_if_dead(self.segment(), visit.guest);
-        }
-    }
-
-    // ---- forgetting ----
-
-    /// Leaves the jobs of which no process is named any more, as far as the caller can tell.
-    pub fn leave_jobs(&mut self, is_named: impl Fn(Peer) -> bool) {
-        let named: Vec<JobId> =
-            self.strangers.peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(address, _)| address.job).collect();
-        self.dismiss_dead_guests();
-        let barrier = self.barrier();
-        let mut left = Vec::new();
-        for (id, job) in self.strangers.jobs.iter_mut().filter(|(id, _)| !named.contains(id)) {
-            let Some((guest, rings)) = job.visit.take() else { continue };
-            say_goodbye(&job.segment, guest, std::process::id(), barrier);
-            left.push((*id, rings));
-        }
-        let peers: Vec<(Address, Peer)> =
-            self.strangers.peers.iter().map(|(&address, &peer)| (address, peer)).collect();
-        // The rings are unmapped when nothing here sends into them any more.
-        for (id, _) in &left {
-            let gone = peers.iter().filter(|(address, _)| address.job == *id);
-            gone.for_each(|&(_, peer)| self.send_no_more_to(peer));
-        }
-    }
-
-    /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
-    /// peers name other processes some day; says which.
-    pub fn drop_deserted(&mut self, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
-        let Strangers { peers, jobs, visits, .. } = &mut *self.strangers;
-        let mut freed = Vec::new();
-        jobs.retain(|id, job| {
-            let of_job = || peers.iter().filter(|(address, _)| address.job == *id).map(|(_, &peer)| peer);
-            let visited =
-                visits.iter().filter_map(|visit| visit.peer).any(|visitor| of_job().any(|peer| peer == visitor));
-            let stays = job.visit.is_some() || visited || of_job().any(&is_held);
-            if !stays {
-                freed.extend(of_job());
-            }
-            stays
-        });
-        peers.retain(|_, peer| !freed.contains(peer));
-        for &peer in &freed {
-            if let Some(index) = self.place(peer) {
-                self.strangers.known[index] = None;
-            }
-            self.ends.forget(peer);
-        }
-        freed
-    }
-
     // ---- the dead ----
 
-    /// Looks for strangers whose processes have ended or aborted, or wrote what is no packet, and says who is dead.
-    pub fn look_for_dead(&mut self) -> Vec<Peer> {
+    /// Looks for strangers whose processes have ended or aborted, or of which the caller knows that they sent what is no
+    /// packet, and says who is dead.
+    fn find_dead(&mut self, is_broken: impl Fn(Peer) -> bool) -> Vec<Peer> {
         let mut dead = Vec::new();
         for index in 0..self.strangers.known.len() {
             let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
             let block = self.block_of_stranger(self.stranger(index));
             let aborted = block.state.load(Acquire) == STATE_ABORTED;
             let lives = lifeline::process_lives(block.pid.load(Relaxed));
-            if is_dead || aborted || !lives || self.is_ring_broken(self.stranger(index)) {
+            if is_dead || aborted || !lives || is_broken(self.stranger(index)) {
                 dead.push(index);
             }
         }
@@ -336,7 +220,7 @@ impl Shm {
         dead.into_iter().map(|index| self.stranger(index)).collect()
     }
 
-    /// Whether a process is one that [`Shm::look_for_dead`] has found.
+    /// Whether a process is one that was found to be dead.
     pub fn is_dead(&self, peer: Peer) -> bool {
         let stranger = self.place(peer).and_then(|index| self.strangers.known.get(index)?.as_ref());
         stranger.is_some_and(|known| known.is_dead)
@@ -347,6 +231,124 @@ impl Shm {
     /// Maps an area that `owner` allocated.
     pub fn map(&self, owner: Peer, area: Area) -> io::Result<Mapping> {
         Mapping::new(self.home_of(owner).0, area)
+    }
+}
+
+impl Incoming {
+    /// Guests came or left: takes in the rings of those that came, and lets those go that left and whose rings are empty.
+    pub fn see_guests(&mut self, node: &mut NodeMemory) {
+        let me = node.slot().index();
+        let rung = node.segment().guest_bell(me).load(Acquire);
+        let mut look_again = false;
+        for index in (0..self.visits.len()).rev() {
+            look_again |= !self.end_visit(node, index);
+        }
+        for word in 0..GUESTS / 64 {
+            let mut bits = node.segment().guest_bits(me)[word].load(Acquire);
+            while bits != 0 {
+                let guest = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if !self.visits.iter().any(|visit| visit.guest == guest) {
+                    look_again |= !self.begin_visit(node, guest);
+                }
+            }
+        }
+        self.heard_guests(if look_again { rung.wrapping_sub(1) } else { rung });
+    }
+
+    /// Takes in the ring of a guest; `false` while an earlier one of the same process is not empty yet.
+    fn begin_visit(&mut self, node: &mut NodeMemory, guest: usize) -> bool {
+        let area = node.segment().layout().guest_ring(guest, node.slot().index());
+        let address = node.segment().guest(guest).address();
+        let peer = node.peer_at(address).ok();
+        if peer.is_some_and(|peer| self.has_receiver(peer)) {
+            return false;
+        }
+        let mapped = peer.and_then(|peer| Some((peer, Mapping::new(node.segment(), area).ok()?)));
+        let peer = mapped.map(|(peer, ring)| {
+            // SAFETY: the ring from this guest to this rank; `see_guests` begins a visit only where none has begun.
+            self.receive_from(peer, Box::new(unsafe { Consumer::of_guest(ring) }));
+            peer
+        });
+        self.visits.push(Visit { guest, peer });
+        true
+    }
+
+    /// Lets a guest go that has left; `false` while something of it is to be received.
+    fn end_visit(&mut self, node: &NodeMemory, index: usize) -> bool {
+        let Visit { guest, peer, .. } = self.visits[index];
+        if node.segment().guest(guest).phase() != Phase::Left {
+            return true;
+        }
+        if peer.is_some_and(|peer| self.next(peer).is_some()) {
+            return false;
+        }
+        if let Some(peer) = peer {
+            self.receive_no_more_from(peer);
+        }
+        self.visits.swap_remove(index);
+        let (segment, me) = (node.segment(), node.slot().index());
+        let cleared = segment.clear(segment.layout().guest_ring(guest, me));
+        segment.guest_bits(me)[guest / 64].fetch_and(!(1 << (guest % 64)), AcqRel);
+        // A ring that cannot be made as new is never used again.
+        if cleared {
+            segment.guest(guest).give_up_share();
+        }
+        true
+    }
+
+    /// Looks for strangers whose processes have ended or aborted, or wrote what is no packet, and says who is dead.
+    pub fn look_for_dead(&self, node: &mut NodeMemory) -> Vec<Peer> {
+        node.find_dead(|peer| self.is_ring_broken(peer))
+    }
+
+    // ---- forgetting ----
+
+    /// Leaves the jobs of which no process is named any more, as far as the caller can tell.
+    pub fn leave_jobs(&mut self, tx: &mut Outgoing, is_named: impl Fn(Peer) -> bool) {
+        // Guests whose processes have died never say that they leave.
+        self.visits.iter().for_each(|visit| dismiss_if_dead(tx.node().segment(), visit.guest));
+        let barrier = tx.node().barrier();
+        let Strangers { peers, jobs, .. } = &mut *tx.node_mut().strangers;
+        let named: Vec<JobId> =
+            peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(address, _)| address.job).collect();
+        let mut left = Vec::new();
+        for (id, job) in jobs.iter_mut().filter(|(id, _)| !named.contains(id)) {
+            let Some((guest, rings)) = job.visit.take() else { continue };
+            say_goodbye(&job.segment, guest, std::process::id(), barrier);
+            left.push((*id, rings));
+        }
+        let peers: Vec<(Address, Peer)> = peers.iter().map(|(&address, &peer)| (address, peer)).collect();
+        // The rings are unmapped when nothing here sends into them any more.
+        for (id, _) in &left {
+            let gone = peers.iter().filter(|(address, _)| address.job == *id);
+            gone.for_each(|&(_, peer)| tx.close(peer));
+        }
+    }
+
+    /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
+    /// peers name other processes some day; says which.
+    pub fn drop_deserted(&mut self, node: &mut NodeMemory, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
+        let Strangers { peers, jobs, .. } = &mut *node.strangers;
+        let mut freed = Vec::new();
+        jobs.retain(|id, job| {
+            let of_job = || peers.iter().filter(|(address, _)| address.job == *id).map(|(_, &peer)| peer);
+            let visited =
+                self.visits.iter().filter_map(|visit| visit.peer).any(|visitor| of_job().any(|peer| peer == visitor));
+            let stays = job.visit.is_some() || visited || of_job().any(&is_held);
+            if !stays {
+                freed.extend(of_job());
+            }
+            stays
+        });
+        peers.retain(|_, peer| !freed.contains(peer));
+        for &peer in &freed {
+            if let Some(index) = node.place(peer) {
+                node.strangers.known[index] = None;
+            }
+            self.forget(peer);
+        }
+        freed
     }
 }
 
@@ -398,24 +400,26 @@ fn no_such_slot() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shm::Head;
+    use crate::links::Links;
+    use crate::packet::Head;
     use std::os::fd::AsRawFd;
 
     /// A job of one rank, held by this process.
-    fn job() -> Shm {
+    fn job() -> Links {
         let (_, segment) = Segment::create(1, 1).unwrap();
         let inode = lifeline::inode(segment.file()).unwrap();
         let id = JobId { inode, holder: std::process::id(), fd: segment.file().as_raw_fd() as u32 };
-        Shm::attach(segment, id, Slot::new(0).unwrap()).unwrap()
+        Links::attach(segment, id, Slot::new(0).unwrap()).unwrap()
     }
 
     const HEAD: Head = Head { kind: 1, flags: 0, context: 8, tag: 3, source: 5, aux: 0 };
 
-    fn receive(shm: &mut Shm, peer: Peer) -> Option<u64> {
-        let packet = shm.peek(peer)?;
+    fn receive(links: &mut Links, peer: Peer) -> Option<u64> {
+        let packet = links.rx.next(peer)?;
         assert_eq!(packet.head(), HEAD);
         let word = packet.word(2);
-        shm.pop(peer, packet);
+        let size = packet.size();
+        links.rx.pop(peer, size, links.tx.node());
         Some(word)
     }
 
@@ -423,48 +427,48 @@ mod tests {
     fn two_jobs_meet_and_part_and_meet_again() {
         let (mut a, mut b) = (job(), job());
         for turn in 0..20 {
-            let to_b = a.peer_at(b.address()).unwrap();
+            let to_b = a.tx.node_mut().peer_at(b.node().address()).unwrap();
             assert_eq!(to_b, Peer::far(1), "the index is used again");
-            assert_eq!(a.address_of(to_b), b.address());
+            assert_eq!(a.node().address_of(to_b), b.node().address());
             assert!(to_b.is_far());
-            assert!(!b.has_guest_news());
-            assert!(a.send_control(to_b, &HEAD, &[0, 0, turn, 0]));
-            assert!(b.has_guest_news());
-            b.see_guests();
-            assert!(!b.has_guest_news());
-            let to_a = b.peer_at(a.address()).unwrap();
-            assert_eq!(b.senders(), 1);
-            assert_eq!(b.sender(0), to_a);
+            assert!(!b.rx.has_guest_news(b.tx.node()));
+            assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, turn, 0]), Ok(()));
+            assert!(b.rx.has_guest_news(b.tx.node()));
+            b.rx.see_guests(b.tx.node_mut());
+            assert!(!b.rx.has_guest_news(b.tx.node()));
+            let to_a = b.tx.node_mut().peer_at(a.node().address()).unwrap();
+            assert_eq!(b.rx.senders(&mut b.tx), 1);
+            assert_eq!(b.rx.sender(0), to_a);
             assert_eq!(receive(&mut b, to_a), Some(turn));
             // The last packet of one that has left is received.
-            assert!(a.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]));
-            a.leave_jobs(|_| false);
-            b.see_guests();
-            assert!(b.has_guest_news(), "it is to look again");
+            assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]), Ok(()));
+            a.rx.leave_jobs(&mut a.tx, |_| false);
+            b.rx.see_guests(b.tx.node_mut());
+            assert!(b.rx.has_guest_news(b.tx.node()), "it is to look again");
             assert_eq!(receive(&mut b, to_a), Some(100 + turn));
-            b.see_guests();
-            assert!(!b.has_guest_news());
-            assert_eq!(b.senders(), 0);
-            assert_eq!(b.segment().guest(0).phase(), Phase::Free);
-            assert!(b.drop_deserted(|_| false).is_empty(), "it is a guest there");
-            b.leave_jobs(|_| false);
-            assert!(b.drop_deserted(|peer| peer == to_a).is_empty(), "it is held");
-            assert_eq!(b.drop_deserted(|_| false), [to_a]);
-            a.see_guests();
-            assert_eq!(a.drop_deserted(|_| false), [to_b]);
-            assert!(!a.has_strangers() && !b.has_strangers());
+            b.rx.see_guests(b.tx.node_mut());
+            assert!(!b.rx.has_guest_news(b.tx.node()));
+            assert_eq!(b.rx.senders(&mut b.tx), 0);
+            assert_eq!(b.node().segment().guest(0).phase(), Phase::Free);
+            assert!(b.rx.drop_deserted(b.tx.node_mut(), |_| false).is_empty(), "it is a guest there");
+            b.rx.leave_jobs(&mut b.tx, |_| false);
+            assert!(b.rx.drop_deserted(b.tx.node_mut(), |peer| peer == to_a).is_empty(), "it is held");
+            assert_eq!(b.rx.drop_deserted(b.tx.node_mut(), |_| false), [to_a]);
+            a.rx.see_guests(a.tx.node_mut());
+            assert_eq!(a.rx.drop_deserted(a.tx.node_mut(), |_| false), [to_b]);
+            assert!(!a.node().has_strangers() && !b.node().has_strangers());
         }
     }
 
     #[test]
     fn who_cannot_be_reached_is_not_known() {
         let (mut a, b) = (job(), job());
-        let nobody = Address { slot: 7, ..b.address() };
-        assert!(a.peer_at(nobody).is_err());
-        let gone = b.address();
+        let nobody = Address { slot: 7, ..b.node().address() };
+        assert!(a.tx.node_mut().peer_at(nobody).is_err());
+        let gone = b.node().address();
         drop(b);
-        assert!(a.peer_at(gone).is_err());
-        assert!(!a.has_strangers());
+        assert!(a.tx.node_mut().peer_at(gone).is_err());
+        assert!(!a.node().has_strangers());
     }
 
     #[test]
@@ -472,12 +476,12 @@ mod tests {
         let a = job();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
-        let guest = a.segment().guest(3);
-        assert!(guest.claim(child.id(), a.address()));
-        dismiss_if_dead(a.segment(), 3);
+        let guest = a.node().segment().guest(3);
+        assert!(guest.claim(child.id(), a.node().address()));
+        dismiss_if_dead(a.node().segment(), 3);
         assert_eq!(guest.phase(), Phase::Free);
-        assert!(guest.claim(std::process::id(), a.address()));
-        dismiss_if_dead(a.segment(), 3);
+        assert!(guest.claim(std::process::id(), a.node().address()));
+        dismiss_if_dead(a.node().segment(), 3);
         assert_eq!(guest.phase(), Phase::Present);
     }
 }

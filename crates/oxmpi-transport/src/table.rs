@@ -5,7 +5,12 @@ use oxmpi_base::ids::Peer;
 
 pub struct PeerTable<T> {
     local: Box<[T]>,
-    far: Vec<Option<Box<Page<T>>>>,
+    far: FarTable<T>,
+}
+
+/// The part for far peers.
+pub struct FarTable<T> {
+    pages: Vec<Option<Box<Page<T>>>>,
 }
 
 const PAGE: usize = 512;
@@ -14,7 +19,7 @@ type Page<T> = [Option<Box<T>>; PAGE];
 impl<T: Default> PeerTable<T> {
     /// A table for a node with so many slots.
     pub fn new(slots: usize) -> PeerTable<T> {
-        PeerTable { local: (0..slots).map(|_| T::default()).collect(), far: Vec::new() }
+        PeerTable { local: (0..slots).map(|_| T::default()).collect(), far: FarTable::default() }
     }
 
     /// A peer's value; `None` for a far one without an entry.
@@ -22,7 +27,7 @@ impl<T: Default> PeerTable<T> {
     pub fn get(&self, peer: Peer) -> Option<&T> {
         match peer.slot() {
             Some(slot) => self.local.get(slot.index()),
-            None => self.get_far(peer),
+            None => self.far.get(peer),
         }
     }
 
@@ -31,43 +36,59 @@ impl<T: Default> PeerTable<T> {
     pub fn at(&mut self, peer: Peer) -> &mut T {
         match peer.slot() {
             Some(slot) => &mut self.local[slot.index()],
-            None => self.at_far(peer),
+            None => self.far.at(peer),
         }
     }
 
     /// Drops the entry of a far peer.
     pub fn forget(&mut self, peer: Peer) {
+        self.far.forget(peer);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Peer, &T)> {
+        let local = self.local.iter().enumerate().map(|(slot, value)| (Peer::at_slot(slot), value));
+        local.chain(self.far.iter())
+    }
+}
+
+impl<T> Default for FarTable<T> {
+    fn default() -> FarTable<T> {
+        FarTable { pages: Vec::new() }
+    }
+}
+
+impl<T: Default> FarTable<T> {
+    #[cold]
+    pub fn get(&self, peer: Peer) -> Option<&T> {
+        let (page, index) = place(peer)?;
+        self.pages.get(page)?.as_ref()?[index].as_deref()
+    }
+
+    /// A far peer's value, made if it has none.
+    #[inline(never)]
+    pub fn at(&mut self, peer: Peer) -> &mut T {
+        // Only far peers come here; a local one would get an entry that nothing else finds.
+        let (page, index) = place(peer).unwrap_or_default();
+        if self.pages.len() <= page {
+            self.pages.resize_with(page + 1, || None);
+        }
+        self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]))[index].get_or_insert_default()
+    }
+
+    pub fn forget(&mut self, peer: Peer) {
         if let Some((page, index)) = place(peer)
-            && let Some(Some(page)) = self.far.get_mut(page)
+            && let Some(Some(page)) = self.pages.get_mut(page)
         {
             page[index] = None;
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Peer, &T)> {
-        let local = self.local.iter().enumerate().map(|(slot, value)| (Peer::at_slot(slot), value));
-        let pages = self.far.iter().enumerate().filter_map(|(number, page)| Some((number, page.as_deref()?)));
-        let far = pages.flat_map(|(number, page)| {
+    fn iter(&self) -> impl Iterator<Item = (Peer, &T)> {
+        let pages = self.pages.iter().enumerate().filter_map(|(number, page)| Some((number, page.as_deref()?)));
+        pages.flat_map(|(number, page)| {
             let entries = page.iter().enumerate();
             entries.filter_map(move |(index, value)| Some((Peer::far(number * PAGE + index), value.as_deref()?)))
-        });
-        local.chain(far)
-    }
-
-    #[cold]
-    fn get_far(&self, peer: Peer) -> Option<&T> {
-        let (page, index) = place(peer)?;
-        self.far.get(page)?.as_ref()?[index].as_deref()
-    }
-
-    #[inline(never)]
-    fn at_far(&mut self, peer: Peer) -> &mut T {
-        // Only far peers come here; a local one would get an entry that nothing else finds.
-        let (page, index) = place(peer).unwrap_or_default();
-        if self.far.len() <= page {
-            self.far.resize_with(page + 1, || None);
-        }
-        self.far[page].get_or_insert_with(|| Box::new([const { None }; PAGE]))[index].get_or_insert_default()
+        })
     }
 }
 

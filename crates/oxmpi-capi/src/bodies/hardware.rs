@@ -97,7 +97,7 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     // different jobs.
     let spans_jobs = guard.has_strangers(&guard.comm(comm)?.everybody());
     let color = |first: Peer| {
-        let first = guard.engine.shm().address_of(first);
+        let first = guard.engine.node().address_of(first);
         if spans_jobs { (comms::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot }
     };
     Ok(members.map(|members| color(members.peer(0))))

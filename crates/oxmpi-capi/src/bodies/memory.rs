@@ -110,11 +110,11 @@ fn in_segment(process: &mut Process, bytes: usize) -> Option<Mapping> {
     if bytes as u64 > physical() {
         return None;
     }
-    let area = process.engine.shm_mut().allocate(bytes).ok()?;
-    match process.engine.shm().map(process.engine.shm().own(), area) {
+    let area = process.engine.node_mut().allocate(bytes).ok()?;
+    match process.engine.node().map(process.engine.node().own(), area) {
         Ok(mapping) => Some(mapping),
         Err(_) => {
-            process.engine.shm_mut().release(area);
+            process.engine.node_mut().release(area);
             None
         }
     }
@@ -153,7 +153,7 @@ pub unsafe fn free_mem(cx: &Call, base: *mut c_void) -> Result<()> {
             if let Some(mapping) = memory.kept.keep(mapping) {
                 let area = mapping.area();
                 drop(mapping);
-                guard.engine.shm_mut().release(area);
+                guard.engine.node_mut().release(area);
             }
         }
         // SAFETY: came from `posix_memalign`, and nobody freed it before.

@@ -93,7 +93,7 @@ pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Pl
     if reorder == 0 {
         return Ok(Vec::new());
     }
-    let cpu = |process: Peer| guard.engine.shm().cpu_of(process);
+    let cpu = |process: Peer| guard.engine.node().cpu_of(process);
     let cpus: Option<Vec<usize>> = found.group.iter().map(cpu).collect();
     Ok(cpus.map_or_else(Vec::new, |cpus| hardware::places(&cpus)))
 }

@@ -75,12 +75,12 @@ pub unsafe fn put(
         Some((bytes, Plain::Here(at))) if bytes < SHORTEST_MAPPED => unsafe { copy(origin_addr.cast(), at, bytes) },
         // SAFETY: as above.
         Some((bytes, Plain::Here(at))) => unsafe {
-            let (window, shm) = (&guard.win(win)?.window, guard.engine.shm());
-            window.put_mapped(shm, target_rank as usize, origin_addr.cast(), at, bytes)?;
+            let (window, node) = (&guard.win(win)?.window, guard.engine.node());
+            window.put_mapped(node, target_rank as usize, origin_addr.cast(), at, bytes)?;
         },
         // SAFETY: as above.
         Some((bytes, Plain::Far(far))) => unsafe {
-            guard.win(win)?.window.put_run(guard.engine.shm(), origin_addr.cast(), bytes, far)?;
+            guard.win(win)?.window.put_run(guard.engine.node(), origin_addr.cast(), bytes, far)?;
         },
         None => put_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
     }
@@ -100,7 +100,7 @@ fn put_slowly(
     guard.win(win)?;
     let from = guard.buffer(origin_addr.cast(), origin.0, origin.1)?;
     match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
-        Some(spot) => oxmpi_rma::put(guard.engine.shm(), &from, &spot),
+        Some(spot) => oxmpi_rma::put(guard.engine.node(), &from, &spot),
         None => Ok(()),
     }
 }
@@ -124,12 +124,12 @@ pub unsafe fn get(
         Some((bytes, Plain::Here(at))) if bytes < SHORTEST_MAPPED => unsafe { copy(at, origin_addr.cast(), bytes) },
         // SAFETY: as above.
         Some((bytes, Plain::Here(at))) => unsafe {
-            let (window, shm) = (&guard.win(win)?.window, guard.engine.shm());
-            window.get_mapped(shm, target_rank as usize, origin_addr.cast(), at, bytes)?;
+            let (window, node) = (&guard.win(win)?.window, guard.engine.node());
+            window.get_mapped(node, target_rank as usize, origin_addr.cast(), at, bytes)?;
         },
         // SAFETY: as above.
         Some((bytes, Plain::Far(far))) => unsafe {
-            guard.win(win)?.window.get_run(guard.engine.shm(), origin_addr.cast(), bytes, far)?;
+            guard.win(win)?.window.get_run(guard.engine.node(), origin_addr.cast(), bytes, far)?;
         },
         None => get_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
     }
@@ -149,7 +149,7 @@ fn get_slowly(
     guard.win(win)?;
     let to = guard.target(origin_addr.cast(), origin.0, origin.1)?;
     match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
-        Some(spot) => oxmpi_rma::get(guard.engine.shm(), &to, &spot),
+        Some(spot) => oxmpi_rma::get(guard.engine.node(), &to, &spot),
         None => Ok(()),
     }
 }

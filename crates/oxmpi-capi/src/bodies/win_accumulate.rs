@@ -71,7 +71,7 @@ unsafe fn quick(
     }
     let Some(far) = found.window.quick_far(target.rank, target.disp, bytes) else { return Ok(false) };
     // SAFETY: as above.
-    unsafe { guard.win(win)?.window.combine_far(guard.engine.shm(), &with, far, from, to, count)? };
+    unsafe { guard.win(win)?.window.combine_far(guard.engine.node(), &with, far, from, to, count)? };
     Ok(true)
 }
 
@@ -87,9 +87,9 @@ unsafe fn long(
     count: usize,
     win: Win,
 ) -> Result<bool> {
-    let (window, shm) = (&guard.win(win)?.window, guard.engine.shm());
+    let (window, node) = (&guard.win(win)?.window, guard.engine.node());
     // SAFETY: as the caller says.
-    unsafe { window.combine_mapped(shm, rank, with, at, (from, to), count)? };
+    unsafe { window.combine_mapped(node, rank, with, at, (from, to), count)? };
     Ok(true)
 }
 
@@ -129,7 +129,7 @@ fn slowly(
     let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent(), handles };
     let window = &guard.win(win)?.window;
     let target = (&**types[0], count as u64);
-    window.accumulate(guard.engine.shm(), (&with, element), from.as_ref(), to.as_ref(), &spot, target)
+    window.accumulate(guard.engine.node(), (&with, element), from.as_ref(), to.as_ref(), &spot, target)
 }
 
 fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
@@ -260,13 +260,13 @@ pub unsafe fn compare_and_swap(
         if let Some(at) = window.quick(target_rank, target_disp, bytes) {
             window.compare_and_swap(target_rank as usize, at, bytes, new, compare, old)
         } else if let Some(far) = window.quick_far(target_rank, target_disp, bytes) {
-            guard.win(win)?.window.compare_and_swap_far(guard.engine.shm(), far, bytes, new, compare, old)?
+            guard.win(win)?.window.compare_and_swap_far(guard.engine.node(), far, bytes, new, compare, old)?
         } else {
             let Some(spot) = guard.spot(win, target_rank, target_disp, 1, datatype)? else { return Ok(()) };
             let window = &guard.win(win)?.window;
             match (spot.far(), spot.buf.as_dense()) {
                 (None, Some(at)) => window.compare_and_swap(spot.rank, at, bytes, new, compare, old),
-                (Some(far), _) => window.compare_and_swap_far(guard.engine.shm(), far, bytes, new, compare, old)?,
+                (Some(far), _) => window.compare_and_swap_far(guard.engine.node(), far, bytes, new, compare, old)?,
                 (None, None) => true,
             }
         }

@@ -35,9 +35,9 @@ pub unsafe fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
 pub unsafe fn win_post(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
-    let (window, shm) = guard.win_and_shm(win)?;
+    let (window, node) = guard.win_and_node(win)?;
     window.synchronize_copies();
-    window.post(shm, origins, assert)
+    window.post(node, origins, assert)
 }
 
 pub unsafe fn win_start(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
@@ -54,8 +54,8 @@ pub unsafe fn win_start(cx: &Call, group: Group, assert: c_int, win: Win) -> Res
 
 pub unsafe fn win_complete(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    let (window, shm) = guard.win_and_shm(win)?;
-    window.complete(shm)
+    let (window, node) = guard.win_and_node(win)?;
+    window.complete(node)
 }
 
 pub unsafe fn win_wait(cx: &Call, win: Win) -> Result<()> {
@@ -129,7 +129,7 @@ fn take_all(cx: &Call, guard: &mut Guard, win: Win) -> Result<()> {
     let mut looks = 0;
     loop {
         let window = &guard.win(win)?.window;
-        let Err(rank) = window.try_lock_all(guard.engine.shm(), looks < POLITE_LOOKS) else { return Ok(()) };
+        let Err(rank) = window.try_lock_all(guard.engine.node(), looks < POLITE_LOOKS) else { return Ok(()) };
         guard.win(win)?.window.control.lock(rank).begin_waiting(false);
         cx.wait_window(guard, win, |window| {
             looks += 1;
@@ -160,7 +160,7 @@ pub unsafe fn win_unlock_all(cx: &Call, win: Win) -> Result<()> {
 }
 
 fn wake_all(guard: &Guard, win: Win) -> Result<()> {
-    guard.win(win)?.window.wake_all(guard.engine.shm());
+    guard.win(win)?.window.wake_all(guard.engine.node());
     // Another thread of this process may wait for the same lock.
     guard.rouse();
     Ok(())

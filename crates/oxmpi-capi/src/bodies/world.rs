@@ -72,7 +72,7 @@ pub unsafe fn finalize(cx: &Call) -> Result<()> {
 pub(super) fn flush_and_leave(cx: &Call) {
     // There is nothing to enter when another thread has come and gone meanwhile; then it has seen to that.
     if let Some(mut guard) = library::enter() {
-        guard.engine.shm().prepare_to_leave();
+        guard.engine.node().prepare_to_leave();
         cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
         // Parents and children that are connected end together, even when all has arrived.
         let Ok(()) = cx.wait_looking(
@@ -80,12 +80,12 @@ pub(super) fn flush_and_leave(cx: &Call) {
             ports::LOOK,
             |process| (!process.awaits_family()).then_some(()),
             |guard| {
-                guard.engine.shm_mut().look_for_dead();
+                guard.engine.look_for_dead();
                 None::<Infallible>
             },
         );
         guard.names.clear();
-        guard.engine.shm().close_ports();
+        guard.engine.node().close_ports();
         guard.engine.leave_all_jobs();
     }
     LIBRARY.leave();

@@ -158,14 +158,14 @@ pub static PVARS: [Variable; 27] = [
     level(
         "oxmpi_awake_ranks",
         Category::Waiting,
-        Source::Process(|process| process.engine.shm().job().awake.load(Relaxed).max(0) as u64),
+        Source::Process(|process| process.engine.node().job().awake.load(Relaxed).max(0) as u64),
         "Processes of the job on this node that are not asleep in a call",
     ),
     other(
         MPI_T_PVAR_CLASS_SIZE,
         "oxmpi_cpus",
         Category::Waiting,
-        Source::Process(|process| process.engine.shm().job().cpus.load(Relaxed).into()),
+        Source::Process(|process| process.engine.node().job().cpus.load(Relaxed).into()),
         "CPUs that the job may use on this node",
     ),
     other(
@@ -173,20 +173,20 @@ pub static PVARS: [Variable; 27] = [
         "oxmpi_crowded",
         Category::Waiting,
         Source::State(Enumeration::Switch, || {
-            library::enter().is_some_and(|process| wait::is_crowded(process.engine.shm().job())).into()
+            library::enter().is_some_and(|process| wait::is_crowded(process.engine.node().job())).into()
         }),
         "Whether more processes are awake than there are CPUs for them, so that who waits lets others have its CPU",
     ),
     level(
         "oxmpi_shared_memory",
         Category::Memory,
-        Source::Process(|process| process.engine.shm().segment_memory()),
+        Source::Process(|process| process.engine.node().segment_memory()),
         "Bytes of memory that the processes of the job share on this node and that are in use",
     ),
     level(
         "oxmpi_shared_areas",
         Category::Memory,
-        Source::Process(|process| process.engine.shm().allocated() as u64),
+        Source::Process(|process| process.engine.node().allocated() as u64),
         "Bytes of the areas for windows, MPI_Alloc_mem and collective operations that this process provides to the others",
     ),
     objects(

@@ -5,8 +5,8 @@ use super::ops::{Op, OpId};
 use super::pieces::{self, Far, List, Place};
 use super::recv::{self, RecvOp};
 use super::send::{self, FarSide};
-use super::{DATA, Engine, STREAM, TAKEN};
-use oxmpi_transport::{Incoming, Peer, TicketCopy, TicketId, TicketState};
+use super::{DATA, Messages, STREAM, TAKEN};
+use oxmpi_transport::{Full, Packet, Peer, TicketCopy, TicketId, TicketState};
 
 /// A receive that copies from its sender.
 pub(super) struct Copying {
@@ -59,13 +59,13 @@ fn stream_part(length: u64, long_blocks: bool) -> usize {
     }
 }
 
-impl Engine {
+impl Messages {
     /// Begins to receive the bytes of an offer that was taken.
     pub(super) fn start_copy(&mut self, op: OpId, peer: Peer, ticket: TicketId, send: u64, place: Place, bytes: u64) {
         let Some(recv) = self.ops.recv_mut(op) else { return };
         let length = bytes.min(recv.buf.len() as u64);
         if length == 0 {
-            self.shm.ticket_of(peer, ticket).finish(ticket);
+            self.tx.ticket_of(peer, ticket).finish(ticket);
             self.control(peer, TAKEN, [ticket.0, send, 0, 0]);
             return self.finish_recv(op);
         }
@@ -85,10 +85,10 @@ impl Engine {
         }
         let copy =
             TicketCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
-        self.shm.ticket_of(peer, ticket).invite(&copy);
+        self.tx.ticket_of(peer, ticket).invite(&copy);
         self.copies.push(op);
         self.control(peer, TAKEN, [ticket.0, send, 0, 0]);
-        let far = Far::read(&self.shm, peer, place);
+        let far = Far::read(self.tx.node(), peer, place);
         // Without the sender's list we can copy nothing. But the sender may have copied everything by now and hold its send
         // for done, so it is the first part that we claim which makes us fall back, and no part may be left to claim.
         let far = far.unwrap_or(Far::nothing());
@@ -134,7 +134,7 @@ impl Engine {
     pub fn has_copying_to_do(&self) -> bool {
         self.copies.iter().any(|&op| match self.ops.get(op) {
             Op::Recv(RecvOp { phase: recv::Phase::Copying(copying), .. }) => {
-                let ticket = self.shm.ticket_of(copying.peer, copying.ticket);
+                let ticket = self.tx.ticket_of(copying.peer, copying.ticket);
                 let copy = &copying.copy;
                 match copying.share {
                     Share::Both => ticket.has_unclaimed(copy) || ticket.all_copied(copy) || ticket.is_broken(),
@@ -142,7 +142,7 @@ impl Engine {
                 }
             }
             Op::Send(send @ send::SendOp { phase: send::Phase::Taken(id), .. }) => {
-                let ticket = self.shm.own_ticket(*id);
+                let ticket = self.tx.own_ticket(*id);
                 let lost = send.pieces.as_ref().is_some_and(|pieces| matches!(pieces.far, FarSide::Lost));
                 let can_help = || ticket.copy().is_some_and(|copy| ticket.has_unclaimed(&copy) && !ticket.is_broken());
                 ticket.state(*id) == TicketState::Done || (!lost && can_help())
@@ -153,9 +153,9 @@ impl Engine {
 
     /// The sender's part; `true` when it is over.
     fn step_send(&mut self, op: OpId, id: TicketId) -> bool {
-        let ticket = self.shm.own_ticket(id);
+        let ticket = self.tx.own_ticket(id);
         if ticket.state(id) == TicketState::Done {
-            self.shm.release_ticket(id);
+            self.tx.release_ticket(id);
             self.ops.complete(op);
             return true;
         }
@@ -171,19 +171,19 @@ impl Engine {
                 let place = Place { address: copy.target as u64, pieces: copy.pieces as u32 };
                 let known = &mut send.pieces.get_or_insert_default().far;
                 if let FarSide::Unknown = known {
-                    *known = Far::read(&self.shm, peer, place).map_or(FarSide::Lost, FarSide::Known);
+                    *known = Far::read(self.tx.node(), peer, place).map_or(FarSide::Lost, FarSide::Known);
                 }
                 let FarSide::Known(far) = known else { return false };
                 far
             };
             if let Some((offset, length)) = ticket.claim(&copy) {
-                let call = |ours: &[_], theirs: &[_]| self.shm.copy_to(peer, ours, theirs);
+                let call = |ours: &[_], theirs: &[_]| self.tx.node().copy_to(peer, ours, theirs);
                 if pieces::copy(call, &send.buf, far, offset as usize, length as usize) {
                     ticket.add_copied(length);
                 } else {
                     ticket.break_off();
                 }
-                self.shm.wake(peer);
+                self.tx.node().wake(peer);
             }
         }
         if ticket.all_copied(&copy) {
@@ -199,8 +199,8 @@ impl Engine {
     pub(super) fn reap_spent(&mut self) {
         for _ in 0..self.spent.len().min(2) {
             let Some(id) = self.spent.pop_front() else { return };
-            if self.shm.own_ticket(id).state(id) == TicketState::Done {
-                self.shm.release_ticket(id);
+            if self.tx.own_ticket(id).state(id) == TicketState::Done {
+                self.tx.release_ticket(id);
             } else {
                 self.spent.push_back(id);
             }
@@ -214,8 +214,8 @@ impl Engine {
         };
         let (peer, id) = (copying.peer, copying.ticket);
         let Copying { far, copy, share, .. } = &mut **copying;
-        let ticket = self.shm.ticket_of(peer, id);
-        let call = |ours: &[_], theirs: &[_]| self.shm.copy_from(peer, ours, theirs);
+        let ticket = self.tx.ticket_of(peer, id);
+        let call = |ours: &[_], theirs: &[_]| self.tx.node().copy_from(peer, ours, theirs);
         match share {
             Share::Both => {
                 if let Some((offset, length)) = ticket.claim(copy) {
@@ -244,7 +244,7 @@ impl Engine {
             }
         }
         ticket.finish(id);
-        self.shm.wake(peer);
+        self.tx.node().wake(peer);
         self.finish_recv(op);
         true
     }
@@ -257,7 +257,7 @@ impl Engine {
         let Some(recv) = self.ops.recv_mut(op) else { return true };
         let recv::Phase::Copying(ref copying) = recv.phase else { return true };
         let (peer, ticket, send, copy) = (copying.peer, copying.ticket, copying.send, copying.copy);
-        self.shm.ticket_of(peer, ticket).close(&copy);
+        self.tx.ticket_of(peer, ticket).close(&copy);
         recv.phase = recv::Phase::Stream(copy.length);
         self.control(peer, STREAM, [ticket.0, send, u64::from(op), copy.length]);
         true
@@ -266,8 +266,8 @@ impl Engine {
     /// The receiver wants the bytes through the ring.
     pub(super) fn start_stream(&mut self, ticket: TicketId, op: OpId, receive: u64, length: u64) {
         // Not the receiver's to finish: a send whose ticket is done counts as complete.
-        self.shm.own_ticket(ticket).finish(ticket);
-        self.shm.release_ticket(ticket);
+        self.tx.own_ticket(ticket).finish(ticket);
+        self.tx.release_ticket(ticket);
         if let Some(send) = self.ops.send_mut(op) {
             send.phase = send::Phase::Stream { receive, length };
             send.cursor.seek(&send.buf, 0);
@@ -287,14 +287,14 @@ impl Engine {
             };
             let send::Phase::Stream { receive, length } = send.phase else { unreachable!("a stream is in that phase") };
             let long_blocks = send.buf.average_block() >= LONG_BLOCK;
-            let part = stream_part(length, long_blocks).min(self.shm.max_part());
+            let part = stream_part(length, long_blocks).min(self.tx.max_part());
             while (send.cursor.position() as u64) < length {
                 let bytes = part.min(length as usize - send.cursor.position());
                 let peer = send.route.peer;
                 if long_blocks {
-                    self.shm.expect_second(peer, part);
+                    self.tx.expect_second(peer, part);
                 }
-                if !self.shm.send_bulk(peer, DATA, receive, &send.buf, &mut send.cursor, bytes) {
+                if self.tx.send_bulk(peer, DATA, receive, &send.buf, &mut send.cursor, bytes) == Err(Full) {
                     break;
                 }
                 moved = true;
@@ -310,7 +310,7 @@ impl Engine {
     }
 
     /// Bytes of a stream; `true` when it is complete.
-    pub(super) fn arrive_data(&mut self, packet: Incoming) -> bool {
+    pub(super) fn arrive_data(&mut self, packet: &Packet<'_>) -> bool {
         let op = packet.bulk_word() as OpId;
         let Some(recv) = self.ops.recv_mut(op) else { return false };
         let recv::Phase::Stream(ref mut left) = recv.phase else { return false };

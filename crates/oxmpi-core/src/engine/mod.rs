@@ -25,8 +25,9 @@ mod strangers;
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
 use oxmpi_abi::{Error, Status};
-use oxmpi_transport::{Head, Incoming, Peer, PeerTable, Shm, TicketId};
+use oxmpi_transport::{CONTROL_WORDS, Head, Incoming, Links, NodeMemory, Outgoing, Packet, Peer, PeerTable, TicketId};
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 
 pub use ops::{OpId, Outcome};
 pub use recv::{Message, Small};
@@ -56,8 +57,18 @@ const BATCH: usize = 64;
 /// Bytes of stored messages from one peer beyond which it is asked to offer messages instead of sending them.
 pub const STORE_LIMIT: usize = 64 << 20;
 
+/// The messages of a process. The receiving half of its links is apart from all else, so that a packet is read where it
+/// lies while it is matched and answered.
 pub struct Engine {
-    shm: Shm,
+    rx: Incoming,
+    messages: Messages,
+    /// Whose packets `progress` looks at first.
+    first_sender: usize,
+}
+
+/// All of an [`Engine`] but the receiving half of the links.
+pub struct Messages {
+    tx: Outgoing,
     ops: Ops,
     posted: PostedQueue<OpId>,
     unexpected: UnexpectedQueue<Message>,
@@ -74,8 +85,24 @@ pub struct Engine {
     single_copy: bool,
     /// The longest message that is sent without asking its receiver.
     eager_limit: usize,
-    /// Whose packets `progress` looks at first.
-    first_sender: usize,
+    /// Peers whose wish to be sent no more than offers has changed, until they are told.
+    pressure_news: Vec<Peer>,
+}
+
+impl Deref for Engine {
+    type Target = Messages;
+
+    #[inline(always)]
+    fn deref(&self) -> &Messages {
+        &self.messages
+    }
+}
+
+impl DerefMut for Engine {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Messages {
+        &mut self.messages
+    }
 }
 
 /// What is under way between this rank and one peer.
@@ -91,7 +118,7 @@ struct Lane {
 
 enum Queued {
     Message(OpId),
-    Control(Head, [u64; oxmpi_transport::shm::CONTROL_WORDS]),
+    Control(Head, [u64; CONTROL_WORDS]),
 }
 
 /// Where the rest of a message that comes in parts goes.
@@ -106,12 +133,13 @@ enum Assembly {
 }
 
 impl Engine {
-    pub fn new(shm: Shm, single_copy: bool) -> Engine {
-        let ranks = shm.ranks();
+    pub fn new(links: Links, single_copy: bool) -> Engine {
+        let Links { tx, rx } = links;
+        let ranks = tx.node().ranks();
         // Parts of a message may not fill the ring, or two ranks that send to each other would wait for each other.
-        let eager_limit = EAGER_LIMIT.min(shm.max_part());
-        Engine {
-            shm,
+        let eager_limit = EAGER_LIMIT.min(tx.max_part());
+        let messages = Messages {
+            tx,
             ops: Ops::default(),
             posted: PostedQueue::new(),
             unexpected: UnexpectedQueue::new(),
@@ -122,40 +150,27 @@ impl Engine {
             streams: Vec::new(),
             single_copy,
             eager_limit,
-            first_sender: 0,
-        }
-    }
-
-    #[inline]
-    pub fn shm(&self) -> &Shm {
-        &self.shm
-    }
-
-    /// For memory of the segment; messages go through the engine.
-    pub fn shm_mut(&mut self) -> &mut Shm {
-        &mut self.shm
-    }
-
-    /// Whether a peer's memory may be copied to and from, as far as is known.
-    pub fn may_copy(&self) -> bool {
-        self.single_copy
+            pressure_news: Vec::new(),
+        };
+        Engine { rx, messages, first_sender: 0 }
     }
 
     /// Moves everything that can move. `true` when an operation may have completed.
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = false;
-        if self.shm.has_guest_news() {
+        if self.rx.has_guest_news(self.messages.tx.node()) {
             self.see_guests();
         }
-        let senders = self.shm.senders();
+        let senders = self.rx.senders(&mut self.messages.tx);
         // Everybody is first in turn, so that nobody waits for ever behind another's flood.
         self.first_sender = if self.first_sender + 1 < senders { self.first_sender + 1 } else { 0 };
         for index in (self.first_sender..senders).chain(0..self.first_sender) {
-            let peer = self.shm.sender(index);
+            let peer = self.rx.sender(index);
             moved |= self.drain(peer);
         }
-        if !(self.copies.is_empty() && self.waiting_lanes.is_empty() && self.streams.is_empty()) {
+        let Messages { copies, waiting_lanes, streams, pressure_news, .. } = &self.messages;
+        if !(copies.is_empty() && waiting_lanes.is_empty() && streams.is_empty() && pressure_news.is_empty()) {
             moved |= self.progress_slow();
         }
         moved
@@ -163,6 +178,10 @@ impl Engine {
 
     #[inline(never)]
     fn progress_slow(&mut self) -> bool {
+        for peer in std::mem::take(&mut self.messages.pressure_news) {
+            let pressed = self.messages.lanes.at(peer).pressed;
+            self.rx.set_pressure(peer, pressed);
+        }
         self.push_lanes() | self.push_streams() | self.push_copies()
     }
 
@@ -170,27 +189,47 @@ impl Engine {
     /// the ring: its receive is probably about to be posted.
     #[inline]
     fn drain(&mut self, peer: Peer) -> bool {
+        let messages = &mut self.messages;
         let mut matched = false;
         for _ in 0..BATCH {
-            let Some(packet) = self.shm.peek(peer) else { break };
+            let Some(packet) = self.rx.next(peer) else { break };
             match packet.kind() {
-                EAGER => match self.arrive_eager(peer, packet, matched) {
+                EAGER => match messages.arrive_eager(peer, &packet, matched) {
                     Some(found) => matched |= found,
                     None => break,
                 },
-                OFFER => match self.arrive_offer(peer, packet, matched) {
+                OFFER => match messages.arrive_offer(peer, &packet, matched) {
                     Some(found) => matched |= found,
                     None => break,
                 },
-                _ => matched |= self.arrive_other(peer, packet),
+                _ => matched |= messages.arrive_other(peer, &packet),
             }
-            self.shm.pop(peer, packet);
+            let size = packet.size();
+            self.rx.pop(peer, size, messages.tx.node());
         }
         matched
     }
+}
+
+impl Messages {
+    /// What the node's memory says and holds. No message goes through it.
+    #[inline]
+    pub fn node(&self) -> &NodeMemory {
+        self.tx.node()
+    }
+
+    /// For memory of the node's segment.
+    pub fn node_mut(&mut self) -> &mut NodeMemory {
+        self.tx.node_mut()
+    }
+
+    /// Whether a peer's memory may be copied to and from, as far as is known.
+    pub fn may_copy(&self) -> bool {
+        self.single_copy
+    }
 
     #[inline(never)]
-    fn arrive_other(&mut self, peer: Peer, packet: Incoming) -> bool {
+    fn arrive_other(&mut self, peer: Peer, packet: &Packet<'_>) -> bool {
         match packet.kind() {
             MORE => self.arrive_more(peer, packet),
             TAKEN => self.offer_taken(TicketId(packet.word(0)), packet.word(1) as OpId),
@@ -205,9 +244,9 @@ impl Engine {
     }
 
     /// Sends a control packet, now or as soon as the ring has room.
-    fn control(&mut self, peer: Peer, kind: u8, body: [u64; oxmpi_transport::shm::CONTROL_WORDS]) {
+    fn control(&mut self, peer: Peer, kind: u8, body: [u64; CONTROL_WORDS]) {
         let head = Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 };
-        if !self.lanes.at(peer).queue.is_empty() || !self.shm.send_control(peer, &head, &body) {
+        if !self.lanes.at(peer).queue.is_empty() || self.tx.send_control(peer, &head, &body).is_err() {
             self.enqueue(peer, Queued::Control(head, body));
         }
     }
@@ -242,7 +281,7 @@ impl Engine {
             let sent = match *item {
                 Queued::Control(ref head, ref body) => {
                     let (head, body) = (*head, *body);
-                    self.shm.send_control(peer, &head, &body)
+                    self.tx.send_control(peer, &head, &body).is_ok()
                 }
                 Queued::Message(op) => self.push_message(op),
             };
@@ -262,7 +301,7 @@ impl Engine {
         let press = if lane.pressed { lane.stored > STORE_LIMIT / 2 } else { lane.stored > STORE_LIMIT };
         if press != lane.pressed {
             lane.pressed = press;
-            self.shm.set_pressure(peer, press);
+            self.pressure_news.push(peer);
         }
     }
 
@@ -352,8 +391,8 @@ impl Engine {
 
     /// Whether nothing that this rank sends is under way any more, but to ranks that have left.
     pub fn is_flushed(&self) -> bool {
-        let stuck = |&peer: &Peer| !self.shm.has_left(peer);
-        !self.waiting_lanes.iter().any(stuck) && self.ops.pending_sends().all(|peer| self.shm.has_left(peer))
+        let stuck = |&peer: &Peer| !self.tx.node().has_left(peer);
+        !self.waiting_lanes.iter().any(stuck) && self.ops.pending_sends().all(|peer| self.tx.node().has_left(peer))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages to oneself: no transport, the same matching.
 
-use super::Engine;
+use super::Messages;
 use super::ops::{Op, OpId};
 use super::recv::{Body, Message};
 use super::send::{Mode, Phase, Route, SendOp};
@@ -11,10 +11,9 @@ use oxmpi_datatype::Buf;
 /// Up to here a message to oneself is copied when it is sent; longer ones wait where they are.
 const OWN_EAGER: usize = 64 << 10;
 
-impl Engine {
+impl Messages {
     pub(super) fn send_own(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
-        let envelope =
-            Envelope { context: route.context, source: source(route.source, self.shm.own()), tag: route.tag };
+        let envelope = Envelope { context: route.context, source: source(route.source, self.tx.own()), tag: route.tag };
         let bytes = buf.len();
         if let Some(recv) = self.posted.take_match(&envelope) {
             let send = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
@@ -23,7 +22,7 @@ impl Engine {
             self.ops.take_outcome(send);
             return None;
         }
-        let from = self.shm.own();
+        let from = self.tx.own();
         if mode == Mode::Standard && bytes <= OWN_EAGER {
             let message = Message {
                 from,

@@ -5,7 +5,7 @@
 //! claims no part of the copy then, since there is none left.
 
 use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::{MAX_PIECES, Peer, Piece, Shm};
+use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
 use std::io;
 
 /// Where a side's bytes are, as the other side is told.
@@ -61,7 +61,7 @@ pub(super) enum Far {
 
 impl Far {
     /// Reads the list, if there is one; `None` when that is not possible.
-    pub fn read(shm: &Shm, peer: Peer, place: Place) -> Option<Far> {
+    pub fn read(node: &NodeMemory, peer: Peer, place: Place) -> Option<Far> {
         let address = place.address as usize;
         let count = place.pieces as usize;
         if count == 0 {
@@ -70,7 +70,7 @@ impl Far {
         let mut list = vec![[0usize; 2]; count];
         let bytes = size_of_val(&list[..]);
         let local = (list.as_mut_ptr() as usize, bytes);
-        copy_run(|l, r| shm.copy_from(peer, l, r), local, (address, bytes)).then_some(Far::Pieces {
+        copy_run(|l, r| node.copy_from(peer, l, r), local, (address, bytes)).then_some(Far::Pieces {
             list,
             index: 0,
             start: 0,

@@ -3,13 +3,13 @@
 use super::ops::{Op, OpId, Outcome};
 use super::pieces::Place;
 use super::strangers::source;
-use super::{Assembly, Engine, SYNC};
+use super::{Assembly, Engine, Messages, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::shm::INLINE_BYTES;
-use oxmpi_transport::{Incoming, Peer, TicketId};
+use oxmpi_transport::INLINE_BYTES;
+use oxmpi_transport::{Packet, Peer, TicketId};
 
 pub(super) struct RecvOp {
     pub buf: Buf,
@@ -96,6 +96,35 @@ impl Message {
 }
 
 impl Engine {
+    /// A message of one packet that is at the head of `peer`'s ring and is just the one wanted is received at once, without
+    /// any bookkeeping.
+    #[inline]
+    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Buf) -> Small {
+        if peer.is_far() || !self.posted.is_empty() || !self.unexpected.is_empty() {
+            return Small::Other;
+        }
+        let Some(packet) = self.rx.next(peer) else { return Small::Nothing };
+        if packet.kind() != super::EAGER {
+            return Small::Other;
+        }
+        let head = packet.head();
+        let bytes = head.aux as usize;
+        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
+        if head.flags != 0 || bytes > packet.room(0) || bytes > buf.len() || !pattern.matches(&envelope) {
+            return Small::Other;
+        }
+        if bytes <= INLINE_BYTES {
+            packet.unpack_inline(bytes, buf);
+        } else {
+            packet.unpack(0, bytes, buf, &mut Cursor::new());
+        }
+        let size = packet.size();
+        self.rx.pop(peer, size, self.messages.tx.node());
+        Small::Received(Status::new(head.source, head.tag, bytes as u64))
+    }
+}
+
+impl Messages {
     /// Starts a receive.
     #[inline(always)]
     pub fn recv(&mut self, pattern: Pattern, buf: Buf) -> OpId {
@@ -117,38 +146,12 @@ impl Engine {
         op
     }
 
-    /// A message of one packet that is at the head of `peer`'s ring and is just the one wanted is received at once, without
-    /// any bookkeeping.
-    #[inline]
-    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Buf) -> Small {
-        if !self.posted.is_empty() || !self.unexpected.is_empty() {
-            return Small::Other;
-        }
-        let Some(packet) = self.shm.peek(peer) else { return Small::Nothing };
-        if packet.kind() != super::EAGER {
-            return Small::Other;
-        }
-        let head = packet.head();
-        let bytes = head.aux as usize;
-        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
-        if head.flags != 0 || bytes > packet.room(0) || bytes > buf.len() || !pattern.matches(&envelope) {
-            return Small::Other;
-        }
-        if bytes <= INLINE_BYTES {
-            packet.unpack_inline(bytes, buf);
-        } else {
-            packet.unpack(0, bytes, buf, &mut Cursor::new());
-        }
-        self.shm.pop(peer, packet);
-        Small::Received(Status::new(head.source, head.tag, bytes as u64))
-    }
-
     /// The message that a receive with this pattern would get, if one is here.
     pub fn probe(&mut self, pattern: &Pattern) -> Option<Status> {
         while let Some((id, envelope, message)) = self.unexpected.find(pattern) {
             let status = Status::new(envelope.source, envelope.tag, message.bytes);
             let withdrawn = match message.waits {
-                Some((ticket, _)) => !self.shm.ticket_of(message.from, ticket).is_offered(ticket),
+                Some((ticket, _)) => !self.tx.ticket_of(message.from, ticket).is_offered(ticket),
                 None => false,
             };
             if !withdrawn {
@@ -189,7 +192,7 @@ impl Engine {
                 return None;
             }
             let taken = match message.waits {
-                Some((ticket, _)) => self.shm.ticket_of(message.from, ticket).take(ticket),
+                Some((ticket, _)) => self.tx.ticket_of(message.from, ticket).take(ticket),
                 None => true,
             };
             if !taken {
@@ -269,7 +272,7 @@ impl Engine {
 
     /// Tells the sender of a synchronous message that it was matched.
     fn acknowledge(&mut self, peer: Peer, ticket: TicketId, send: u64) {
-        self.shm.ticket_of(peer, ticket).finish(ticket);
+        self.tx.ticket_of(peer, ticket).finish(ticket);
         self.control(peer, super::TAKEN, [ticket.0, send, 0, 0]);
     }
 
@@ -278,7 +281,7 @@ impl Engine {
     /// The first packet of a message. `Some(true)`: it met its receive. `None`: it would have to be stored, and `picky`
     /// asks to leave it in the ring instead.
     #[inline]
-    pub(super) fn arrive_eager(&mut self, peer: Peer, packet: Incoming, picky: bool) -> Option<bool> {
+    pub(super) fn arrive_eager(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Option<bool> {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = head.aux as usize;
@@ -314,7 +317,7 @@ impl Engine {
     fn arrive_sync(
         &mut self,
         peer: Peer,
-        packet: Incoming,
+        packet: &Packet<'_>,
         envelope: &Envelope,
         bytes: usize,
         picky: bool,
@@ -327,7 +330,7 @@ impl Engine {
             self.store(peer, packet, 16, *envelope, bytes, Some((ticket, send)));
             return Some(false);
         };
-        if !self.shm.ticket_of(peer, ticket).take(ticket) {
+        if !self.tx.ticket_of(peer, ticket).take(ticket) {
             return Some(false);
         }
         self.posted.cancel(posted);
@@ -341,7 +344,7 @@ impl Engine {
     }
 
     /// An offer: as above.
-    pub(super) fn arrive_offer(&mut self, peer: Peer, packet: Incoming, picky: bool) -> Option<bool> {
+    pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Option<bool> {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = packet.word(0);
@@ -349,7 +352,7 @@ impl Engine {
         let (ticket, send) = (TicketId(packet.word(2)), packet.word(3));
         match self.posted.peek_match(&envelope) {
             Some((posted, &op)) => {
-                if self.shm.ticket_of(peer, ticket).take(ticket) {
+                if self.tx.ticket_of(peer, ticket).take(ticket) {
                     self.posted.cancel(posted);
                     self.begin(op, &envelope, bytes)?;
                     self.start_copy(op, peer, ticket, send, place, bytes);
@@ -370,7 +373,7 @@ impl Engine {
     fn store(
         &mut self,
         peer: Peer,
-        packet: Incoming,
+        packet: &Packet<'_>,
         prefix: usize,
         envelope: Envelope,
         bytes: usize,
@@ -395,7 +398,7 @@ impl Engine {
     }
 
     /// The next part of a message.
-    pub(super) fn arrive_more(&mut self, peer: Peer, packet: Incoming) -> bool {
+    pub(super) fn arrive_more(&mut self, peer: Peer, packet: &Packet<'_>) -> bool {
         let (Assembly::Receive(_, left) | Assembly::Store(_, left) | Assembly::Discard(left)) =
             self.lanes.at(peer).assembly
         else {

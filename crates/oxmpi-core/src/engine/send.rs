@@ -3,11 +3,11 @@
 
 use super::ops::{Op, OpId, Outcome};
 use super::pieces::{Far, List, Place};
-use super::{EAGER, Engine, MORE, OFFER, Queued, SYNC};
+use super::{EAGER, MORE, Messages, OFFER, Queued, SYNC};
 use crate::matching::MessageId;
 use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::shm::{INLINE_BYTES, PART_UNIT};
-use oxmpi_transport::{Head, Peer, TicketId};
+use oxmpi_transport::{Full, Head, Peer, TicketId};
+use oxmpi_transport::{INLINE_BYTES, PART_UNIT};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -120,24 +120,25 @@ enum Pushed {
     Nothing,
 }
 
-impl Engine {
+impl Messages {
     /// Sends a message of one packet, if nothing stands in the way; `false`: use [`Engine::send`].
     #[inline]
     pub fn send_small(&mut self, route: &Route, buf: &Buf) -> bool {
         let (peer, len) = (route.peer, buf.len());
-        if len > FIRST_PART || peer == self.shm.own() || !self.lanes.at(peer).queue.is_empty() {
+        if len > FIRST_PART || peer.is_far() || peer == self.tx.own() || !self.lanes.at(peer).queue.is_empty() {
             return false;
         }
-        if self.shm.under_pressure(peer) {
+        if self.tx.under_pressure(peer) {
             return false;
         }
         let head = route.head(EAGER, 0, len as u32);
         if len <= INLINE_BYTES {
-            return self.shm.send_inline(peer, &head, buf);
+            return self.tx.send_inline(peer, &head, buf).is_ok();
         }
-        let sent = len <= self.shm.max_part() && self.shm.send_first(peer, &head, &[], buf, &mut Cursor::new(), len);
+        let sent =
+            len <= self.tx.max_part() && self.tx.send_first(peer, &head, &[], buf, &mut Cursor::new(), len).is_ok();
         if sent {
-            self.shm.expect_as_long(peer, len);
+            self.tx.expect_as_long(peer, len);
         }
         sent
     }
@@ -145,10 +146,10 @@ impl Engine {
     /// Starts a send. `None`: it is complete and the buffer is free.
     #[inline]
     pub fn send(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
-        if route.peer == self.shm.own() {
+        if route.peer == self.tx.own() {
             return self.send_own(mode, route, buf);
         }
-        let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.shm.under_pressure(route.peer);
+        let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.tx.under_pressure(route.peer);
         if !eager {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
         }
@@ -210,21 +211,21 @@ impl Engine {
         let (peer, len) = (route.peer, buf.len());
         let mut pushed = Pushed::Nothing;
         if cursor.position() == 0 {
-            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.shm.max_part());
-            if !self.shm.send_first(peer, &route.head(EAGER, 0, len as u32), &[], buf, cursor, part) {
+            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.tx.max_part());
+            if self.tx.send_first(peer, &route.head(EAGER, 0, len as u32), &[], buf, cursor, part) == Err(Full) {
                 return pushed;
             }
             pushed = Pushed::Part;
         }
-        let most = NEXT_PART.min(self.shm.max_part());
+        let most = NEXT_PART.min(self.tx.max_part());
         while cursor.position() < len {
             let part = most.min(len - cursor.position());
-            if !self.shm.send_bulk(peer, MORE, 0, buf, cursor, part) {
+            if self.tx.send_bulk(peer, MORE, 0, buf, cursor, part) == Err(Full) {
                 return pushed;
             }
             pushed = Pushed::Part;
         }
-        self.shm.expect_as_long(peer, len);
+        self.tx.expect_as_long(peer, len);
         Pushed::All
     }
 
@@ -232,23 +233,24 @@ impl Engine {
     fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
         let (peer, len) = (send.route.peer, send.buf.len());
         self.reap_spent();
-        let Some(ticket) = self.shm.offer_ticket() else { return false };
-        let with_bytes = len <= FIRST_PART.min(self.shm.max_part());
+        let Some(ticket) = self.tx.offer_ticket() else { return false };
+        let with_bytes = len <= FIRST_PART.min(self.tx.max_part());
         let sent = if with_bytes {
             let head = send.route.head(EAGER, SYNC, len as u32);
-            self.shm.send_first(peer, &head, &[ticket.0, u64::from(op)], &send.buf, &mut send.cursor, len)
+            self.tx.send_first(peer, &head, &[ticket.0, u64::from(op)], &send.buf, &mut send.cursor, len)
         } else {
             let Place { address, pieces } = send.place(self.single_copy);
             let head = send.route.head(OFFER, 0, pieces);
-            self.shm.send_control(peer, &head, &[len as u64, address, ticket.0, u64::from(op)])
+            self.tx.send_control(peer, &head, &[len as u64, address, ticket.0, u64::from(op)])
         };
-        if sent {
-            send.phase = Phase::Offered(ticket);
-        } else {
-            self.shm.own_ticket(ticket).withdraw(ticket);
-            self.shm.release_ticket(ticket);
+        match sent {
+            Ok(()) => send.phase = Phase::Offered(ticket),
+            Err(Full) => {
+                self.tx.own_ticket(ticket).withdraw(ticket);
+                self.tx.release_ticket(ticket);
+            }
         }
-        sent
+        sent.is_ok()
     }
 
     /// Tries to take a send back; it ends as cancelled if that works, and goes on otherwise. Never waits for the peer.
@@ -259,9 +261,9 @@ impl Engine {
             Phase::ToOffer => self.unqueue(peer, op),
             Phase::Eager => send.cursor.position() == 0 && self.unqueue(peer, op),
             Phase::Offered(ticket) => {
-                let won = self.shm.own_ticket(ticket).withdraw(ticket);
+                let won = self.tx.own_ticket(ticket).withdraw(ticket);
                 if won {
-                    self.shm.release_ticket(ticket);
+                    self.tx.release_ticket(ticket);
                 }
                 won
             }

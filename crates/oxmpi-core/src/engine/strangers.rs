@@ -1,7 +1,7 @@
 //! Processes of other jobs come and go; what is kept for them goes when nothing names them any more.
 
 use super::ops::{Op, Outcome};
-use super::{Assembly, Engine, Lane};
+use super::{Assembly, Engine, Lane, Messages};
 use crate::matching::{MessageId, Pattern};
 use oxmpi_abi::{Error, Status};
 use oxmpi_base::address::Address;
@@ -20,15 +20,10 @@ pub(super) fn source(source: i32, peer: Peer) -> i32 {
 }
 
 impl Engine {
-    /// A process of any job; an error says why it cannot be reached.
-    pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
-        self.shm.peer_at(address)
-    }
-
     /// Guests came or left.
     #[cold]
     pub(super) fn see_guests(&mut self) {
-        self.shm.see_guests();
+        self.rx.see_guests(self.messages.tx.node_mut());
         self.forget_deserted();
     }
 
@@ -36,24 +31,36 @@ impl Engine {
     pub fn leave_jobs(&mut self, named: &BTreeSet<Peer>) {
         self.forget_withdrawn();
         let held = self.held();
-        self.shm.leave_jobs(|peer| named.contains(&peer) || held.contains(&peer));
+        self.rx.leave_jobs(&mut self.messages.tx, |peer| named.contains(&peer) || held.contains(&peer));
         self.forget_deserted();
     }
 
     /// Leaves all other jobs, whatever is under way: this process takes part in nothing any more.
     pub fn leave_all_jobs(&mut self) {
-        self.shm.leave_jobs(|_| false);
+        self.rx.leave_jobs(&mut self.messages.tx, |_| false);
         self.forget_deserted();
     }
 
     /// A peer that is free to name another process has an empty lane.
     fn forget_deserted(&mut self) {
-        if self.shm.has_strangers() {
+        if self.node().has_strangers() {
             let held = self.held();
-            for peer in self.shm.drop_deserted(|peer| held.contains(&peer)) {
+            for peer in self.rx.drop_deserted(self.messages.tx.node_mut(), |peer| held.contains(&peer)) {
                 self.lanes.forget(peer);
             }
         }
+    }
+
+    /// Looks for far processes that have ended, and says which are dead.
+    pub fn look_for_dead(&mut self) -> Vec<Peer> {
+        self.rx.look_for_dead(self.messages.tx.node_mut())
+    }
+}
+
+impl Messages {
+    /// A process of any job; an error says why it cannot be reached.
+    pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
+        self.tx.node_mut().peer_at(address)
     }
 
     /// The strangers that something under way, or a message that nobody has received, names.
@@ -72,7 +79,7 @@ impl Engine {
             .iter()
             .filter(|(_, _, message)| message.from.is_far())
             .filter(|(_, _, message)| match message.waits {
-                Some((ticket, _)) => !self.shm.ticket_of(message.from, ticket).is_offered(ticket),
+                Some((ticket, _)) => !self.tx.ticket_of(message.from, ticket).is_offered(ticket),
                 None => false,
             })
             .map(|(id, _, _)| id)

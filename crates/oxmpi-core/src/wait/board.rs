@@ -71,22 +71,22 @@ impl Wait for BoardWait<'_, '_> {
 
     #[inline]
     fn wake(&mut self, process: Peer) {
-        self.guard.engine.shm().wake(process);
+        self.guard.engine.node().wake(process);
     }
 
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
-        let shm = self.guard.engine.shm();
+        let node = self.guard.engine.node();
         in_full(bytes, |done| {
-            shm.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
+            node.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
         })
     }
 
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        let shm = self.guard.engine.shm();
+        let node = self.guard.engine.node();
         in_full(bytes, |done| {
-            shm.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)])
+            node.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)])
         })
     }
 }

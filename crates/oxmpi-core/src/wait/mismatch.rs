@@ -61,7 +61,7 @@ impl MismatchCheck {
     #[cold]
     pub fn differed(&self, guard: &Guard) {
         if let Ok(comm) = guard.comm(self.comm) {
-            self.calls(comm).publish(&guard.engine.shm().block().differed, comm.context);
+            self.calls(comm).publish(&guard.engine.node().block().differed, comm.context);
         }
     }
 
@@ -112,11 +112,11 @@ fn find_different(
     group: &Ranks,
     other: Option<&Ranks>,
 ) -> Option<Error> {
-    let shm = guard.engine.shm();
+    let node = guard.engine.node();
     let ours = group.iter().enumerate().filter(|&(rank, _)| rank as i32 != me).map(|found| ("the communicator", found));
     let theirs = other.into_iter().flat_map(|group| group.iter().enumerate()).map(|found| ("the other group", found));
     let mut said = ours.chain(theirs).flat_map(|(of, (rank, process))| {
-        let block = shm.block_of(process);
+        let block = node.block_of(process);
         [&block.waiting, &block.differed].into_iter().filter_map(Notice::get).map(move |said| (of, rank, said))
     });
     let found = said.find_map(|(of, rank, (place, [last, before]))| {
@@ -135,19 +135,19 @@ fn find_different(
         Some(Error::new(class, different_calls((rank, of), me as usize, &describe(*theirs), &describe(*ours))))
     });
     if found.is_some() {
-        calls.publish(&shm.block().differed, context);
+        calls.publish(&node.block().differed, context);
     }
     found
 }
 
 fn say(guard: &Guard, context: u32, calls: &Calls) {
-    calls.publish(&guard.engine.shm().block().waiting, context);
+    calls.publish(&guard.engine.node().block().waiting, context);
 }
 
 /// We wait no longer.
 #[cold]
 pub fn stop(guard: &Guard) {
-    guard.engine.shm().block().waiting.put(0, [0, 0]);
+    guard.engine.node().block().waiting.put(0, [0, 0]);
 }
 
 fn describe(word: u64) -> String {

@@ -16,12 +16,12 @@ impl Call<'_> {
     /// thread has freed meanwhile is not waited for.
     pub fn wait_window(&self, guard: &mut Guard, win: Win, mut ready: impl FnMut(&mut Window) -> bool) {
         let looks = quick_looks(guard);
-        if let Ok((window, shm)) = guard.win_and_shm(win) {
+        if let Ok((window, node)) = guard.win_and_node(win) {
             for _ in 0..looks {
                 if ready(window) {
                     return;
                 }
-                window.serve(Some(shm));
+                window.serve(Some(node));
                 std::hint::spin_loop();
             }
         }

@@ -1,0 +1,171 @@
+//! The memory of the node, as one of its processes uses it: what the job's segment says of every rank, memory that
+//! ranks share, waking and liveness. Segments of other jobs on the node are in `strangers.rs`.
+//!
+//! No message goes through this type: it has no ring. Boards, windows and waits take it where they need facts or memory
+//! of the node; messages are the engine's, through [`Links`](crate::Links).
+
+use crate::strangers::Strangers;
+use oxmpi_base::arena::{Area, Arena};
+use oxmpi_base::ids::{Peer, Slot};
+use oxmpi_base::pid::Pid;
+use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
+use oxmpi_base::wait::{self, Barrier};
+use oxmpi_base::{address::JobId, cma, cma::Piece};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+pub struct NodeMemory {
+    me: Slot,
+    barrier: Barrier,
+    arena: Arena,
+    segment: Arc<Segment>,
+    pub(crate) strangers: Box<Strangers>,
+}
+
+impl NodeMemory {
+    /// Joins a job's segment. The caller has claimed the slot.
+    pub(crate) fn attach(segment: Arc<Segment>, job: JobId, me: Slot) -> NodeMemory {
+        let barrier = wait::register();
+        cma::permit_peers();
+        let block = segment.rank(me.index());
+        block.pid.store(std::process::id(), Relaxed);
+        let arena = Arena::new(&segment, me.index());
+        let node = NodeMemory { me, barrier, arena, segment, strangers: Box::new(Strangers::new(job)) };
+        node.rejoin();
+        node
+    }
+
+    /// This process.
+    #[inline]
+    pub fn own(&self) -> Peer {
+        Peer::local(self.me)
+    }
+
+    pub fn slot(&self) -> Slot {
+        self.me
+    }
+
+    /// How many ranks the own job has here.
+    #[inline]
+    pub fn ranks(&self) -> usize {
+        self.segment.ranks()
+    }
+
+    pub(crate) fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    pub fn job(&self) -> &JobHeader {
+        self.segment.header()
+    }
+
+    pub fn block(&self) -> &RankBlock {
+        self.segment.rank(self.me.index())
+    }
+
+    #[inline]
+    pub fn block_of(&self, peer: Peer) -> &RankBlock {
+        match peer.slot() {
+            Some(slot) => self.segment.rank(slot.index()),
+            None => self.block_of_stranger(peer),
+        }
+    }
+
+    /// The CPU that `mpirun` bound a process to, or the first of several; `None` when it is not bound.
+    pub fn cpu_of(&self, peer: Peer) -> Option<usize> {
+        (self.block_of(peer).cpu.load(Relaxed) as usize).checked_sub(1)
+    }
+
+    pub fn barrier(&self) -> Barrier {
+        self.barrier
+    }
+
+    /// Memory that any process can [map](NodeMemory::map) once it is told the area; it reads as zeroes.
+    pub fn allocate(&mut self, bytes: usize) -> io::Result<Area> {
+        self.arena.take(bytes).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// Gives back what this rank [allocated](NodeMemory::allocate), once nobody uses it.
+    pub fn release(&mut self, area: Area) {
+        self.arena.give_back(&self.segment, area);
+    }
+
+    /// Bytes of the areas that this rank has [allocated](NodeMemory::allocate).
+    pub fn allocated(&self) -> usize {
+        self.arena.given_out()
+    }
+
+    /// Bytes of memory that the node's segment takes up.
+    pub fn segment_memory(&self) -> u64 {
+        self.segment.memory()
+    }
+
+    /// Says that this rank takes part, as it did before it [left](NodeMemory::leave).
+    pub fn rejoin(&self) {
+        self.job().awake.fetch_add(1, Relaxed);
+        self.block().leaving.store(0, Relaxed);
+        // Release: whoever sees the rank running also sees its process id.
+        self.block().state.store(STATE_RUNNING, Release);
+    }
+
+    /// Says that this rank takes part in nothing, for now or for good.
+    pub fn leave(&self) {
+        self.block().state.store(STATE_FINALIZED, Release);
+        self.job().awake.fetch_sub(1, Relaxed);
+    }
+
+    /// Says that this rank will receive nothing more, so that nobody waits for it in order to leave.
+    pub fn prepare_to_leave(&self) {
+        self.block().leaving.store(1, Release);
+        for slot in 0..self.ranks() {
+            self.wake(Peer::at_slot(slot));
+        }
+        self.wake_strangers();
+    }
+
+    /// Whether `peer` is in a call of the library and awake, as it looks now.
+    #[inline]
+    pub fn is_waiting(&self, peer: Peer) -> bool {
+        let block = self.block_of(peer);
+        block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) == 0
+    }
+
+    /// Whether `peer` sleeps in a call of the library, as it looks now.
+    pub fn is_asleep(&self, peer: Peer) -> bool {
+        let block = self.block_of(peer);
+        block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) != 0
+    }
+
+    /// Whether `peer` receives nothing more.
+    pub fn has_left(&self, peer: Peer) -> bool {
+        self.block_of(peer).leaving.load(Acquire) != 0 || self.is_dead(peer)
+    }
+
+    #[inline]
+    pub fn wake(&self, peer: Peer) {
+        match peer.slot() {
+            Some(slot) => wait::wake(self.segment.header(), self.segment.rank(slot.index()), self.barrier),
+            None => self.wake_stranger(peer),
+        }
+    }
+
+    #[inline]
+    fn pid_of(&self, peer: Peer) -> io::Result<Pid> {
+        Pid::new(self.block_of(peer).pid.load(Relaxed)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Copies from `peer`'s memory to ours; may move fewer bytes than asked for.
+    pub fn copy_from(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+        let pid = self.pid_of(peer)?;
+        // SAFETY: `local` comes from the Buf of a pending receive.
+        unsafe { cma::read(pid, local, remote) }
+    }
+
+    /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
+    pub fn copy_to(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
+        let pid = self.pid_of(peer)?;
+        // SAFETY: `local` comes from the Buf of a pending send; `remote` from the ticket that its receiver took.
+        unsafe { cma::write(pid, local, remote) }
+    }
+}
