@@ -19,6 +19,13 @@ use std::sync::Arc;
 pub struct TicketId(pub u64);
 
 impl TicketId {
+    /// A ticket as a peer named it; `None` for a number that no sender gives out.
+    #[inline]
+    pub fn from_wire(word: u64) -> Option<TicketId> {
+        let id = TicketId(word);
+        (id.index() < TICKETS && id.generation() != 0).then_some(id)
+    }
+
     #[inline]
     fn index(self) -> usize {
         self.0 as u32 as usize

@@ -21,6 +21,8 @@ pub struct Incoming {
     guests_heard: u64,
     /// The guests with a ring to this rank.
     pub(crate) visits: Vec<Visit>,
+    /// Peers that sent what makes no sense, from whom nothing more is read.
+    refused: Vec<Peer>,
 }
 
 impl Incoming {
@@ -31,6 +33,7 @@ impl Incoming {
             doorbell_seen: vec![0; ranks.div_ceil(64)],
             guests_heard: 0,
             visits: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -86,8 +89,17 @@ impl Incoming {
         self.senders.push(peer);
     }
 
-    /// Whether `peer` wrote something to its ring that cannot be a packet.
+    /// Reads nothing more from a peer whose packets make no sense.
+    pub fn refuse(&mut self, peer: Peer) {
+        self.receive_no_more_from(peer);
+        self.refused.push(peer);
+    }
+
+    /// Whether `peer` wrote something to its ring that cannot be a packet, or is [refused](Incoming::refuse).
     pub(crate) fn is_ring_broken(&self, peer: Peer) -> bool {
+        if self.refused.contains(&peer) {
+            return true;
+        }
         self.ends.get(peer).and_then(Option::as_ref).is_some_and(|rx| rx.is_broken())
     }
 
@@ -99,6 +111,7 @@ impl Incoming {
     /// Forgets a far peer of which nothing is known any more.
     pub(crate) fn forget(&mut self, peer: Peer) {
         self.ends.forget(peer);
+        self.refused.retain(|&refused| refused != peer);
     }
 
     /// The next packet from `peer`, which stays the next one until [`Incoming::pop`].

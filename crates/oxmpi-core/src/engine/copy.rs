@@ -5,7 +5,7 @@ use super::ops::{Op, OpId};
 use super::pieces::{self, Far, List, Place};
 use super::recv::{self, RecvOp};
 use super::send::{self, FarSide};
-use super::{DATA, Messages, STREAM, TAKEN};
+use super::{Arrived, DATA, Messages, STREAM, TAKEN};
 use oxmpi_transport::{Full, Packet, Peer, TicketCopy, TicketId, TicketState};
 
 /// A receive that copies from its sender.
@@ -80,7 +80,7 @@ impl Messages {
             }
         }
         if target == Place::NONE {
-            recv.phase = recv::Phase::Stream(length);
+            recv.phase = recv::Phase::Stream { from: peer, left: length };
             return self.control(peer, STREAM, [ticket.0, send, u64::from(op), length]);
         }
         let copy =
@@ -99,12 +99,11 @@ impl Messages {
     }
 
     /// Our offer was taken: it may be done already, or the receiver may want help.
-    pub(super) fn offer_taken(&mut self, ticket: TicketId, op: OpId) -> bool {
+    pub(super) fn offer_taken(&mut self, ticket: TicketId, op: OpId) {
         if let Some(send) = self.ops.send_mut(op) {
             send.phase = send::Phase::Taken(ticket);
             self.copies.push(op);
         }
-        true
     }
 
     /// One step of every copy under way.
@@ -258,13 +257,16 @@ impl Messages {
         let recv::Phase::Copying(ref copying) = recv.phase else { return true };
         let (peer, ticket, send, copy) = (copying.peer, copying.ticket, copying.send, copying.copy);
         self.tx.ticket_of(peer, ticket).close(&copy);
-        recv.phase = recv::Phase::Stream(copy.length);
+        recv.phase = recv::Phase::Stream { from: peer, left: copy.length };
         self.control(peer, STREAM, [ticket.0, send, u64::from(op), copy.length]);
         true
     }
 
     /// The receiver wants the bytes through the ring.
-    pub(super) fn start_stream(&mut self, ticket: TicketId, op: OpId, receive: u64, length: u64) {
+    pub(super) fn start_stream(&mut self, ticket: TicketId, op: OpId, receive: u64, length: u64) -> Arrived {
+        if self.ops.send_mut(op).is_none_or(|send| length > send.buf.len() as u64) {
+            return Arrived::Wrong("it wants more bytes than the message has");
+        }
         // Not the receiver's to finish: a send whose ticket is done counts as complete.
         self.tx.own_ticket(ticket).finish(ticket);
         self.tx.release_ticket(ticket);
@@ -273,6 +275,7 @@ impl Messages {
             send.cursor.seek(&send.buf, 0);
             self.streams.push(op);
         }
+        Arrived::Done(false)
     }
 
     /// Puts parts of every stream into its ring while there is room.
@@ -309,18 +312,18 @@ impl Messages {
         moved
     }
 
-    /// Bytes of a stream; `true` when it is complete.
-    pub(super) fn arrive_data(&mut self, packet: &Packet<'_>) -> bool {
-        let op = packet.bulk_word() as OpId;
-        let Some(recv) = self.ops.recv_mut(op) else { return false };
-        let recv::Phase::Stream(ref mut left) = recv.phase else { return false };
-        let here = (*left).min(packet.room(0) as u64);
-        *left -= here;
-        let done = *left == 0;
+    /// Bytes of a stream.
+    pub(super) fn arrive_data(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
+        let Some((op, recv, left)) = self.ops.streamed(packet.bulk_word(), peer) else {
+            return Arrived::Wrong("bytes for a receive that it was not asked for");
+        };
+        let here = left.min(packet.room(0) as u64);
+        let left = left - here;
+        recv.phase = recv::Phase::Stream { from: peer, left };
         packet.unpack(0, here as usize, &recv.buf, &mut recv.cursor);
-        if done {
+        if left == 0 {
             self.finish_recv(op);
         }
-        done
+        Arrived::Done(left == 0)
     }
 }

@@ -24,6 +24,7 @@ mod strangers;
 
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
+use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
 use oxmpi_transport::{CONTROL_WORDS, Head, Incoming, Links, NodeMemory, Outgoing, Packet, Peer, PeerTable, TicketId};
 use std::collections::VecDeque;
@@ -193,22 +194,44 @@ impl Engine {
         let mut matched = false;
         for _ in 0..BATCH {
             let Some(packet) = self.rx.next(peer) else { break };
-            match packet.kind() {
-                EAGER => match messages.arrive_eager(peer, &packet, matched) {
-                    Some(found) => matched |= found,
-                    None => break,
-                },
-                OFFER => match messages.arrive_offer(peer, &packet, matched) {
-                    Some(found) => matched |= found,
-                    None => break,
-                },
-                _ => matched |= messages.arrive_other(peer, &packet),
+            let arrived = match packet.kind() {
+                EAGER => messages.arrive_eager(peer, &packet, matched),
+                OFFER => messages.arrive_offer(peer, &packet, matched),
+                _ => messages.arrive_other(peer, &packet),
+            };
+            match arrived {
+                Arrived::Done(found) => matched |= found,
+                Arrived::Deferred => break,
+                Arrived::Wrong(why) => return self.refuse(peer, why),
             }
             let size = packet.size();
             self.rx.pop(peer, size, messages.tx.node());
         }
         matched
     }
+}
+
+impl Engine {
+    /// A peer sent a packet that makes no sense. Nothing more is read from it; what is under way with it ends with an error,
+    /// and so do the receives that it might have been for.
+    #[cold]
+    fn refuse(&mut self, peer: Peer, why: &'static str) -> bool {
+        self.rx.refuse(peer);
+        let error = Error::new(MPI_ERR_INTERN, format!("{peer} sent a packet that makes no sense: {why}"));
+        self.end_with_dead(peer, &error);
+        self.end_posted(|_| true, &error);
+        true
+    }
+}
+
+/// What became of a packet.
+enum Arrived {
+    /// It is handled; whether an operation may be complete.
+    Done(bool),
+    /// It would have to be stored, and may stay in the ring for now.
+    Deferred,
+    /// No peer that follows the protocol sends it.
+    Wrong(&'static str),
 }
 
 impl Messages {
@@ -229,17 +252,22 @@ impl Messages {
     }
 
     #[inline(never)]
-    fn arrive_other(&mut self, peer: Peer, packet: &Packet<'_>) -> bool {
+    fn arrive_other(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         match packet.kind() {
             MORE => self.arrive_more(peer, packet),
-            TAKEN => self.offer_taken(TicketId(packet.word(0)), packet.word(1) as OpId),
-            STREAM => {
-                let (ticket, send) = (TicketId(packet.word(0)), packet.word(1) as OpId);
-                self.start_stream(ticket, send, packet.word(2), packet.word(3));
-                false
+            DATA => self.arrive_data(peer, packet),
+            TAKEN | STREAM => {
+                let Some(ticket) = TicketId::from_wire(packet.word(0)) else { return Arrived::Wrong("no such offer") };
+                let Some(op) = self.ops.offered(packet.word(1), peer, ticket) else {
+                    return Arrived::Wrong("an answer to an offer that was not made to it");
+                };
+                if packet.kind() == TAKEN {
+                    self.offer_taken(ticket, op);
+                    return Arrived::Done(true);
+                }
+                self.start_stream(ticket, op, packet.word(2), packet.word(3))
             }
-            DATA => self.arrive_data(packet),
-            other => unreachable!("a packet of kind {other} from {peer}"),
+            _ => Arrived::Wrong("a kind that does not exist"),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Operations under way: what each is waiting for, and in the end how it went.
 
-use super::recv::RecvOp;
+use super::recv::{Phase, RecvOp};
 use super::send::SendOp;
 use oxmpi_abi::{Error, Status};
-use oxmpi_transport::Peer;
+use oxmpi_transport::{Peer, TicketId};
 
 /// An operation's number; used again once its outcome was taken.
 pub type OpId = u32;
@@ -110,6 +110,27 @@ impl Ops {
     pub fn recv_mut(&mut self, id: OpId) -> Option<&mut RecvOp> {
         match &mut self.entries[id as usize].op {
             Op::Recv(recv) => Some(recv),
+            _ => None,
+        }
+    }
+
+    /// The send that a peer means by a word that it got with an offer; `None` if that offer was not made to it.
+    pub fn offered(&self, word: u64, peer: Peer, ticket: TicketId) -> Option<OpId> {
+        let id = OpId::try_from(word).ok()?;
+        match &self.entries.get(id as usize)?.op {
+            Op::Send(send) if send.peer() == peer && send.phase.ticket() == Some(ticket) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The receive that a peer streams to, by the word that it was given; `None` if it was given none such.
+    pub fn streamed(&mut self, word: u64, peer: Peer) -> Option<(OpId, &mut RecvOp, u64)> {
+        let id = OpId::try_from(word).ok()?;
+        match &mut self.entries.get_mut(id as usize)?.op {
+            Op::Recv(recv) => match recv.phase {
+                Phase::Stream { from, left } if from == peer => Some((id, recv, left)),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use super::ops::{Op, OpId, Outcome};
 use super::pieces::Place;
 use super::strangers::source;
-use super::{Assembly, Engine, Messages, SYNC};
+use super::{Arrived, Assembly, EAGER_LIMIT, Engine, Messages, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
@@ -24,7 +24,10 @@ pub(super) enum Phase {
     /// Matched; see `copy.rs`.
     Copying(Box<super::copy::Copying>),
     /// Matched; so many bytes still come through the ring.
-    Stream(u64),
+    Stream {
+        from: Peer,
+        left: u64,
+    },
 }
 
 impl RecvOp {
@@ -32,6 +35,7 @@ impl RecvOp {
     pub fn copies_from(&self) -> Option<Peer> {
         match &self.phase {
             Phase::Copying(copying) => Some(copying.peer()),
+            Phase::Stream { from, .. } => Some(*from),
             _ => None,
         }
     }
@@ -278,20 +282,19 @@ impl Messages {
 
     // ---- packets ----
 
-    /// The first packet of a message. `Some(true)`: it met its receive. `None`: it would have to be stored, and `picky`
-    /// asks to leave it in the ring instead.
+    /// The first packet of a message. With `picky`, one that would have to be stored is left in the ring instead.
     #[inline]
-    pub(super) fn arrive_eager(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Option<bool> {
+    pub(super) fn arrive_eager(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Arrived {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = head.aux as usize;
-        if head.flags & SYNC != 0 {
-            return self.arrive_sync(peer, packet, &envelope, bytes, picky);
+        if head.flags != 0 || bytes > EAGER_LIMIT {
+            return self.arrive_sync(peer, packet, &envelope, head.flags, bytes, picky);
         }
         let here = bytes.min(packet.room(0));
         match self.posted.take_match(&envelope) {
             Some(op) => {
-                let room = self.begin(op, &envelope, bytes as u64)?;
+                let Some(room) = self.begin(op, &envelope, bytes as u64) else { return Arrived::Done(false) };
                 if let Some(recv) = self.ops.recv_mut(op) {
                     if bytes <= INLINE_BYTES {
                         packet.unpack_inline(bytes.min(room), &recv.buf);
@@ -304,12 +307,12 @@ impl Messages {
                 } else {
                     self.finish_recv(op);
                 }
-                Some(true)
+                Arrived::Done(true)
             }
-            None if picky => None,
+            None if picky => Arrived::Deferred,
             None => {
                 self.store(peer, packet, 0, envelope, bytes, None);
-                Some(false)
+                Arrived::Done(false)
             }
         }
     }
@@ -319,54 +322,64 @@ impl Messages {
         peer: Peer,
         packet: &Packet<'_>,
         envelope: &Envelope,
+        flags: u8,
         bytes: usize,
         picky: bool,
-    ) -> Option<bool> {
-        let (ticket, send) = (TicketId(packet.word(0)), packet.word(1));
+    ) -> Arrived {
+        if flags != SYNC || bytes > packet.room(16) {
+            return Arrived::Wrong("its length or its flags cannot be");
+        }
+        let Some(ticket) = TicketId::from_wire(packet.word(0)) else { return Arrived::Wrong("no such offer") };
+        let send = packet.word(1);
         let Some((posted, &op)) = self.posted.peek_match(envelope) else {
             if picky {
-                return None;
+                return Arrived::Deferred;
             }
             self.store(peer, packet, 16, *envelope, bytes, Some((ticket, send)));
-            return Some(false);
+            return Arrived::Done(false);
         };
         if !self.tx.ticket_of(peer, ticket).take(ticket) {
-            return Some(false);
+            return Arrived::Done(false);
         }
         self.posted.cancel(posted);
-        let room = self.begin(op, envelope, bytes as u64)?;
+        let Some(room) = self.begin(op, envelope, bytes as u64) else { return Arrived::Done(false) };
         if let Some(recv) = self.ops.recv_mut(op) {
             packet.unpack(16, bytes.min(room), &recv.buf, &mut recv.cursor);
         }
         self.acknowledge(peer, ticket, send);
         self.finish_recv(op);
-        Some(true)
+        Arrived::Done(true)
     }
 
     /// An offer: as above.
-    pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Option<bool> {
+    pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Arrived {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = packet.word(0);
         let place = Place { address: packet.word(1), pieces: head.aux };
-        let (ticket, send) = (TicketId(packet.word(2)), packet.word(3));
+        if u64::from(place.pieces) > bytes {
+            return Arrived::Wrong("an offer with more pieces than bytes");
+        }
+        let Some(ticket) = TicketId::from_wire(packet.word(2)) else { return Arrived::Wrong("no such offer") };
+        let send = packet.word(3);
         match self.posted.peek_match(&envelope) {
             Some((posted, &op)) => {
                 if self.tx.ticket_of(peer, ticket).take(ticket) {
                     self.posted.cancel(posted);
-                    self.begin(op, &envelope, bytes)?;
-                    self.start_copy(op, peer, ticket, send, place, bytes);
-                    return Some(true);
+                    if self.begin(op, &envelope, bytes).is_some() {
+                        self.start_copy(op, peer, ticket, send, place, bytes);
+                    }
+                    return Arrived::Done(true);
                 }
             }
-            None if picky => return None,
+            None if picky => return Arrived::Deferred,
             None => {
                 let message = Message { from: peer, bytes, body: Body::Offered(place), waits: Some((ticket, send)) };
                 self.account_stored(peer, message.weight(), 0);
                 self.unexpected.push(envelope, message);
             }
         }
-        Some(false)
+        Arrived::Done(false)
     }
 
     /// Keeps a message that nobody has asked for yet.
@@ -398,11 +411,11 @@ impl Messages {
     }
 
     /// The next part of a message.
-    pub(super) fn arrive_more(&mut self, peer: Peer, packet: &Packet<'_>) -> bool {
+    pub(super) fn arrive_more(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         let (Assembly::Receive(_, left) | Assembly::Store(_, left) | Assembly::Discard(left)) =
             self.lanes.at(peer).assembly
         else {
-            unreachable!("a part from {peer} that belongs to no message")
+            return Arrived::Wrong("a part that belongs to no message");
         };
         let here = left.min(packet.room(0) as u64);
         let rest = left - here;
@@ -427,13 +440,13 @@ impl Messages {
             Assembly::None => {}
         }
         if rest > 0 {
-            return false;
+            return Arrived::Done(false);
         }
         self.lanes.at(peer).assembly = Assembly::None;
         if let Some(op) = done {
             self.finish_recv(op);
         }
-        true
+        Arrived::Done(true)
     }
 }
 

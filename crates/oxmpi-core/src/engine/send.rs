@@ -79,6 +79,16 @@ pub(super) enum Phase {
     Own(MessageId),
 }
 
+impl Phase {
+    /// The offer's ticket, while there is one.
+    pub fn ticket(self) -> Option<TicketId> {
+        match self {
+            Phase::Offered(ticket) | Phase::Taken(ticket) => Some(ticket),
+            _ => None,
+        }
+    }
+}
+
 impl SendOp {
     pub fn new(route: Route, buf: Buf, phase: Phase) -> SendOp {
         SendOp { route, buf, cursor: Cursor::new(), phase, storage: None, pieces: None }

@@ -1,0 +1,85 @@
+//! A peer that sends what no peer that follows the protocol sends: every such packet ends the receives that wait with an
+//! error that names the peer, and nothing panics or is read out of bounds.
+
+use oxmpi_base::address::JobId;
+use oxmpi_base::segment::Segment;
+use oxmpi_core::engine::{Engine, Mode, Route};
+use oxmpi_core::matching::Pattern;
+use oxmpi_datatype::Buf;
+use oxmpi_transport::{Head, Links, Peer, Slot};
+use std::os::fd::AsFd;
+
+const EAGER: u8 = 1;
+const MORE: u8 = 2;
+const OFFER: u8 = 3;
+const TAKEN: u8 = 4;
+const STREAM: u8 = 5;
+const DATA: u8 = 6;
+const SYNC: u8 = 1;
+
+/// A number that a sender may give to an offer: the first use of its first ticket.
+const TICKET: u64 = 1 << 32;
+
+fn pair() -> (Links, Engine) {
+    let (fd, _) = Segment::create(2, 2).unwrap();
+    let attach = |slot| {
+        let job = JobId { inode: 1, holder: 1, fd: 1 };
+        Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, Slot::new(slot).unwrap()).unwrap()
+    };
+    (attach(0), Engine::new(attach(1), true))
+}
+
+fn head(kind: u8, flags: u8, aux: u32) -> Head {
+    Head { kind, flags, context: 0, tag: 5, source: 0, aux }
+}
+
+#[test]
+fn packets_that_make_no_sense_name_their_sender() {
+    let cases: [(&str, Head, [u64; 4]); 15] = [
+        ("kind 0", head(0, 0, 0), [0; 4]),
+        ("kind 99", head(99, 0, 0), [0; 4]),
+        ("a part of no message", head(MORE, 0, 0), [0; 4]),
+        ("bytes for no receive", head(DATA, 0, 0), [u64::MAX; 4]),
+        ("a message too long to be sent at once", head(EAGER, 0, u32::MAX), [0; 4]),
+        ("flags that do not exist", head(EAGER, 2, 8), [0; 4]),
+        ("a synchronous message that its packet has no room for", head(EAGER, SYNC, 1000), [TICKET, 0, 0, 0]),
+        ("a synchronous message without an offer", head(EAGER, SYNC, 8), [0; 4]),
+        ("an offer beyond the sender's", head(OFFER, 0, 0), [10, 0, TICKET | 0xffff_ffff, 0]),
+        ("an offer of no use", head(OFFER, 0, 0), [10, 0, 0, 0]),
+        ("an offer of more pieces than bytes", head(OFFER, 0, u32::MAX), [10, 4096, TICKET, 0]),
+        ("an answer with a wrong offer", head(TAKEN, 0, 0), [u64::MAX, 0, 0, 0]),
+        ("an answer for no operation", head(TAKEN, 0, 0), [TICKET, u64::MAX, 0, 0]),
+        ("an answer for a receive", head(TAKEN, 0, 0), [TICKET, 0, 0, 0]),
+        ("a stream of no operation", head(STREAM, 0, 0), [TICKET, 7, 0, 10]),
+    ];
+    for (name, head, body) in cases {
+        let (mut hostile, mut engine) = pair();
+        let mut bytes = [0u8; 64];
+        let buf = Buf::dense(bytes.as_mut_ptr(), bytes.len());
+        let op = engine.recv(Pattern { context: 0, source: 0, tag: 5 }, buf);
+        hostile.tx.send_control(Peer::at_slot(1), &head, &body).unwrap();
+        engine.progress();
+        let outcome = engine.take_outcome(op).unwrap_or_else(|| panic!("{name}: the receive still waits"));
+        let error = outcome.error.unwrap_or_else(|| panic!("{name}: no error"));
+        assert!(error.text().contains("process 0 of this node"), "{name}: {}", error.text());
+        // Nothing more is read from it.
+        hostile.tx.send_control(Peer::at_slot(1), &head, &body).unwrap();
+        engine.progress();
+    }
+}
+
+/// The receiver asks for more of a message than the sender offered.
+#[test]
+fn a_stream_is_no_longer_than_its_message() {
+    let (mut hostile, mut engine) = pair();
+    let mut bytes = vec![7u8; 100_000];
+    let route = Route { peer: Peer::at_slot(0), context: 0, source: 1, tag: 5 };
+    let op = engine.send(Mode::Standard, &route, Buf::dense(bytes.as_mut_ptr(), bytes.len())).unwrap();
+    assert_eq!(hostile.rx.senders(&mut hostile.tx), 1);
+    let offer = hostile.rx.next(Peer::at_slot(1)).unwrap();
+    let (ticket, send) = (offer.word(2), offer.word(3));
+    hostile.tx.send_control(Peer::at_slot(1), &head(STREAM, 0, 0), &[ticket, send, 0, 100_001]).unwrap();
+    engine.progress();
+    let outcome = engine.take_outcome(op).expect("the send has ended");
+    assert!(outcome.error.is_some_and(|error| error.text().contains("process 0 of this node")));
+}
