@@ -369,9 +369,12 @@ impl Consumer {
     #[inline]
     fn is_impossible(&mut self, cells: usize) -> bool {
         let most = max_packet(self.memory.count).min(self.memory.count - self.position);
-        if (1..=most).contains(&cells) {
-            return false;
-        }
+        !(1..=most).contains(&cells) && self.give_up(cells)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_up(&mut self, cells: usize) -> bool {
         if !self.broken {
             self.broken = true;
             self.home.blame(cells);

@@ -66,8 +66,8 @@ impl NodeMemory {
 
     #[inline]
     pub fn block_of(&self, peer: Peer) -> &RankBlock {
-        match peer.slot() {
-            Some(slot) => self.segment.rank(slot.index()),
+        match peer.slot().and_then(|slot| self.segment.get(slot.index())) {
+            Some(block) => block,
             None => self.block_of_stranger(peer),
         }
     }
@@ -144,8 +144,8 @@ impl NodeMemory {
 
     #[inline]
     pub fn wake(&self, peer: Peer) {
-        match peer.slot() {
-            Some(slot) => wait::wake(self.segment.header(), self.segment.rank(slot.index()), self.barrier),
+        match peer.slot().and_then(|slot| self.segment.get(slot.index())) {
+            Some(block) => wait::wake(self.segment.header(), block, self.barrier),
             None => self.wake_stranger(peer),
         }
     }
