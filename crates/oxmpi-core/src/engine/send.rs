@@ -202,6 +202,10 @@ impl Messages {
     /// Puts a queued message into the ring; `true` when it needs the queue no longer.
     pub(super) fn push_message(&mut self, op: OpId) -> bool {
         let Op::Send(mut send) = self.ops.lift(op) else { unreachable!("a queued message is a send") };
+        // The receiver may have asked for offers since the message was queued.
+        if send.phase == Phase::Eager && send.cursor.position() == 0 && self.tx.under_pressure(send.route.peer) {
+            send.phase = Phase::ToOffer;
+        }
         let (gone, done) = match send.phase {
             Phase::Eager => {
                 let all = matches!(self.push_eager(&send.route, &send.buf, &mut send.cursor), Pushed::All);
