@@ -1,0 +1,371 @@
+//! What every link must do, as functions that take the link. `tests/conformance.rs` runs each on each.
+
+use crate::random::Random;
+use crate::{ANY_SOURCE, ANY_TAG, Link, Rank, run};
+use oxmpi_abi::Error;
+use oxmpi_abi::constants::{MPI_BYTE, MPI_ERR_OTHER};
+use oxmpi_core::engine::{Mode, OpId, STORE_LIMIT};
+use oxmpi_core::matching::Pattern;
+use oxmpi_datatype::{Buf, Datatype};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Message number `n` from one rank to another: its length, mode and bytes follow from these three numbers.
+fn message(from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
+    let mut random = Random((from as u64) << 40 | (to as u64) << 20 | n as u64);
+    let length = random.length();
+    let mode = if random.below(4) == 0 { Mode::Synchronous } else { Mode::Standard };
+    let seed = random.next();
+    (mode, (0..length).map(|i| (seed.wrapping_add(i as u64 * 0x9d)) as u8).collect())
+}
+
+/// Everybody sends to everybody, in random order of sends and receives: messages of a pair arrive in order and whole,
+/// of every length and mode.
+pub fn ordering(link: Link) {
+    for ranks in [2, 3, 5] {
+        let ranks = link.ranks(ranks);
+        run(link, ranks, |rank| everybody_to_everybody(rank, 100));
+    }
+}
+
+fn everybody_to_everybody(rank: &mut Rank, messages: usize) {
+    type Receive = (usize, usize, OpId, Vec<u8>);
+    let (me, ranks) = (rank.me, rank.ranks);
+    let mut random = Random(me as u64 ^ 77);
+    let mut sends: VecDeque<(Option<OpId>, Vec<u8>)> = VecDeque::new();
+    let mut recvs: VecDeque<Receive> = VecDeque::new();
+    let (mut sent, mut received) = (vec![0; ranks], vec![0; ranks]);
+    let check = |rank: &mut Rank, (from, n, op, bytes): Receive| {
+        let (_, expected) = message(from, me, n);
+        let outcome = rank.wait(op);
+        assert!(outcome.error.is_none(), "{:?}", outcome.error);
+        assert_eq!(outcome.status.bytes(), expected.len() as u64, "message {n} from {from} to {me}");
+        assert_eq!((outcome.status.source, outcome.status.tag), (from as i32, 5));
+        let wrong = (0..expected.len()).find(|&i| bytes[i] != expected[i]);
+        assert_eq!(wrong, None, "message {n} from {from} to {me} of {} bytes is damaged", expected.len());
+    };
+    let left = |counts: &[usize]| counts.iter().any(|&count| count < messages);
+    while left(&sent) || left(&received) {
+        let peer = random.below(ranks);
+        if random.below(2) == 0 && sent[peer] < messages {
+            let (mode, bytes) = message(me, peer, sent[peer]);
+            sent[peer] += 1;
+            let op = rank.send(mode, peer, 5, &bytes);
+            sends.push_back((op, bytes));
+        } else if received[peer] < messages {
+            let mut bytes = vec![0; 600_000];
+            let op = rank.recv(peer as i32, 5, &mut bytes);
+            recvs.push_back((peer, received[peer], op, bytes));
+            received[peer] += 1;
+        }
+        rank.engine.progress();
+        while recvs.len() > 16 && rank.engine.is_done(recvs[0].2) {
+            if let Some(first) = recvs.pop_front() {
+                check(rank, first);
+            }
+        }
+    }
+    while let Some(first) = recvs.pop_front() {
+        check(rank, first);
+    }
+    while let Some((op, _bytes)) = sends.pop_front() {
+        rank.wait_send(op);
+    }
+}
+
+/// Long messages, both ways at once.
+pub fn long_transfers(link: Link) {
+    let ranks = link.ranks(2);
+    run(link, ranks, |rank| {
+        for bytes in [1 << 20, (5 << 20) + 13] {
+            let other = ranks - 1 - rank.me;
+            let from: Vec<u8> = (0..bytes).map(|i| (i * 7 + rank.me) as u8).collect();
+            let mut to = vec![0u8; bytes];
+            let receive = rank.recv(other as i32, 1, &mut to);
+            let send = rank.send(Mode::Standard, other, 1, &from);
+            assert!(rank.wait(receive).error.is_none());
+            rank.wait_send(send);
+            assert!((0..bytes).all(|i| to[i] == (i * 7 + other) as u8), "{bytes} bytes");
+        }
+    });
+}
+
+/// Types with gaps on either side or both, with short blocks and with long ones; the gaps stay as they were.
+pub fn types_with_gaps(link: Link) {
+    let byte = oxmpi_datatype::predefined(MPI_BYTE.0).expect("a predefined type");
+    let gapped = |blocks: i64, length: i64| {
+        let ty = Datatype::vector(blocks, length, 2 * length, byte).expect("a vector");
+        ty.commit().expect("a type that can be used");
+        ty
+    };
+    let ranks = link.ranks(2);
+    for (blocks, length) in [(5, 3), (1000, 4), (40, 4096), (300, 10_000)] {
+        let ty = &gapped(blocks, length);
+        let (span, packed) = ((2 * blocks * length) as usize, (blocks * length) as usize);
+        for gaps in [[true, false], [false, true], [true, true]] {
+            run(link, ranks, |rank| {
+                let place = |i: usize| i / length as usize * 2 * length as usize + i % length as usize;
+                let at = |gap: bool, i: usize| if gap { place(i) } else { i };
+                let value = |i: usize| (i % 251) as u8;
+                let buf = |gap: bool, memory: &mut [u8]| match gap {
+                    true => Buf::typed(memory.as_mut_ptr(), 1, ty),
+                    false => Buf::dense(memory.as_mut_ptr(), packed),
+                };
+                let (mut from, mut to) = (vec![255u8; span], vec![254u8; span]);
+                (0..packed).for_each(|i| from[at(gaps[0], i)] = value(i));
+                let (mut receive, mut send) = (None, None);
+                if rank.me == ranks - 1 {
+                    let to = buf(gaps[1], &mut to);
+                    receive = Some(rank.recv_buf(0, 2, to));
+                }
+                if rank.me == 0 {
+                    let from = buf(gaps[0], &mut from);
+                    send = rank.send_buf(Mode::Standard, ranks - 1, 2, from);
+                }
+                if let Some(op) = receive {
+                    assert_eq!(rank.wait(op).status.bytes(), packed as u64);
+                    let wrong = (0..packed).find(|&i| to[at(gaps[1], i)] != value(i));
+                    assert_eq!(wrong, None, "{blocks} blocks of {length}, gaps {gaps:?}");
+                    let touched = to.iter().filter(|&&byte| byte == 254).count();
+                    assert!(
+                        touched >= span - packed,
+                        "{blocks} blocks of {length}, gaps {gaps:?}: written between them"
+                    );
+                }
+                rank.wait_send(send);
+            });
+        }
+    }
+}
+
+/// A synchronous send, long or short, is not complete before its receive is there.
+pub fn synchronous_mode(link: Link) {
+    for length in [0, 8, 3000, 200_000] {
+        let ranks = link.ranks(2);
+        let is_posted = &AtomicBool::new(false);
+        run(link, ranks, |rank| {
+            let bytes = vec![3u8; length];
+            let send = (rank.me == 0).then(|| rank.send(Mode::Synchronous, ranks - 1, 4, &bytes)).flatten();
+            if let Some(op) = send {
+                rank.progress_for(200);
+                assert!(!rank.engine.is_done(op) || is_posted.load(Ordering::SeqCst), "{length} bytes");
+            }
+            if rank.me == ranks - 1 {
+                rank.progress_for(400);
+                is_posted.store(true, Ordering::SeqCst);
+                let mut to = vec![0u8; length];
+                let op = rank.recv(0, 4, &mut to);
+                assert_eq!(rank.wait(op).status.bytes(), length as u64);
+                assert!(to == bytes);
+            }
+            rank.wait_send(send);
+        });
+    }
+}
+
+/// Cancel and receive race: exactly one of them wins, and what was cancelled is never received.
+pub fn cancel_races_with_claim(link: Link) {
+    let ranks = link.ranks(2);
+    run(link, ranks, |rank| {
+        let (first, second) = (vec![1u8; 40_000], vec![2u8; 100]);
+        for n in 0..300 {
+            let told;
+            let mut sent = None;
+            if rank.me == 0 {
+                let op = rank.send(Mode::Synchronous, ranks - 1, n, &first).expect("a synchronous send waits");
+                rank.engine.cancel_send(op);
+                let cancelled = rank.wait(op).status.is_cancelled();
+                told = [u8::from(cancelled)];
+                sent = rank.send(Mode::Standard, ranks - 1, n, if cancelled { &second } else { &told });
+            }
+            if rank.me == ranks - 1 {
+                let mut bytes = vec![0; 40_000];
+                let op = rank.recv(0, n, &mut bytes);
+                let length = rank.wait(op).status.bytes();
+                if length == 40_000 {
+                    // The sender was too late; its next message says so.
+                    let op = rank.recv(0, n, &mut bytes);
+                    assert_eq!(rank.wait(op).status.bytes(), 1);
+                    assert_eq!(bytes[0], 0);
+                } else {
+                    assert_eq!(length, 100);
+                    assert!(bytes[..100].iter().all(|&byte| byte == 2));
+                }
+            }
+            rank.wait_send(sent);
+        }
+    });
+}
+
+/// A receive that nothing has met can be cancelled, and the message that comes later meets the next one.
+pub fn cancelled_receives(link: Link) {
+    let ranks = link.ranks(2);
+    run(link, ranks, |rank| {
+        let mut bytes = [0u8; 8];
+        if rank.me == ranks - 1 {
+            let op = rank.recv(0, 99, &mut bytes);
+            rank.engine.cancel_recv(op);
+            assert!(rank.wait(op).status.is_cancelled());
+        }
+        let send = if rank.me == 0 { rank.send(Mode::Standard, ranks - 1, 99, &[5; 8]) } else { None };
+        if rank.me == ranks - 1 {
+            let op = rank.recv(0, 99, &mut bytes);
+            assert!(!rank.wait(op).status.is_cancelled());
+            assert_eq!(bytes, [5; 8]);
+        }
+        rank.wait_send(send);
+    });
+}
+
+/// Many senders and receives of any source: each pair's messages keep their order, and none is lost.
+pub fn many_senders_to_any_source(link: Link) {
+    const EACH: i32 = 300;
+    let ranks = link.ranks(6);
+    run(link, ranks, |rank| {
+        let length = |n: i32| if n % 17 == 0 { 50_000 } else { n as usize % 90 };
+        let mut sends = Vec::new();
+        if rank.me > 0 || ranks == 1 {
+            for n in 0..EACH {
+                let bytes = vec![n as u8; length(n)];
+                let op = rank.send(Mode::Standard, 0, n, &bytes);
+                sends.push((op, bytes));
+            }
+        }
+        if rank.me == 0 {
+            let mut next = vec![0; ranks];
+            for _ in 0..EACH * (ranks as i32 - 1).max(1) {
+                let mut bytes = vec![0; 50_000];
+                let op = rank.recv(ANY_SOURCE, ANY_TAG, &mut bytes);
+                let status = rank.wait(op).status;
+                let from = status.source as usize;
+                assert_eq!(status.tag, next[from], "from {from}");
+                assert_eq!(status.bytes() as usize, length(status.tag));
+                assert!(bytes[..status.bytes() as usize].iter().all(|&byte| byte == status.tag as u8));
+                next[from] += 1;
+            }
+        }
+        sends.into_iter().for_each(|(op, _bytes)| rank.wait_send(op));
+    });
+}
+
+/// A flood to a rank that receives nothing: what it stores is bounded, its later messages still find their receives, and
+/// in the end all arrive.
+pub fn flood_with_bounded_memory(link: Link) {
+    if link == Link::Loopback {
+        // What a rank sends to itself is its own to bound.
+        return;
+    }
+    const BYTES: usize = 8 << 10;
+    const COUNT: usize = STORE_LIMIT / BYTES * 3 / 2;
+    let sent = &AtomicUsize::new(0);
+    run(link, 2, |rank| {
+        let bytes = vec![9u8; BYTES];
+        if rank.me == 0 {
+            let mut sends = Vec::new();
+            for n in 0..COUNT {
+                sends.push(rank.send(Mode::Standard, 1, 1, &bytes));
+                sent.store(n + 1, Ordering::Relaxed);
+            }
+            sends.push(rank.send(Mode::Standard, 1, 2, &[4]));
+            sends.into_iter().for_each(|op| rank.wait_send(op));
+            return;
+        }
+        let mut last = [0u8];
+        let op = rank.recv(0, 2, &mut last);
+        assert!(rank.wait(op).error.is_none());
+        assert_eq!((last[0], sent.load(Ordering::Relaxed)), (4, COUNT));
+        // Beside the limit: what was on its way when the sender was told, and a note of each offer.
+        let slack = (4 << 20) + 256 * COUNT;
+        assert!(rank.engine.stored() <= STORE_LIMIT + slack, "{} bytes are stored", rank.engine.stored());
+        for _ in 0..COUNT {
+            let mut to = vec![0u8; BYTES];
+            let op = rank.recv(0, 1, &mut to);
+            assert!(rank.wait(op).error.is_none() && to == bytes);
+        }
+        assert_eq!(rank.engine.stored(), 0);
+    });
+}
+
+/// A message longer than its receive fills the buffer, and the receiver is told.
+pub fn truncation(link: Link) {
+    for length in [50, 5_000, 30_000, 500_000] {
+        let ranks = link.ranks(2);
+        run(link, ranks, |rank| {
+            let bytes = vec![7u8; length];
+            let room = length / 2;
+            let mut small = vec![0u8; room + 1];
+            let receive = (rank.me == ranks - 1).then(|| rank.recv(0, 3, &mut small[..room]));
+            let send = if rank.me == 0 { rank.send(Mode::Standard, ranks - 1, 3, &bytes) } else { None };
+            if let Some(op) = receive {
+                let error = rank.wait(op).error.expect("truncated");
+                for part in [format!("{length} bytes"), format!("{room} bytes"), "rank 0".into(), "tag 3".into()] {
+                    assert!(error.text().contains(&part), "{part} in: {}", error.text());
+                }
+                assert!(small[..room].iter().all(|&byte| byte == 7));
+                assert_eq!(small[room], 0, "one past the buffer");
+            }
+            // The sender is not to blame.
+            rank.wait_send(send);
+        });
+    }
+}
+
+/// A message that was probed and taken is received by who took it, and by no receive of the same pattern.
+pub fn matched_probe(link: Link) {
+    for length in [16, 6_000, 300_000] {
+        let ranks = link.ranks(2);
+        run(link, ranks, |rank| {
+            let (first, second) = (vec![1u8; length], vec![2u8; length]);
+            let mut sends = Vec::new();
+            if rank.me == 0 {
+                sends.push(rank.send(Mode::Standard, ranks - 1, 6, &first));
+                sends.push(rank.send(Mode::Standard, ranks - 1, 6, &second));
+            }
+            if rank.me == ranks - 1 {
+                let pattern = Pattern { context: 0, source: ANY_SOURCE, tag: 6 };
+                let (envelope, taken) = loop {
+                    rank.engine.progress();
+                    if let Some(found) = rank.engine.take_message(&pattern) {
+                        break found;
+                    }
+                    std::thread::yield_now();
+                };
+                let (mut mine, mut other) = (vec![0u8; length], vec![0u8; length]);
+                let later = rank.recv(ANY_SOURCE, 6, &mut other);
+                let now = rank.engine.recv_message(&envelope, taken, Buf::dense(mine.as_mut_ptr(), length));
+                assert!(rank.wait(later).error.is_none() && rank.wait(now).error.is_none());
+                assert!(mine == first && other == second, "{length} bytes");
+            }
+            sends.into_iter().for_each(|op| rank.wait_send(op));
+        });
+    }
+}
+
+/// A peer dies: sends to it and receives from it end with the error that is given, whatever they wait for, and other
+/// operations go on.
+pub fn death_of_a_peer(link: Link) {
+    if link == Link::Loopback {
+        return;
+    }
+    run(link, 3, |rank| {
+        let long = vec![1u8; 300_000];
+        if rank.me == 0 {
+            let (offered, other) = (rank.send(Mode::Standard, 2, 1, &long), rank.send(Mode::Standard, 1, 1, &long));
+            let mut never = [0u8; 8];
+            let posted = rank.recv(2, 9, &mut never);
+            rank.progress_for(50);
+            let error = Error::new(MPI_ERR_OTHER, "rank 2 has died");
+            let dead = rank.peer(2);
+            rank.engine.end_with_dead(dead, &error);
+            rank.engine.end_posted(|pattern| pattern.source == 2, &error);
+            for op in [offered.expect("a long send waits"), posted] {
+                assert_eq!(rank.wait(op).error.expect("an error").text(), "rank 2 has died");
+            }
+            rank.wait_send(other);
+        } else if rank.me == 1 {
+            let mut to = vec![0u8; 300_000];
+            let op = rank.recv(0, 1, &mut to);
+            assert!(rank.wait(op).error.is_none() && to == long);
+        }
+    });
+}
