@@ -15,7 +15,7 @@ fn message(from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
     let mut random = Random((from as u64) << 40 | (to as u64) << 20 | n as u64);
     let length = random.length();
     let mode = if random.below(4) == 0 { Mode::Synchronous } else { Mode::Standard };
-    let seed = random.next();
+    let seed = random.word();
     (mode, (0..length).map(|i| (seed.wrapping_add(i as u64 * 0x9d)) as u8).collect())
 }
 
