@@ -5,6 +5,7 @@ use crate::segment::Segment;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 
 /// A job, known by where its segment can be opened: in `mpirun`, or in a process that was started alone. The order is one
 /// that all processes agree on.
@@ -20,9 +21,15 @@ impl JobId {
     /// Maps the job's segment; an error when its holder has ended, or is another user's.
     pub fn open(&self) -> io::Result<Segment> {
         let path = format!("/proc/{}/fd/{}", self.holder, self.fd);
+        let another = || io::Error::new(io::ErrorKind::NotFound, "it is another file now");
+        // Opening a device or a pipe could wait or have effects: look first.
+        let found = std::fs::metadata(&path)?;
+        if !found.is_file() || found.ino() != self.inode {
+            return Err(another());
+        }
         let opened = File::options().read(true).write(true).open(path)?;
         if lifeline::inode(opened.as_fd())? != self.inode {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "it is another file now"));
+            return Err(another());
         }
         Segment::attach(opened.as_fd())
     }

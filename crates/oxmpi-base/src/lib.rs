@@ -28,4 +28,5 @@ pub mod slots;
 pub mod stripe;
 mod sync;
 pub mod ticket;
+pub mod trust;
 pub mod wait;

@@ -123,6 +123,15 @@ pub fn inherited(fd: RawFd, inode: u64) -> Option<OwnedFd> {
     }
 }
 
+/// From now on, programs that this process starts do not get the descriptor of that number, if it is still the object that it
+/// was.
+pub fn keep_from_children(fd: RawFd, inode: u64) {
+    if inherited(fd, inode).is_some() {
+        // SAFETY: a flag of a descriptor that is open.
+        unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
 /// The inode behind a descriptor, for [`inherited`] to compare with.
 pub fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
     File::from(fd.try_clone_to_owned()?).metadata().map(|found| found.ino())

@@ -16,9 +16,11 @@ use crate::arena::Area;
 use crate::guests::{GUEST_CELLS, GUESTS, Guest};
 use crate::limits;
 use crate::notice::Notice;
-use std::fs::File;
+use crate::trust;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -32,6 +34,12 @@ const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x07");
 pub const CACHE_LINE: usize = 64;
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+/// More ranks than any job on one node has; sizes for so many can be computed.
+const MOST_RANKS: usize = 1 << 20;
+
+/// The file cannot be cut, and nobody can forbid writing to it.
+const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
 
 /// Ports that the ranks of a job can have open at a time.
 pub const PORTS: usize = 4096;
@@ -220,7 +228,7 @@ impl Segment {
     pub fn create(ranks: usize, cpus: u32) -> io::Result<(OwnedFd, Segment)> {
         let layout = Layout::for_ranks(ranks);
         // SAFETY: the name is a NUL-terminated literal.
-        let fd = unsafe { libc::memfd_create(c"oxmpi".as_ptr(), libc::MFD_CLOEXEC) };
+        let fd = unsafe { libc::memfd_create(c"oxmpi".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -233,7 +241,13 @@ impl Segment {
             return Err(io::Error::from_raw_os_error(libc::EFBIG));
         }
         file.set_len(length)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
         let fd = OwnedFd::from(file);
+        // A process that cut the file would end all others that have it mapped. Growing stays possible.
+        // SAFETY: plain numbers; the descriptor is open.
+        if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
         let segment = Segment::map(fd.as_fd(), layout)?;
         let header = segment.header();
         header.ranks.store(ranks as u32, Relaxed);
@@ -243,14 +257,35 @@ impl Segment {
         Ok((fd, segment))
     }
 
-    /// Maps a segment that somebody else made.
+    /// Maps a segment that another process made. Nothing in it is believed before the file is known to be one that a process
+    /// of this user or root made, that nobody can cut, and that has the length that its header tells.
     pub fn attach(fd: BorrowedFd<'_>) -> io::Result<Segment> {
+        let refuse = |text: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        let found = File::from(fd.try_clone_to_owned()?).metadata()?;
+        if !found.is_file() || found.len() < PAGE as u64 {
+            return refuse("it is no segment");
+        }
+        if !trust::believes(found.uid()) {
+            return refuse("it belongs to another user");
+        }
+        // SAFETY: plain numbers; the descriptor is open.
+        let seals = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) };
+        if seals < 0 || seals & SEALS != SEALS {
+            return refuse("it is not sealed against being cut");
+        }
         let head = Segment::map(fd, Layout { mapped: PAGE, ..Layout::new(0, 0) })?;
         let header = head.header();
         if header.magic.load(Relaxed) != MAGIC {
             return Err(io::Error::other("the job's segment was made by another version of OxMPI's mpirun"));
         }
-        let layout = Layout::new(header.ranks.load(Relaxed) as usize, header.ring_cells.load(Relaxed) as usize);
+        let ranks = header.ranks.load(Relaxed) as usize;
+        if !(1..=MOST_RANKS).contains(&ranks) {
+            return refuse("its header is damaged");
+        }
+        let layout = Layout::for_ranks(ranks);
+        if header.ring_cells.load(Relaxed) as usize != layout.ring_cells || found.len() < layout.file_length() as u64 {
+            return refuse("its header is damaged");
+        }
         Segment::map(fd, layout)
     }
 
@@ -444,6 +479,41 @@ mod tests {
             let last = l.guest_ring(GUESTS - 1, ranks - 1);
             assert_eq!(last.offset + last.bytes, l.file_length());
         }
+    }
+
+    #[test]
+    fn a_segment_cannot_be_cut() {
+        let (fd, segment) = Segment::create(2, 1).unwrap();
+        let file = File::from(fd);
+        let length = file.metadata().unwrap().len();
+        assert!(file.set_len(0).is_err() && file.set_len(length - 1).is_err());
+        assert!(file.set_len(length + PAGE as u64).is_ok());
+        // SAFETY: plain numbers; the descriptor is open.
+        assert!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_FUTURE_WRITE) } < 0);
+        assert!(Segment::attach(file.as_fd()).is_ok());
+        drop(segment);
+    }
+
+    #[test]
+    fn a_damaged_or_unsealed_segment_is_refused() {
+        let (fd, segment) = Segment::create(2, 1).unwrap();
+        let refused = |fd: BorrowedFd<'_>| Segment::attach(fd).map(drop).unwrap_err().to_string();
+        for ranks in [0, 3, 1 << 20, u32::MAX] {
+            segment.header().ranks.store(ranks, Relaxed);
+            assert!(refused(fd.as_fd()).contains("damaged"), "{ranks}");
+        }
+        segment.header().ranks.store(2, Relaxed);
+        segment.header().ring_cells.store(u32::MAX, Relaxed);
+        assert!(refused(fd.as_fd()).contains("damaged"));
+        segment.header().ring_cells.store(segment.layout().ring_cells as u32, Relaxed);
+        assert!(Segment::attach(fd.as_fd()).is_ok());
+        let open = File::options().read(true).write(true).open("/dev/null").unwrap();
+        assert!(refused(open.as_fd()).contains("no segment"));
+        let path = std::env::temp_dir().join(format!("oxmpi-segment-{}", std::process::id()));
+        let plain = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        plain.set_len(segment.layout().file_length().min(1 << 30) as u64).unwrap();
+        assert!(refused(plain.as_fd()).contains("not sealed"));
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]

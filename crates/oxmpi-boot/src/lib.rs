@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
-use oxmpi_base::{lifeline, limits};
+use oxmpi_base::{lifeline, limits, trust};
 
 use apps::ProcessSet;
 use env::Seat;
@@ -65,7 +65,14 @@ pub struct Member {
 
 /// Reads the environment and takes this process's place in the job, if there is one.
 pub fn start_from_env() -> Result<Start> {
-    start(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    if trust::has_extra_rights() && std::env::var_os(env::JOB).is_some() {
+        return Err(fail(format!(
+            "this program has more rights than the user who started it (it is setuid or setgid, or has file capabilities), \
+             so it does not believe its environment and cannot be a rank of mpirun's job; unset {} to run it alone",
+            env::JOB
+        )));
+    }
+    start(|name| trust::variable(name).map(|value| value.to_string_lossy().into_owned()))
 }
 
 fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
@@ -101,6 +108,9 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         }
     }
     let lifeline = reach(seat.lifeline, seat.lifeline_inode, seat.mpirun, false);
+    // A program that the rank starts has no business with them.
+    lifeline::keep_from_children(seat.segment, seat.segment_inode);
+    lifeline::keep_from_children(seat.lifeline, seat.lifeline_inode);
     if lifeline.as_ref().is_some_and(|fd| lifeline::broken(fd.as_fd())) {
         return Err(fail(gone(&seat, "it has ended")));
     }

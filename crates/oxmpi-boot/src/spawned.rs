@@ -18,6 +18,7 @@ use std::os::fd::OwnedFd;
 
 use crate::env::{self, Mailbox};
 use crate::reach;
+use oxmpi_base::trust;
 
 /// The option that makes an `mpirun` one that was started to spawn a job. Its values are the line's descriptor, the parents'
 /// port and the [`Kind`] of the process that spawns.
@@ -121,7 +122,9 @@ impl Message {
             "failed" => {
                 let mut words = rest.splitn(3, ' ');
                 let (mpirun, status) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-                Some(Message::Failed { mpirun, status, text: words.next()?.into() })
+                // It goes to the user's terminal.
+                let text = words.next()?.replace(char::is_control, " ");
+                Some(Message::Failed { mpirun, status, text })
             }
             _ => None,
         }
@@ -141,7 +144,7 @@ pub struct Outer {
 impl Outer {
     /// The one whose variables this process inherited; `None` when there is none, or none any more.
     pub fn from_env() -> Option<Outer> {
-        let var = |name: &str| std::env::var(name).ok();
+        let var = |name: &str| trust::variable(name)?.into_string().ok();
         let job = var(env::JOB)?;
         let mut numbers = job.split(':');
         let mpirun = numbers.next()?.parse().ok()?;

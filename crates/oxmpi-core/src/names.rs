@@ -1,16 +1,19 @@
 //! Names that servers publish for their ports, without any daemon or file: a published name is a few abstract Unix sockets that
-//! the publishing process has bound, so that it vanishes with the process. One is named after the service alone, which nobody can bind
-//! twice; the names of the others have the port in them, piece by piece, and are found in `/proc/net/unix`.
+//! the publishing process has bound, so that it vanishes with the process. Their names have the port in them, piece by piece, and
+//! are found in `/proc/net/unix`.
 //!
-//! So a name is known on its node, within a network namespace, and to processes of the same user. What is published need not be
-//! a port of OxMPI's: that is for those who connect to find out.
+//! So a name is known on its node, within a network namespace, and to processes of the same user. Any user can bind any
+//! abstract name, so a piece tells which process has bound it, and counts only if that process is this user's and has the
+//! socket open. What others bind neither answers, nor hides, nor takes a name. What is published need not be a port of
+//! OxMPI's: that is for those who connect to find out.
 
 use oxmpi_abi::constants::*;
-use oxmpi_abi::{Result, bail};
-use std::collections::BTreeMap;
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::trust;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// The names that a process has published.
@@ -21,29 +24,36 @@ pub struct Names {
 
 struct Published {
     port: Vec<u8>,
+    _lock: Option<UnixDatagram>,
     _sockets: Vec<UnixDatagram>,
 }
 
 impl Names {
     pub fn publish(&mut self, service: &[u8], port: &[u8]) -> Result<()> {
-        let name = socket_name(service);
-        let taken = match bind(&name) {
-            Ok(taken) => taken,
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                bail!(MPI_ERR_SERVICE, "the name \"{}\" has been published already", show(service))
-            }
-            Err(error) => bail!(MPI_ERR_SERVICE, "the name \"{}\" cannot be published: {error}", show(service)),
+        let cannot = |error: io::Error| {
+            let text = format!("the name \"{}\" cannot be published: {error}", show(service));
+            Error::new(MPI_ERR_SERVICE, text)
         };
-        let pieces = pieces_of(port);
-        let told =
-            pieces.iter().enumerate().map(|(at, piece)| bind(&format!("{name}={at:x}/{:x}:{piece}", pieces.len())));
-        match [Ok(taken)].into_iter().chain(told).collect() {
-            Ok(sockets) => {
-                self.published.insert(service.to_vec(), Published { port: port.to_vec(), _sockets: sockets });
-                Ok(())
-            }
-            Err(error) => bail!(MPI_ERR_SERVICE, "the name \"{}\" cannot be published: {error}", show(service)),
+        let name = socket_name(service);
+        let taken = || format!("the name \"{}\" has been published already", show(service));
+        let lock = match take_turn(&name).map_err(cannot)? {
+            Turn::Ours(lock) => Some(lock),
+            Turn::Nobody => None,
+            Turn::Another => bail!(MPI_ERR_SERVICE, "{}", taken()),
+        };
+        if find(&name).map_err(cannot)?.is_some() {
+            bail!(MPI_ERR_SERVICE, "{}", taken());
         }
+        let pieces = pieces_of(port);
+        // Nobody can foresee these names and bind them first.
+        let nonce = RandomState::new().hash_one(0) as u32;
+        let publisher = format!("{name}={:x}.{nonce:x}", std::process::id());
+        let told = pieces.iter().enumerate();
+        let told = told.map(|(at, piece)| bind(&format!("{publisher}={at:x}/{:x}:{piece}", pieces.len())));
+        let sockets = told.collect::<io::Result<_>>().map_err(cannot)?;
+        let published = Published { port: port.to_vec(), _lock: lock, _sockets: sockets };
+        self.published.insert(service.to_vec(), published);
+        Ok(())
     }
 
     pub fn unpublish(&mut self, service: &[u8], port: &[u8]) -> Result<()> {
@@ -66,24 +76,93 @@ impl Names {
 
 /// The port that somebody has published under a name.
 pub fn look_up(service: &[u8]) -> Result<Vec<u8>> {
-    let sockets = match std::fs::read("/proc/net/unix") {
-        Ok(sockets) => sockets,
-        Err(error) => bail!(MPI_ERR_NAME, "names cannot be looked up, since /proc/net/unix cannot be read: {error}"),
-    };
-    let wanted = format!("@{}=", socket_name(service));
-    let lines = sockets.split(|&byte| byte == b'\n');
-    let names = lines.filter_map(|line| std::str::from_utf8(line.rsplit(|&byte| byte == b' ').next()?).ok());
-    let mut pieces: Vec<_> = names.filter_map(|name| name.strip_prefix(&wanted)).filter_map(read_piece).collect();
-    pieces.sort_unstable();
-    let is_all = pieces.iter().enumerate().all(|(at, &(index, count, _))| (index, count) == (at, pieces.len()));
-    if pieces.is_empty() || !is_all {
-        bail!(MPI_ERR_NAME, "nobody has published the name \"{}\" on this node", show(service));
+    match find(&socket_name(service)) {
+        Ok(Some(port)) => Ok(port),
+        Ok(None) => bail!(MPI_ERR_NAME, "nobody has published the name \"{}\" on this node", show(service)),
+        Err(error) => {
+            bail!(MPI_ERR_NAME, "names cannot be looked up, since /proc/net/unix cannot be read: {error}")
+        }
     }
-    Ok(read_plain(&pieces.into_iter().map(|(.., piece)| piece).collect::<String>()))
 }
 
+/// How many names are tried for the lock, where other users have bound the first ones.
+const LOCKS: usize = 8;
+
+/// Who has the right to publish a name.
+enum Turn {
+    Ours(UnixDatagram),
+    /// Other users have bound all names of the lock. It only matters to processes that publish at the same moment.
+    Nobody,
+    /// A process of this user has published it, or is about to.
+    Another,
+}
+
+/// Keeps two processes of this user from publishing a name at the same time.
+fn take_turn(name: &str) -> io::Result<Turn> {
+    for number in 0..LOCKS {
+        let lock = format!("{name}#{number}");
+        match bind(&lock) {
+            Ok(socket) => return Ok(Turn::Ours(socket)),
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Err(error),
+            Err(_) if is_bound_by_this_user(&lock)? => return Ok(Turn::Another),
+            Err(_) => {}
+        }
+    }
+    Ok(Turn::Nobody)
+}
+
+/// Whether a process of this user has bound a name.
+fn is_bound_by_this_user(name: &str) -> io::Result<bool> {
+    let sockets = std::fs::read("/proc/net/unix")?;
+    let wanted = format!("@{name}");
+    let lines = sockets.split(|&byte| byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+    let inodes: Vec<u64> =
+        lines.filter_map(inode_and_name).filter(|&(_, name)| name == wanted).map(|(inode, _)| inode).collect();
+    let processes = std::fs::read_dir("/proc")?.flatten();
+    let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(pids.any(|pid| trust::sockets_of(pid).iter().any(|inode| inodes.contains(inode))))
+}
+
+/// What a process of this user has published under the name of a service's sockets.
+fn find(name: &str) -> io::Result<Option<Vec<u8>>> {
+    let sockets = std::fs::read("/proc/net/unix")?;
+    let wanted = format!("@{name}=");
+    let mut publishers: BTreeMap<&str, Vec<(u64, Piece<'_>)>> = BTreeMap::new();
+    for line in sockets.split(|&byte| byte == b'\n') {
+        let Some((inode, name)) = std::str::from_utf8(line).ok().and_then(inode_and_name) else { continue };
+        let told = name.strip_prefix(&wanted).and_then(|told| told.split_once('='));
+        if let Some((publisher, piece)) = told.and_then(|(publisher, told)| Some((publisher, read_piece(told)?))) {
+            publishers.entry(publisher).or_default().push((inode, piece));
+        }
+    }
+    let mut sockets_of: HashMap<u32, Vec<u64>> = HashMap::new();
+    for (publisher, mut pieces) in publishers {
+        let Some(pid) = publisher.split_once('.').and_then(|(pid, _)| u32::from_str_radix(pid, 16).ok()) else {
+            continue;
+        };
+        let own = sockets_of.entry(pid).or_insert_with(|| trust::sockets_of(pid));
+        pieces.retain(|(inode, _)| own.contains(inode));
+        pieces.sort_unstable_by_key(|&(_, (index, ..))| index);
+        let is_all =
+            pieces.iter().enumerate().all(|(at, &(_, (index, count, _)))| (index, count) == (at, pieces.len()));
+        if is_all && !pieces.is_empty() {
+            return Ok(Some(read_plain(&pieces.into_iter().map(|(_, (.., piece))| piece).collect::<String>())));
+        }
+    }
+    Ok(None)
+}
+
+/// The inode and the name of a socket in a line of `/proc/net/unix`.
+fn inode_and_name(line: &str) -> Option<(u64, &str)> {
+    let mut words = line.split_ascii_whitespace().skip(6);
+    Some((words.next()?.parse().ok()?, words.next()?))
+}
+
+/// The index of a piece, how many there are, and the piece.
+type Piece<'a> = (usize, usize, &'a str);
+
 /// Characters of a port's name in the name of one socket, which has 107 with all that is before them.
-const PIECE: usize = 50;
+const PIECE: usize = 34;
 
 /// What a port is called, in characters that names of sockets can have, in pieces that they have room for.
 fn pieces_of(port: &[u8]) -> Vec<String> {
@@ -96,8 +175,7 @@ fn pieces_of(port: &[u8]) -> Vec<String> {
     if text.is_empty() { vec![text] } else { pieces.collect() }
 }
 
-/// The index of a piece, how many there are, and the piece.
-fn read_piece(told: &str) -> Option<(usize, usize, &str)> {
+fn read_piece(told: &str) -> Option<Piece<'_>> {
     let (place, piece) = told.split_once(':')?;
     let (at, count) = place.split_once('/')?;
     Some((usize::from_str_radix(at, 16).ok()?, usize::from_str_radix(count, 16).ok()?, piece))
@@ -120,8 +198,7 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
 
 /// What the socket of a service is called: service names may be longer than names of sockets, so it is a hash.
 fn socket_name(service: &[u8]) -> String {
-    // The owner of /proc/self is the user that this process acts for.
-    let user = std::fs::metadata("/proc/self").map_or(0, |found| found.uid());
+    let user = trust::user();
     let hash = |seed: u64| {
         service.iter().fold(seed, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23))
     };
@@ -154,6 +231,25 @@ mod tests {
         names.publish(service, port).unwrap();
         drop(names);
         assert_eq!(look_up(service).unwrap_err().class(), MPI_ERR_NAME);
+    }
+
+    /// What another user binds is in no process of this user; here it is said to be in one that has not bound it.
+    #[test]
+    fn what_others_bind_counts_for_nothing() {
+        let service = format!("a name that others want of {}", std::process::id());
+        let service = service.as_bytes();
+        let name = socket_name(service);
+        let other = std::os::unix::process::parent_id();
+        let _false_answer = bind(&format!("{name}={other:x}.1=0/1:false")).unwrap();
+        let _in_old_form = bind(&format!("{name}=0/1:false")).unwrap();
+        let _of_nobody = bind(&format!("{name}=x.1=0/1:false")).unwrap();
+        assert_eq!(look_up(service).unwrap_err().class(), MPI_ERR_NAME);
+        let mut names = Names::default();
+        names.publish(service, b"true").unwrap();
+        let _more_pieces = bind(&format!("{name}={other:x}.2=1/2:false")).unwrap();
+        assert_eq!(look_up(service).unwrap(), b"true");
+        assert!(is_bound_by_this_user(&format!("{name}#0")).unwrap());
+        assert!(!is_bound_by_this_user(&format!("{name}#1")).unwrap());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a user can set by an environment variable, and a tool by a control variable (`tool/cvars.rs`).
 
+use oxmpi_base::trust;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -42,7 +43,7 @@ impl Switch {
 
     #[cold]
     fn ask(&self) -> bool {
-        let on = means_on(std::env::var_os(self.variable).as_deref(), self.default);
+        let on = means_on(trust::variable(self.variable).as_deref(), self.default);
         // Not over what was set meanwhile.
         match self.state.compare_exchange(UNKNOWN, on.into(), Relaxed, Relaxed) {
             Ok(_) => on,

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use oxmpi_base::lifeline::process_lives;
+use oxmpi_base::pid;
 use oxmpi_base::segment::{
     PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_ABORTED, STATE_FINALIZED,
     STATE_RUNNING,
@@ -244,9 +245,9 @@ impl<'a> Job<'a> {
     /// A signal that is for the program itself: a shell around it would only die of it.
     fn tell_programs(&self, signal: i32) {
         for (rank, state) in self.ranks.iter().enumerate().filter(|(_, state)| !state.ended) {
-            match self.program(rank) {
-                0 => sys::kill(-state.leader, signal),
-                pid => sys::kill(pid, signal),
+            match self.program(rank).filter(|&program| self.is_ours(rank, program)) {
+                None => sys::kill(-state.leader, signal),
+                Some(program) => sys::kill(program, signal),
             };
         }
         self.started.mailbox.signal(signal);
@@ -371,11 +372,11 @@ impl<'a> Job<'a> {
                 rank.group_open = sys::kill(-rank.leader, 0);
             }
         }
-        let rank = rank.or_else(|| (0..self.ranks.len()).find(|&rank| self.program(rank) == pid))?;
+        let rank = rank.or_else(|| (0..self.ranks.len()).find(|&rank| self.program(rank) == Some(pid)))?;
         if is_leader {
             self.ranks[rank].leader_ended = true;
             self.ranks[rank].group_open = sys::kill(-pid, 0);
-            if status == 0 && self.is_led_by_another(rank) {
+            if status == 0 && self.other_program(rank).is_some() {
                 return None;
             }
         }
@@ -389,15 +390,21 @@ impl<'a> Job<'a> {
         Some((rank, ending))
     }
 
-    /// The rank's MPI process, once it has called `MPI_Init`.
-    fn program(&self, rank: usize) -> Pid {
-        self.started.segment.rank(rank).pid.load(Relaxed) as Pid
+    /// The rank's MPI process, once it has called `MPI_Init`. The number stands in memory that every rank can write to, so
+    /// before anything is done to the process it must be known to be [ours](Job::is_ours).
+    fn program(&self, rank: usize) -> Option<Pid> {
+        pid::Pid::new(self.started.segment.rank(rank).pid.load(Relaxed)).map(pid::Pid::get)
     }
 
-    /// The rank's MPI process is not the one that we started, and lives.
-    fn is_led_by_another(&self, rank: usize) -> bool {
-        let program = self.program(rank);
-        program != 0 && program != self.ranks[rank].leader && process_lives(program as u32)
+    /// Whether a process is one of this job's, dead or alive.
+    fn is_ours(&self, rank: usize, program: Pid) -> bool {
+        program == self.ranks[rank].leader || strays::belongs_here(program)
+    }
+
+    /// The rank's MPI process, where it is not the one that we started, and lives.
+    fn other_program(&self, rank: usize) -> Option<Pid> {
+        let program = self.program(rank).filter(|&program| program != self.ranks[rank].leader)?;
+        (process_lives(program as u32) && strays::belongs_here(program)).then_some(program)
     }
 
     fn end_rank(&mut self, rank: usize, ending: Ending) {
@@ -494,11 +501,10 @@ impl<'a> Job<'a> {
         for rank in 0..self.ranks.len() {
             let state = &self.ranks[rank];
             let block = self.started.segment.rank(rank);
-            let program = self.program(rank);
-            if state.ended || program == 0 || program == state.leader {
+            let Some(program) = self.program(rank).filter(|&program| !state.ended && program != state.leader) else {
                 continue;
-            }
-            let lives = process_lives(program as u32);
+            };
+            let lives = self.other_program(rank).is_some();
             let ending = match block.state.load(Acquire) {
                 STATE_ABORTED => Ending::Abort(block.abort_code.load(Relaxed)),
                 STATE_RUNNING if !lives => Ending::NoFinalize,
@@ -596,7 +602,7 @@ impl<'a> Job<'a> {
     fn revive(&mut self) -> bool {
         for rank in 0..self.ranks.len() {
             let state = self.started.segment.rank(rank).state.load(Acquire);
-            if state == STATE_RUNNING && self.is_led_by_another(rank) {
+            if state == STATE_RUNNING && self.other_program(rank).is_some() {
                 self.ranks[rank].ended = false;
                 self.live += 1;
             }
@@ -618,7 +624,7 @@ impl<'a> Job<'a> {
 
     fn somebody_needs_watching(&self) -> bool {
         let watch = |(rank, state): (usize, &Rank)| match state.ended {
-            false => self.program(rank) != state.leader,
+            false => self.program(rank) != Some(state.leader),
             true => state.never_came.is_some(),
         };
         self.ranks.iter().enumerate().any(watch)

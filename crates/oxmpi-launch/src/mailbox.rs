@@ -6,10 +6,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use oxmpi_base::lifeline;
+use oxmpi_base::pid as process;
 use oxmpi_boot::env;
-use oxmpi_boot::spawned::Message;
+use oxmpi_boot::spawned::{LONGEST, Message};
 
 use crate::options::Settings;
+use crate::strays;
 use crate::sys::{self, Pid};
 
 pub struct Mailbox {
@@ -43,11 +45,20 @@ impl Mailbox {
         while let Ok(n @ 1..) = sys::read(self.read.as_raw_fd(), &mut buffer) {
             self.unread.extend_from_slice(&buffer[..n]);
         }
+        if self.unread.len() > LONGEST && !self.unread.contains(&b'\n') {
+            self.unread.clear();
+        }
         let mut heard = Vec::new();
         while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=end).collect();
             match Message::read(&line[..end]) {
-                Some(Message::Here(pid)) => self.jobs.push(pid as Pid),
+                // Every rank can write here; what it says of processes that are not ours is nothing to act upon.
+                Some(Message::Here(pid)) => {
+                    let pid = process::Pid::new(pid)
+                        .map(process::Pid::get)
+                        .filter(|&pid| strays::is_descendant(pid) && !self.jobs.contains(&pid));
+                    self.jobs.extend(pid);
+                }
                 Some(message) => heard.push(message),
                 None => {}
             }

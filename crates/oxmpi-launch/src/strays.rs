@@ -21,6 +21,29 @@ pub fn children() -> Vec<Pid> {
     pids.filter(|&pid| parent(pid) == Some(own)).collect()
 }
 
+/// Whether a process is one of this job's: a descendant of ours, or one that a server started with a rank's environment (a
+/// terminal multiplexer, say).
+pub fn belongs_here(pid: Pid) -> bool {
+    let job = format!("{}={}:", oxmpi_boot::env::JOB, std::process::id());
+    let environment = || fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    is_descendant(pid) || environment().split(|&byte| byte == 0).any(|entry| entry.starts_with(job.as_bytes()))
+}
+
+/// Whether a process is a child of ours, or of a child of ours, and so on. Orphans among them are our children.
+pub fn is_descendant(pid: Pid) -> bool {
+    let own = std::process::id();
+    let mut at = pid;
+    // Process ids are reused, so what is read need not be a tree.
+    for _ in 0..1000 {
+        match parent(at) {
+            Some(parent) if parent == own => return true,
+            Some(parent @ 2..) => at = parent as Pid,
+            _ => return false,
+        }
+    }
+    false
+}
+
 fn parent(pid: Pid) -> Option<u32> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The command's name, in parentheses, may hold anything; state and parent follow the last one.
@@ -37,6 +60,8 @@ mod tests {
     fn a_child_is_found() {
         let mut child = Command::new("sleep").arg("10").spawn().unwrap();
         assert!(children().contains(&(child.id() as Pid)));
+        assert!(is_descendant(child.id() as Pid));
+        assert!(!is_descendant(1) && !is_descendant(std::process::id() as Pid));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!children().contains(&(child.id() as Pid)));

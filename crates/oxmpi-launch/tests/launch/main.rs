@@ -11,3 +11,4 @@ mod output;
 mod signals;
 mod spawned;
 mod support;
+mod trust;
