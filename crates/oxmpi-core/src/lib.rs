@@ -28,6 +28,7 @@ pub mod connections;
 pub mod contexts;
 pub mod engine;
 pub mod file;
+mod foreign;
 pub mod group;
 pub mod guard;
 pub mod library;

@@ -9,6 +9,7 @@ use crate::comm::{Comm, Ranks};
 use crate::contexts::Contexts;
 use crate::engine::{Engine, OpId, Outcome, Route};
 use crate::file::File;
+use crate::foreign;
 use crate::group::Group;
 use crate::making::Making;
 use crate::matching::{Envelope, Pattern};
@@ -586,7 +587,7 @@ pub fn bad_handle<T>(
         Lookup::WrongKind(kind) => {
             format!("{handle:#x} is {}, not {}", with_article(&kind.to_string()), with_article(what))
         }
-        Lookup::Live | Lookup::Garbage => format!("{handle:#x} is not {}", with_article(what)),
+        Lookup::Live | Lookup::Garbage => format!("{handle:#x} is not {}{}", with_article(what), foreign::hint(handle)),
     };
     Error::new(class, text)
 }

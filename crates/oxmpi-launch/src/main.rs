@@ -7,6 +7,7 @@
 //!
 //! It must leave nothing behind: no process, no file, no segment, however it ends itself.
 
+mod elf;
 mod environ;
 mod hosts;
 mod input;

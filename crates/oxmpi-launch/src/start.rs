@@ -15,6 +15,7 @@ use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::Seat;
 
+use crate::elf;
 use crate::environ;
 use crate::hosts;
 use crate::input::{Input, Source};
@@ -68,8 +69,10 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let settings = &request.settings;
     let budget = Budget::count(settings).map_err(|text| Refusal { text, status: 1 })?;
     let mut programs = Vec::new();
+    let mut foreign = Vec::new();
     for block in &request.blocks {
         let path = program::find(block).map_err(|error| Refusal { text: error.text, status: error.status })?;
+        foreign.extend(elf::foreign_mpi(&path).map(|found| (block.program.to_string_lossy().into_owned(), found)));
         programs.push(Program::prepare(settings, block, path)?);
     }
     let counts = counts(request, &budget);
@@ -117,6 +120,12 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
 
     let host = hosts::own_name();
     let mut outputs = Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the ranks' output"))?;
+    for (program, elf::Foreign { library, of }) in foreign.iter().filter(|_| !settings.quiet) {
+        outputs.say(&format!(
+            "{program} was built for {of}: it needs {library}. Its ranks will not find each other; each will be a job of one \
+             rank. Compile it with the mpicc of OxMPI, or start it with the mpirun of {of}"
+        ));
+    }
     let (input, sources) = Input::plan(&settings.stdin, size).map_err(cannot("make a pipe for stdin"))?;
     let nothing = File::open("/dev/null").map_err(cannot("open /dev/null"))?;
     let terminal = size <= MOST_TERMINALS && sys::is_terminal(1);

@@ -1,0 +1,202 @@
+//! Which MPI a program was linked with, read from the program itself. One that needs the library of another MPI would run as
+//! so many separate programs of one rank each, without a word.
+//!
+//! Only ELF files of 64 bits in little-endian order are understood; what is not is taken for a program that needs no MPI,
+//! such as a script. The file may hold anything: every number in it is checked.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The beginning of a library's name, and the MPI that it belongs to.
+const FOREIGN: [(&str, &str); 9] = [
+    ("libmpi.so.40", "Open MPI"),
+    ("libmpi_mpifh.so.", "Open MPI"),
+    ("libmpi_usempif08.so.", "Open MPI"),
+    ("libmpi.so.12", "MPICH or one of its kind (Intel MPI, MVAPICH, Cray MPICH)"),
+    ("libmpifort.so.12", "MPICH or one of its kind (Intel MPI, MVAPICH, Cray MPICH)"),
+    ("libmpich.so.", "MPICH"),
+    ("libmpi_cray.so.", "Cray MPICH"),
+    ("libmpi_gnu", "Cray MPICH"),
+    ("libmpi_ibm.so.", "IBM Spectrum MPI"),
+];
+
+/// How many libraries are looked into: as far as is cheap.
+const MOST_FILES: usize = 40;
+
+/// A library of another MPI.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Foreign {
+    pub library: String,
+    pub of: &'static str,
+}
+
+/// The library of another MPI that a program needs, itself or by a library beside it, unless it also needs ours.
+pub fn foreign_mpi(program: &Path) -> Option<Foreign> {
+    let mut found = None;
+    let mut seen = HashSet::new();
+    let mut waiting = vec![program.to_path_buf()];
+    while let Some(path) = waiting.pop() {
+        if seen.len() >= MOST_FILES || !seen.insert(path.clone()) {
+            continue;
+        }
+        let Some(needs) = File::open(&path).ok().and_then(|file| Needs::read(&file)) else { continue };
+        for library in needs.libraries {
+            if library.starts_with("libmpi_abi.so") {
+                return None;
+            }
+            if let Some((_, of)) = FOREIGN.iter().find(|(start, _)| library.starts_with(start)) {
+                found.get_or_insert(Foreign { library, of });
+                continue;
+            }
+            // Where the program's own libraries are; the system's need no MPI.
+            let folders = needs.folders.iter().map(|folder| at_origin(folder, &path));
+            waiting.extend(folders.map(|folder| folder.join(&library)).find(|file| file.is_file()));
+        }
+    }
+    found
+}
+
+fn at_origin(folder: &str, of: &Path) -> PathBuf {
+    let origin = of.parent().map_or_else(String::new, |parent| parent.display().to_string());
+    PathBuf::from(folder.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin))
+}
+
+/// What the dynamic section tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Needs {
+    libraries: Vec<String>,
+    /// Where to look for them first.
+    folders: Vec<String>,
+}
+
+/// A part of the file that is loaded: its address, its place in the file, its length there.
+type Part = (u64, u64, u64);
+
+impl Needs {
+    fn read(file: &File) -> Option<Needs> {
+        let header = bytes(file, 0, 64)?;
+        // 64 bits, little-endian.
+        if header[..6] != *b"\x7fELF\x02\x01" {
+            return None;
+        }
+        let (at, size, count) = (word(&header, 32)?, half(&header, 54)?, half(&header, 56)?);
+        if size < 56 || count > 1000 {
+            return None;
+        }
+        let (mut parts, mut dynamic) = (Vec::<Part>::new(), None);
+        for index in 0..u64::from(count) {
+            let entry = bytes(file, at.checked_add(index * u64::from(size))?, 56)?;
+            let (offset, address, length) = (word(&entry, 8)?, word(&entry, 16)?, word(&entry, 32)?);
+            match entry[..4] {
+                [1, 0, 0, 0] => parts.push((address, offset, length)),
+                [2, 0, 0, 0] => dynamic = Some((offset, length)),
+                _ => {}
+            }
+        }
+        let (offset, length) = dynamic?;
+        let section = bytes(file, offset, length.min(1 << 16))?;
+        let entries: Vec<(u64, u64)> =
+            section.chunks_exact(16).filter_map(|entry| Some((word(entry, 0)?, word(entry, 8)?))).collect();
+        let entries = entries.split(|&(tag, _)| tag == 0).next()?;
+        let strings = entries.iter().find(|&&(tag, _)| tag == 5)?.1;
+        let strings = parts.iter().find_map(|&(address, offset, length)| {
+            let into = strings.checked_sub(address).filter(|&into| into < length)?;
+            offset.checked_add(into)
+        })?;
+        let texts = |wanted: &'static [u64]| {
+            let places = entries.iter().filter(move |(tag, _)| wanted.contains(tag)).map(|&(_, place)| place);
+            places.filter_map(move |place| text(file, strings.checked_add(place)?))
+        };
+        Some(Needs {
+            libraries: texts(&[1]).collect(),
+            folders: texts(&[15, 29]).flat_map(|list| list.split(':').map(String::from).collect::<Vec<_>>()).collect(),
+        })
+    }
+}
+
+fn bytes(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
+    let mut into = vec![0; count as usize];
+    file.read_exact_at(&mut into, at).ok()?;
+    Some(into)
+}
+
+/// A NUL-terminated text.
+fn text(file: &File, at: u64) -> Option<String> {
+    let mut buffer = [0; 4096];
+    let got = file.read_at(&mut buffer, at).ok()?;
+    let end = buffer[..got].iter().position(|&byte| byte == 0)?;
+    Some(String::from_utf8_lossy(&buffer[..end]).into_owned())
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A program that needs one library: a header, two program headers, a dynamic section, and texts.
+    fn program(library: &str, folder: &str) -> Vec<u8> {
+        let texts = format!("\0{library}\0{folder}\0");
+        let (dynamic, strings) = (64 + 2 * 56, 64 + 2 * 56 + 4 * 16);
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(64, 0);
+        file[32..40].copy_from_slice(&64u64.to_le_bytes());
+        file[54..56].copy_from_slice(&56u16.to_le_bytes());
+        file[56..58].copy_from_slice(&2u16.to_le_bytes());
+        let length = (strings + texts.len()) as u64;
+        for (kind, offset, address, length) in [(1u32, 0u64, 0x400000u64, length), (2, dynamic as u64, 0, 64)] {
+            let mut entry = kind.to_le_bytes().to_vec();
+            entry.extend([0; 4]);
+            for number in [offset, address, address, length, length, 0] {
+                entry.extend(number.to_le_bytes());
+            }
+            file.extend(entry);
+        }
+        let places = [(5u64, 0x400000 + strings as u64), (1, 1), (29, 2 + library.len() as u64), (0, 0)];
+        places.iter().for_each(|(tag, value)| file.extend([tag.to_le_bytes(), value.to_le_bytes()].concat()));
+        file.extend(texts.bytes());
+        file
+    }
+
+    #[test]
+    fn libraries_of_other_mpis_are_found() {
+        let folder = std::env::temp_dir().join(format!("oxmpi-elf-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, bytes: &[u8]| {
+            fs::write(folder.join(name), bytes).unwrap();
+            folder.join(name)
+        };
+        let of = |library: &str| foreign_mpi(&write("a", &program(library, "/nowhere"))).map(|found| found.of);
+        assert_eq!(of("libmpi.so.40"), Some("Open MPI"));
+        assert!(of("libmpi.so.12").unwrap().contains("MPICH"));
+        assert_eq!(of("libmpi_abi.so.1"), None);
+        assert_eq!(of("libc.so.6"), None);
+        // By a library beside it.
+        write("libsolver.so", &program("libmpi.so.40", ""));
+        assert_eq!(
+            foreign_mpi(&write("b", &program("libsolver.so", "$ORIGIN"))),
+            Some(Foreign { library: "libmpi.so.40".into(), of: "Open MPI" })
+        );
+        // No file, however damaged, is more than a program without MPI.
+        let whole = program("libmpi.so.40", "/nowhere");
+        for cut in 0..whole.len() {
+            foreign_mpi(&write("c", &whole[..cut]));
+        }
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] = 0xff;
+            foreign_mpi(&write("c", &damaged));
+        }
+        assert_eq!(foreign_mpi(Path::new("/bin/sh")), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
