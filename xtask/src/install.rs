@@ -72,6 +72,14 @@ pub fn run(args: &[String]) -> Result<(), String> {
         write(&options.prefix.join("share/man/man3").join(name), text.as_bytes(), 0o644)?;
     }
     modules(&options.prefix)?;
+    for command in crate::man::COMMANDS {
+        let program = options.prefix.join("bin").join(command.name);
+        let output = Command::new(&program).arg(command.help).output();
+        let help = output.map_err(|error| format!("cannot run {}: {error}", program.display()))?.stdout;
+        for (name, text) in crate::man::command_pages(command, &String::from_utf8_lossy(&help)) {
+            write(&options.prefix.join("share/man/man1").join(name), text.as_bytes(), 0o644)?;
+        }
+    }
     println!("OxMPI {} is installed in {}", env!("CARGO_PKG_VERSION"), options.prefix.display());
     Ok(())
 }

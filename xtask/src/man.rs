@@ -27,6 +27,100 @@ pub fn pages(api: &Api) -> Result<Vec<(String, String)>, String> {
     Ok(pages)
 }
 
+/// A command with a page in section 1, which follows from what the command says about itself.
+pub struct Page {
+    pub name: &'static str,
+    /// The option that makes it print its help.
+    pub help: &'static str,
+    /// Other names of the same command.
+    also: &'static [&'static str],
+    purpose: &'static str,
+    /// Examples: what they do, and what to type.
+    examples: &'static [(&'static str, &'static str)],
+}
+
+pub const COMMANDS: &[Page] = &[
+    Page {
+        name: "mpirun",
+        help: "--help",
+        also: &["mpiexec"],
+        purpose: "start the ranks of an MPI program",
+        examples: &[
+            ("Start four ranks of a program:", "mpirun -n 4 ./program"),
+            ("Two programs in one job:", "mpirun -n 1 ./master : -n 3 ./worker"),
+            ("Put the rank before every line of output:", "mpirun -n 4 -l ./program"),
+            ("Stop a job that hangs and see where each rank is:", "mpirun -n 4 --timeout 60 ./program"),
+            ("Write the output of each rank to a file:", "mpirun -n 4 --output-filename out ./program"),
+        ],
+    },
+    Page {
+        name: "mpicc",
+        help: "-help",
+        also: &[],
+        purpose: "compile and link C programs that use MPI",
+        examples: &[
+            ("Compile a program:", "mpicc -O2 hello.c -o hello"),
+            ("See the command that would be run:", "mpicc -show hello.c"),
+        ],
+    },
+    Page {
+        name: "mpicxx",
+        help: "-help",
+        also: &["mpic++", "mpiCC"],
+        purpose: "compile and link C++ programs that use MPI",
+        examples: &[("Compile a program:", "mpicxx -O2 hello.cpp -o hello")],
+    },
+    Page {
+        name: "mpifort",
+        help: "-help",
+        also: &["mpif77", "mpif90"],
+        purpose: "compile and link Fortran programs that use MPI",
+        examples: &[
+            ("Compile a program with the modules mpi or mpi_f08:", "mpifort -O2 hello.f90 -o hello"),
+            ("Make the modules for another compiler:", "oxmpi fortran --fc flang"),
+        ],
+    },
+    Page {
+        name: "oxmpi",
+        help: "--help",
+        also: &[],
+        purpose: "show what OxMPI is and whether it works on this machine",
+        examples: &[
+            ("Check this machine:", "oxmpi doctor"),
+            ("Read about a function or a command:", "oxmpi man MPI_Send"),
+        ],
+    },
+];
+
+/// The page of a command and those of its other names, from what its help says.
+pub fn command_pages(command: &Page, help: &str) -> Vec<(String, String)> {
+    let Page { name, also, purpose, examples, .. } = command;
+    let version = env!("CARGO_PKG_VERSION");
+    let names: Vec<&str> = std::iter::once(name).chain(also.iter()).copied().collect();
+    let mut out =
+        format!(".TH {name} 1 \"\" \"OxMPI {version}\" \"OxMPI\"\n.SH NAME\n{} \\- {purpose}\n", names.join(", "));
+    out.push_str(".SH DESCRIPTION\n.nf\n");
+    help.lines().for_each(|line| plain_line(&mut out, line));
+    out.push_str(".fi\n.SH EXAMPLES\n");
+    for (what, line) in *examples {
+        out.push_str(".TP\n");
+        plain_line(&mut out, what);
+        plain_line(&mut out, line);
+    }
+    out.push_str(".SH SEE ALSO\n");
+    let others = COMMANDS.iter().filter(|other| other.name != *name).map(|other| format!("{}(1)", other.name));
+    let _ = writeln!(out, "{}, MPI_Init(3)", others.collect::<Vec<_>>().join(", "));
+    let links = also.iter().map(|other| (format!("{other}.1"), format!(".so man1/{name}.1\n")));
+    std::iter::once((format!("{name}.1"), out)).chain(links).collect()
+}
+
+/// A line in which no character has a meaning of its own.
+fn plain_line(out: &mut String, line: &str) {
+    let line = line.replace('\\', "\\e").replace('-', "\\-");
+    let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
+    let _ = writeln!(out, "{guard}{line}");
+}
+
 /// The procedures that C does not have: what follows the name.
 const FORTRAN_ONLY: &[(&str, &str)] = &[
     (
@@ -159,9 +253,27 @@ fn page(
     if function.is_extra && function.fortran == Fortran::Old {
         out.push_str("This function was removed from MPI; it is here for old programs.\n");
     }
+    if let Some((_, note)) = NOTES.iter().find(|(of, _)| of == name) {
+        out.push_str(note);
+    }
     let _ = writeln!(out, "MPI-5.0 describes it in chapter {}.", function.chapter);
     out
 }
+
+/// What users should know beside the arguments.
+const NOTES: &[(&str, &str)] = &[
+    (
+        "MPI_Send",
+        "It may block until the receiver has posted a matching receive. Short messages are usually stored on their way, so \
+         that the\ncall returns at once; long ones never are. A program must not rely on either. Two ranks that send to \
+         each other before\nthey receive can wait for each other for ever: use MPI_Sendrecv or MPI_Isend there.\n",
+    ),
+    (
+        "MPI_Recv",
+        "It blocks until a matching message has arrived. A message that is longer than the buffer is an error, \
+         MPI_ERR_TRUNCATE.\n",
+    ),
+];
 
 fn fortran<'a>(out: &mut String, title: &str, procedures: impl Iterator<Item = &'a Procedure<'a>>) {
     let forms: Vec<Vec<String>> = procedures.map(synopsis).collect();
@@ -178,6 +290,17 @@ fn fortran<'a>(out: &mut String, title: &str, procedures: impl Iterator<Item = &
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_of_a_command_follows_from_its_help() {
+        let mpirun = &COMMANDS[0];
+        let pages = command_pages(mpirun, "mpirun starts\n.hidden 'x'\n  -n N  a\\b\n");
+        assert_eq!(pages[1], ("mpiexec.1".into(), ".so man1/mpirun.1\n".into()));
+        let text = &pages[0].1;
+        for part in ["mpirun, mpiexec \\- start", "\n\\&.hidden", "\\-n N  a\\eb", "mpicc(1)", ".SH EXAMPLES"] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
 
     #[test]
     fn every_function_has_a_page_that_says_what_it_is_for() {
@@ -199,6 +322,7 @@ mod tests {
         for part in ["sends a message", "int MPI_Send(const void *buf", "type(*), dimension(..)", "MPI_Send_c"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
+        assert!(text.contains("may block"), "{text}");
         assert!(
             text.lines().all(|line| line.starts_with('.') || !line.starts_with('\'')),
             "no line may look like a macro"

@@ -17,7 +17,7 @@ oxmpi tells about OxMPI, an implementation of the Message Passing Interface (MPI
 Usage: oxmpi info             version, place, and how much of MPI is built, by chapter of the standard
        oxmpi info --missing   the functions that are not built yet, one a line
        oxmpi doctor           look at this machine and say in plain words what it means for MPI programs
-       oxmpi man MPI_Send     the manual page of a function, in C and Fortran
+       oxmpi man MPI_Send     the manual page of a function, in C and Fortran, or of a command (oxmpi man mpirun)
        oxmpi fortran          make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   the same for another one
        oxmpi --version

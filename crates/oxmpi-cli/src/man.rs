@@ -1,4 +1,4 @@
-//! `oxmpi man MPI_Send`: a manual page of the installation, as plain text. The pages are ordinary ones (`man MPI_Send` shows
+//! `oxmpi man MPI_Send`, `oxmpi man mpirun`: a manual page of the installation, as plain text. The pages are ordinary ones (`man MPI_Send` shows
 //! them too, with the installation's `share/man` in MANPATH); they use a few macros only, and those are understood here.
 
 use std::fs;
@@ -17,9 +17,14 @@ pub fn page(name: &str) -> (String, i32) {
     }
 }
 
-/// In any letter case, with or without `MPI_`, also by the names of profiling and of Fortran's specific procedures.
+/// A command by its name; a function in any letter case, with or without `MPI_`, also by the names of profiling and of
+/// Fortran's specific procedures.
 fn find(name: &str) -> Result<PathBuf, String> {
     let prefix = prefix().ok_or("the place of the installation is unknown (is /proc mounted?)")?;
+    let command = prefix.join("share/man/man1").join(format!("{name}.1"));
+    if !name.contains('/') && command.exists() {
+        return Ok(command);
+    }
     let folder = prefix.join("share/man/man3");
     let wanted = name.to_lowercase();
     let wanted = ["pmpi_", "mpi_"].iter().find_map(|start| wanted.strip_prefix(start)).unwrap_or(&wanted);
@@ -31,7 +36,7 @@ fn find(name: &str) -> Result<PathBuf, String> {
     };
     let found = entries.flatten().map(|entry| entry.path()).find(fits);
     found
-        .ok_or_else(|| format!("there is no page for `{name}`; the functions of MPI have one each: oxmpi man MPI_Send"))
+        .ok_or_else(|| format!("there is no page for `{name}`; every function of MPI and every command has one: oxmpi man MPI_Send, oxmpi man mpirun"))
 }
 
 /// The page, or the one that it refers to.
@@ -39,7 +44,7 @@ fn read(path: &Path) -> Result<String, String> {
     let open =
         |path: &Path| fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
     let text = open(path)?;
-    match text.strip_prefix(".so man3/") {
+    match text.strip_prefix(".so man3/").or_else(|| text.strip_prefix(".so man1/")) {
         Some(other) => open(&path.with_file_name(other.trim())),
         None => Ok(text),
     }
@@ -55,7 +60,7 @@ fn plain(page: &str) -> String {
             is_label = true;
         } else if !line.starts_with('.') {
             let indent = if is_label { "    " } else { "      " };
-            out += &format!("{indent}{}\n", line.replace("\\-", "-"));
+            out += &format!("{indent}{}\n", line.trim_start_matches("\\&").replace("\\-", "-").replace("\\e", "\\"));
             is_label = false;
         }
     }
@@ -65,6 +70,12 @@ fn plain(page: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_guarded_is_shown_as_it_is() {
+        let page = ".SH NAME\nmpirun \\- start\n.nf\n\\&.hidden \\-\\-x a\\eb\n.fi\n";
+        assert_eq!(plain(page), "NAME\n      mpirun - start\n      .hidden --x a\\b\n");
+    }
 
     #[test]
     fn macros_become_indents() {
