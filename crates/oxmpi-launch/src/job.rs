@@ -129,8 +129,8 @@ enum Verdict {
     Unwanted,
     /// A spawned job whose parents have ended while it was connected to them.
     Orphaned(String),
-    /// Somebody sent `mpirun` this signal.
-    Signalled(i32, usize),
+    /// `mpirun` received this signal while so many ranks were in these places.
+    Signalled(i32, usize, String),
     TimedOut(String),
     /// Nobody reads our output any more.
     OutputGone(i32),
@@ -233,7 +233,7 @@ impl<'a> Job<'a> {
         if ending {
             return self.stop(AT_ONCE, now);
         }
-        self.verdict = Some(Verdict::Signalled(signal, self.live));
+        self.verdict = Some(Verdict::Signalled(signal, self.live, self.places()));
         if signal == libc::SIGINT {
             self.stop(AFTER_INTERRUPT, now);
         } else {
@@ -341,6 +341,11 @@ impl<'a> Job<'a> {
         self.hear_children(now);
         dead.retain(|&(pid, status)| {
             let job = self.started.mailbox.ended(pid);
+            if job && libc::WIFSIGNALED(status) && !self.forced {
+                // It could not say so itself. Its ranks end with it, and ranks here that wait for them get an error.
+                let signal = sys::signal_text(libc::WTERMSIG(status));
+                self.started.outputs.say(&format!("the mpirun of a spawned job (pid {pid}) was killed by {signal}"));
+            }
             if job && self.bad_child == 0 {
                 self.bad_child = report::status(status);
             }
@@ -461,9 +466,7 @@ impl<'a> Job<'a> {
         if self.time_limit.is_some_and(|at| at <= now) {
             self.time_limit = None;
             if !self.nobody_lives() && self.plan.is_empty() {
-                let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
-                let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.segment.rank(rank)))).collect();
-                self.verdict = Some(Verdict::TimedOut(report::whereabouts(&places, self.started.mailbox.jobs().len())));
+                self.verdict = Some(Verdict::TimedOut(self.places()));
                 self.stop(AFTER_FAILURE, now);
             }
         }
@@ -494,6 +497,13 @@ impl<'a> Job<'a> {
                 self.plan.push_back((now + Duration::from_millis(100), libc::SIGKILL));
             }
         }
+    }
+
+    /// Where the ranks are that have not ended.
+    fn places(&self) -> String {
+        let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
+        let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.segment.rank(rank)))).collect();
+        report::whereabouts(&places, self.started.mailbox.jobs().len())
     }
 
     /// MPI processes that are not our children (a shell or a debugger stands between) tell nobody when they fail.
@@ -668,10 +678,10 @@ impl<'a> Job<'a> {
             }
             Some(Verdict::Unwanted) => (None, 0),
             Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
-            Some(Verdict::Signalled(signal, _)) if *signal != libc::SIGINT && self.all_well => (None, 0),
-            Some(Verdict::Signalled(signal, live)) => {
+            Some(Verdict::Signalled(signal, ..)) if *signal != libc::SIGINT && self.all_well => (None, 0),
+            Some(Verdict::Signalled(signal, live, places)) => {
                 let ranks = report::ranks(*live);
-                let text = format!("received {}; {ranks} stopped", sys::signal_text(*signal));
+                let text = format!("received {}; {ranks} stopped: {places}", sys::signal_text(*signal));
                 ((!self.settings.quiet && self.spawned.is_none()).then_some(text), 128 + signal)
             }
             Some(Verdict::TimedOut(places)) => {

@@ -138,6 +138,16 @@ fn one_that_never_came_is_missed() {
 }
 
 #[test]
+fn an_interrupt_tells_where_the_ranks_are() {
+    let job = Job::start(&mut ranks("-n 3", "wait", None));
+    std::thread::sleep(Duration::from_millis(800));
+    job.signal(libc::SIGINT);
+    let done = job.wait();
+    assert_eq!(done.status, 128 + libc::SIGINT);
+    assert!(done.messages()[0].contains("the 3 ranks were stopped: ranks 0-2 in MPI_Recv"), "{}", done.stderr);
+}
+
+#[test]
 fn abort() {
     fails(run(&mut ranks("-n 3", "abort", None)), 42, &["called MPI_Abort with code 42", "other 2 ranks"]);
     fails(run(&mut ranks("-n 3", "error", None)), 1, &["stopped the job with error code 0 in MPI_Recv"]);
