@@ -1,9 +1,10 @@
-//! Files: what a process does with one that it has opened together with others. Every process has a descriptor of its own,
-//! and the page cache is what they share: no data goes from rank to rank, in collective accesses neither.
+//! Files: what one process does with a file that several processes have opened together. Each
+//! process has its own descriptor; they share the page cache. No data goes from rank to rank, not
+//! even in collective accesses.
 //!
-//! `mode.rs` how a file may be accessed; `view.rs` which bytes of it a process sees; `transfer.rs` moves them; `lock.rs`
-//! keeps others out meanwhile; `pointer.rs` the file pointer of all ranks. Who has to agree with whom, and when, is the
-//! C boundary's business.
+//! `mode.rs`: how a file may be accessed; `view.rs`: which bytes of it a process sees;
+//! `transfer.rs`: moves them; `lock.rs`: keeps other processes out; `pointer.rs`: the shared file
+//! pointer. This crate never communicates: the C layer makes the ranks agree where they must.
 
 mod lock;
 mod mode;
@@ -33,15 +34,15 @@ pub struct File {
     file: fs::File,
     name: Vec<u8>,
     pub mode: Mode,
-    /// It has positions; a pipe has none.
+    /// Whether it has positions; a pipe has none.
     pub seekable: bool,
-    /// Something was written since the last [`File::sync`].
+    /// Whether data was written since the last [`File::sync`].
     written: AtomicBool,
     /// Held by the thread that makes an atomic access.
     atomic: Mutex<()>,
 }
 
-/// What a file is the same file by.
+/// Identifies a file: equal for two descriptors of the same file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
     pub device: u64,
@@ -49,7 +50,7 @@ pub struct Identity {
 }
 
 impl File {
-    /// Opens a file; `create` says whether this process is the one that creates it, if the mode says so.
+    /// Opens a file; `create`: this process creates it if the mode asks for that.
     pub fn open(name: &[u8], mode: Mode, create: bool, permissions: u32) -> Result<File> {
         if name.is_empty() {
             bail!(MPI_ERR_BAD_FILE, "the file name is empty");
@@ -77,12 +78,12 @@ impl File {
         Ok(File { file, name: name.to_vec(), mode, seekable: !stream, written, atomic })
     }
 
-    /// The name that it was opened by.
+    /// The name under which it was opened.
     pub fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// The same for error texts.
+    /// The name for error texts.
     pub fn show(&self) -> Cow<'_, str> {
         show(&self.name)
     }
@@ -105,7 +106,7 @@ impl File {
         self.file.set_len(size).map_err(|error| failed(&error, "resized", &self.name))
     }
 
-    /// Reserves space for the first bytes of the file, which has at least this size then.
+    /// Reserves space for the first `size` bytes; the file then has at least this size.
     pub fn preallocate(&self, size: u64) -> Result<()> {
         if size == 0 {
             return Ok(());
@@ -113,7 +114,7 @@ impl File {
         let Ok(size) = i64::try_from(size) else { bail!(MPI_ERR_ARG, "no file can have {size} bytes") };
         self.written.store(true, Ordering::Relaxed);
         loop {
-            // SAFETY: a descriptor of our own and plain numbers.
+            // SAFETY: the call takes no pointers; the descriptor is open as long as `self` lives.
             match unsafe { libc::posix_fallocate(self.file.as_raw_fd(), 0, size) } {
                 0 => return Ok(()),
                 libc::EINTR => {}
@@ -122,20 +123,20 @@ impl File {
         }
     }
 
-    /// What this process has written is on the device when this returns.
+    /// Returns when all data that this process has written is on the device.
     pub fn sync(&self) -> Result<()> {
         if !self.written.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
         match self.file.sync_data() {
             Ok(()) => Ok(()),
-            // Pipes and some devices have nothing to be synchronised.
+            // Pipes and some devices cannot be synchronised.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EROFS)) => Ok(()),
             Err(error) => Err(failed(&error, "synchronised", &self.name)),
         }
     }
 
-    /// Reading is not what the file was opened for, or writing.
+    /// Fails if the file was not opened for reading, or for writing.
     pub fn check_access(&self, writes: bool) -> Result<()> {
         if writes && !self.mode.writes() {
             bail!(MPI_ERR_READ_ONLY, "\"{}\" was opened with MPI_MODE_RDONLY; it cannot be written", self.show());
@@ -146,7 +147,7 @@ impl File {
         Ok(())
     }
 
-    /// What is asked of the file is not for those that are opened with `MPI_MODE_SEQUENTIAL`.
+    /// Fails if the file was opened with `MPI_MODE_SEQUENTIAL`.
     pub fn check_random(&self) -> Result<()> {
         if self.mode.is_sequential() {
             bail!(
@@ -171,7 +172,7 @@ fn show(name: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(name)
 }
 
-/// An error of the system's, with the class that fits.
+/// An error of the system as an MPI error with the matching class.
 #[cold]
 pub(crate) fn failed(error: &io::Error, done: &str, name: &[u8]) -> Error {
     let class = match error.raw_os_error().unwrap_or(0) {

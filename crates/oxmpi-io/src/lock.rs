@@ -1,5 +1,6 @@
-//! Keeping other processes out of a part of a file, for atomic mode: locks of the open file description, which other ranks and
-//! other programs respect that use such locks, and which vanish with the descriptor.
+//! Keeps other processes out of a part of a file, for atomic mode. These are locks of the open file
+//! description: other ranks, and other programs that use such locks, respect them, and they vanish
+//! with the descriptor.
 
 use crate::{File, failed};
 use oxmpi_abi::Result;
@@ -7,17 +8,17 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Held until it is dropped.
+/// A lock, held until it is dropped.
 pub(crate) struct Lock<'a> {
     file: &'a File,
     start: i64,
     length: i64,
-    /// The system's locks do not tell threads of a process apart.
+    /// Needed beside the system's lock, which does not distinguish threads of a process.
     _alone: MutexGuard<'a, ()>,
 }
 
 impl Lock<'_> {
-    /// Waits until this process may read the bytes, or write them.
+    /// Waits until this process may read (or write) the bytes.
     pub fn take(file: &File, start: i64, length: i64, write: bool) -> Result<Lock<'_>> {
         let alone = file.atomic.lock().unwrap_or_else(PoisonError::into_inner);
         let kind = if write { libc::F_WRLCK } else { libc::F_RDLCK };
@@ -28,20 +29,22 @@ impl Lock<'_> {
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
-        // Cannot fail: the range is the very one that was locked.
+        // Cannot fail: the range is the one that was locked.
         let _ = set(self.file, self.start, self.length, libc::F_UNLCK);
     }
 }
 
 fn set(file: &File, start: i64, length: i64, kind: libc::c_int) -> io::Result<()> {
-    // SAFETY: a structure of integers; the kernel wants those that are not set below to be zero.
+    // SAFETY: `flock` is a structure of integers, for which zero is valid; the kernel wants the
+    // fields that are not set below to be zero.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     lock.l_start = start;
     lock.l_len = length;
     loop {
-        // SAFETY: a descriptor of our own and a structure that is filled in.
+        // SAFETY: `lock` is a complete `flock` structure that outlives the call; the descriptor is
+        // open.
         if unsafe { libc::fcntl(file.file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) } == 0 {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 
-/// An access mode that makes sense.
+/// A valid access mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mode {
     bits: i32,
@@ -31,15 +31,15 @@ impl Mode {
             );
         }
         if !mode.writes() && mode.has(MPI_MODE_CREATE | MPI_MODE_EXCL) {
-            bail!(MPI_ERR_AMODE, "MPI_MODE_RDONLY does not go with MPI_MODE_CREATE or MPI_MODE_EXCL");
+            bail!(MPI_ERR_AMODE, "MPI_MODE_RDONLY cannot be combined with MPI_MODE_CREATE or MPI_MODE_EXCL");
         }
         if mode.has(MPI_MODE_RDWR) && mode.is_sequential() {
-            bail!(MPI_ERR_AMODE, "MPI_MODE_SEQUENTIAL does not go with MPI_MODE_RDWR");
+            bail!(MPI_ERR_AMODE, "MPI_MODE_SEQUENTIAL cannot be combined with MPI_MODE_RDWR");
         }
         Ok(mode)
     }
 
-    /// As the program gave it.
+    /// The value that the program gave.
     pub fn bits(self) -> i32 {
         self.bits
     }
@@ -56,7 +56,7 @@ impl Mode {
         self.has(MPI_MODE_CREATE)
     }
 
-    /// What it creates must not have been there.
+    /// The file must not exist before (`MPI_MODE_EXCL`).
     pub fn is_exclusive(self) -> bool {
         self.has(MPI_MODE_EXCL)
     }

@@ -1,8 +1,9 @@
-//! Reads and writes: bytes between memory and the places in a file that a view shows.
+//! Reads and writes: moves bytes between memory and the positions in a file that a view shows.
 //!
-//! A run of the file is moved by one system call for all pieces of memory that belong to it. Short pieces of memory are packed
-//! first, and short runs of a file that is read are read together with what lies between them. Short runs that are written
-//! are written one by one: to write what lies between them, too, would undo what another process writes there.
+//! One system call moves a run of the file from or to all pieces of memory that belong to it. Short
+//! pieces of memory are packed first. Short runs that are read are read together with the gaps
+//! between them. Short runs that are written are written one by one: writing the gaps would
+//! overwrite what another process writes there.
 
 use crate::lock::Lock;
 use crate::{File, View, failed};
@@ -13,25 +14,26 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 
-/// The most pieces of memory that the kernel takes in one call.
+/// The largest number of pieces of memory that the kernel accepts in one call.
 const MAX_PIECES: usize = 1024;
-/// The most bytes of one call; the kernel's own limit is a little higher.
+/// The largest number of bytes in one call; the limit of the kernel is slightly higher.
 const MAX_BYTES: usize = 1 << 30;
-/// Pieces of memory that are shorter on average are packed.
+/// Pieces of memory with a shorter average length are packed.
 const SHORT: usize = 512;
-/// Runs of a file that are shorter on average may be read together.
+/// Runs of a file with a shorter average length may be read together.
 const SHORT_RUN: usize = 16 << 10;
-/// How far apart they may be.
+/// The largest gap between runs that are read together.
 const GAP: usize = 32 << 10;
-/// What is packed, or read together, at a time.
+/// Bytes that are packed, or read together, at a time.
 const STAGE: usize = 1 << 20;
 
-/// Reads what a view shows from an etype on. Returns how many bytes there were: fewer than asked for at the end of the file.
+/// Reads what a view shows from an etype on. Returns the number of bytes read: fewer than asked for
+/// at the end of the file.
 ///
 /// # Safety
 /// The memory that `to` describes is valid to write.
 pub unsafe fn read(file: &File, view: &View, offset: i64, to: &Buf, atomic: bool) -> Result<usize> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that the memory of the buffer is valid for this access.
     unsafe { access(file, view, offset, to, Way::Read, atomic) }
 }
 
@@ -41,7 +43,7 @@ pub unsafe fn read(file: &File, view: &View, offset: i64, to: &Buf, atomic: bool
 /// The memory that `from` describes is valid to read.
 pub unsafe fn write(file: &File, view: &View, offset: i64, from: &Buf, atomic: bool) -> Result<usize> {
     file.written.store(true, Ordering::Relaxed);
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that the memory of the buffer is valid for this access.
     unsafe { access(file, view, offset, from, Way::Write, atomic) }
 }
 
@@ -63,7 +65,7 @@ unsafe fn access(file: &File, view: &View, offset: i64, memory: &Buf, way: Way, 
     }
     let mover = Mover { file, memory, way };
     if !file.seekable {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that the memory of the buffer is valid for this access.
         return unsafe { mover.run(0, None, bytes) };
     }
     let stream = view.stream();
@@ -73,7 +75,7 @@ unsafe fn access(file: &File, view: &View, offset: i64, memory: &Buf, way: Way, 
         true => Some(lock(file, view, start, bytes, way)?),
         false => None,
     };
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that the memory of the buffer is valid for this access.
     unsafe {
         match stream.as_dense() {
             Some(base) => mover.run(0, Some(base.addr() + start), bytes),
@@ -83,7 +85,7 @@ unsafe fn access(file: &File, view: &View, offset: i64, memory: &Buf, way: Way, 
     }
 }
 
-/// Keeps others out of all that lies between the first and the last byte.
+/// Locks the range from the first to the last byte.
 fn lock<'a>(file: &'a File, view: &View, start: usize, bytes: usize, way: Way) -> Result<Lock<'a>> {
     match (view.place(start), view.place(start + bytes - 1)) {
         (Some(first), Some(last)) => Lock::take(file, first, last - first + 1, way == Way::Write),
@@ -98,7 +100,7 @@ struct Mover<'a> {
 }
 
 impl Mover<'_> {
-    /// Moves each run of the file by itself.
+    /// Moves each run of the file with calls of its own.
     ///
     /// # Safety
     /// As for [`access`].
@@ -110,7 +112,8 @@ impl Mover<'_> {
             done = cursor.position() - start;
             let mut at = done - runs.iter().map(|run| run.1).sum::<usize>();
             for (place, length) in runs.drain(..) {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller promises that the memory of the buffer is valid for this
+                // access.
                 let moved = unsafe { self.run(at, Some(place), length)? };
                 at += moved;
                 if moved < length {
@@ -121,7 +124,7 @@ impl Mover<'_> {
         Ok(done)
     }
 
-    /// Reads runs of the file that are close to each other with one call.
+    /// Reads runs of the file that are close together with one call.
     ///
     /// # Safety
     /// As for [`access`].
@@ -133,7 +136,7 @@ impl Mover<'_> {
             let mut rest = &runs[..];
             while let Some(&(first, length)) = rest.first() {
                 let near = |pair: &[(usize, usize)]| {
-                    // Copies of a type that is only read may overlap, and so go back.
+                    // Copies of a type that is only read may overlap, so positions may decrease.
                     let (start, behind) = (pair[0].0, pair[0].0 + pair[0].1);
                     let (next, end) = (pair[1].0, pair[1].0 + pair[1].1);
                     next >= start && end >= behind && next <= behind.saturating_add(GAP) && end - first <= STAGE
@@ -142,7 +145,8 @@ impl Mover<'_> {
                 let (group, others) = rest.split_at(count);
                 rest = others;
                 if count == 1 {
-                    // SAFETY: as the caller says.
+                    // SAFETY: the caller promises that the memory of the buffer is valid for this
+                    // access.
                     let moved = unsafe { self.run(memory.position(), Some(first), length)? };
                     memory.seek(self.memory, memory.position() + moved);
                     if moved < length {
@@ -155,7 +159,8 @@ impl Mover<'_> {
                 for &(place, length) in group {
                     let at = place - first;
                     let there = found.saturating_sub(at).min(length);
-                    // SAFETY: as the caller says; the stage has so many bytes from there on.
+                    // SAFETY: the caller promises that the buffer may be written; `fill`
+                    // has read these bytes of the stage.
                     unsafe { memory.unpack(self.memory, stage[at..].as_ptr(), there) };
                     if there < length {
                         return Ok(memory.position());
@@ -167,20 +172,20 @@ impl Mover<'_> {
         Ok(memory.position())
     }
 
-    /// Reads a run of the file into a stage; how much there was.
+    /// Reads a run of the file into a stage; returns the number of bytes read.
     fn fill(&self, stage: &mut [u8], place: usize) -> Result<usize> {
         let mover = Mover { file: self.file, memory: &Buf::dense(stage.as_mut_ptr(), stage.len()), way: Way::Read };
-        // SAFETY: memory of our own, which nobody else uses.
+        // SAFETY: the stage is borrowed mutably and has `stage.len()` bytes.
         unsafe { mover.dense(stage.as_mut_ptr(), Some(place), stage.len()) }
     }
 
-    /// Moves one run of the file from or to the buffer's byte `at` on; without a place, what comes next in a pipe. Returns how
-    /// much was moved: less at the end of the file.
+    /// Moves one run of the file from or to byte `at` of the buffer; without a position, the next
+    /// bytes of a pipe. Returns the number of bytes moved: fewer at the end of the file.
     ///
     /// # Safety
     /// As for [`access`].
     unsafe fn run(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that the memory of the buffer is valid for this access.
         unsafe {
             match self.memory.as_dense() {
                 Some(base) => self.dense(base.wrapping_add(at), place, length),
@@ -196,7 +201,7 @@ impl Mover<'_> {
         let mut done = 0;
         while done < length {
             let piece = [(memory.expose_provenance() + done, (length - done).min(MAX_BYTES))];
-            // SAFETY: as the caller says.
+            // SAFETY: the caller promises that the memory of the buffer is valid for this access.
             let moved = unsafe { self.call(&piece, place.map(|place| place + done))? };
             done += moved;
             if moved == 0 {
@@ -215,7 +220,8 @@ impl Mover<'_> {
         while done < length {
             let part = (length - done).min(STAGE);
             let next = place.map(|place| place + done);
-            // SAFETY: as the caller says; the stage is memory of our own.
+            // SAFETY: the caller promises that the buffer is valid; the stage belongs to this
+            // function.
             let moved = unsafe {
                 if self.way == Way::Write {
                     cursor.pack(self.memory, stage.as_mut_ptr(), part);
@@ -242,7 +248,7 @@ impl Mover<'_> {
             cursor.seek(self.memory, at + done);
             pieces.clear();
             cursor.iovecs(self.memory, &mut pieces, MAX_PIECES, (length - done).min(MAX_BYTES));
-            // SAFETY: as the caller says.
+            // SAFETY: the caller promises that the memory of the buffer is valid for this access.
             let moved = unsafe { self.call(&pieces, place.map(|place| place + done))? };
             done += moved;
             if moved == 0 {
@@ -252,7 +258,8 @@ impl Mover<'_> {
         Ok(done)
     }
 
-    /// One system call, which may move less than it is asked to; nothing only at the end of a file that is read.
+    /// One system call. It may move less than asked for; it moves nothing only at the end of a file
+    /// that is read.
     ///
     /// # Safety
     /// The pieces are memory that may be read, or written.
@@ -261,7 +268,7 @@ impl Mover<'_> {
             iov_base: std::ptr::with_exposed_provenance_mut(base),
             iov_len: length,
         };
-        // One piece, as it mostly is, needs no list.
+        // One piece, the usual case, needs no list.
         let (one, many);
         let list: &[libc::iovec] = if let [only] = pieces {
             one = [piece(only)];
@@ -272,7 +279,8 @@ impl Mover<'_> {
         };
         let (fd, list, count) = (self.file.file.as_raw_fd(), list.as_ptr(), list.len() as libc::c_int);
         loop {
-            // SAFETY: as the caller says, and the list is as long as it is said to be.
+            // SAFETY: the caller promises that the pieces are valid memory; the length passed is
+            // that of the list.
             let moved = unsafe {
                 match (self.way, place) {
                     (Way::Read, Some(place)) => libc::preadv(fd, list, count, place as libc::off_t),

@@ -1,20 +1,20 @@
-//! Which bytes of a file a process sees, and in which order: a displacement, then the filetype again and again. Offsets count
-//! etypes.
+//! Which bytes of a file a process sees, and in which order: a displacement, then the filetype
+//! repeated. Offsets count etypes.
 //!
-//! The filetype is walked by the same engine as a buffer in memory: the view is a buffer whose addresses are places in the
-//! file, and nobody ever looks at what lies there in memory.
+//! The datatype engine walks the filetype like a buffer in memory: the view is a buffer whose
+//! addresses are positions in the file. These addresses are never dereferenced.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Buf, Cursor, Datatype, Named, predefined};
 use std::sync::{Arc, OnceLock};
 
-/// How data lies in a file.
+/// A data representation: how data is stored in a file.
 #[derive(Clone)]
 pub enum Representation {
     /// As in memory.
     Native,
-    /// Of this library's choice: as in memory.
+    /// The representation `internal`: as in memory.
     Internal,
     External32,
     Users(Arc<Users>),
@@ -23,14 +23,15 @@ pub enum Representation {
 /// A representation that the program defines.
 pub struct Users {
     pub name: Vec<u8>,
-    /// By which the C boundary knows it.
+    /// The number under which the C layer knows it.
     pub number: usize,
-    /// How many bytes a predefined type has in the file. Asks the program, so that no lock may be held.
+    /// The number of bytes of a predefined type in the file. Calls a function of the program, so no
+    /// lock may be held.
     pub length: Box<dyn Fn(&'static Named) -> Result<i64> + Send + Sync>,
 }
 
 impl Representation {
-    /// One that every MPI library has.
+    /// A representation that every MPI library has.
     pub fn predefined(name: &[u8]) -> Option<Representation> {
         match name {
             b"native" => Some(Representation::Native),
@@ -49,14 +50,14 @@ impl Representation {
         }
     }
 
-    /// A number that is another for another representation.
+    /// A number that is different for each representation.
     pub fn key(&self) -> u64 {
         self.name().iter().fold(0xcbf2_9ce4_8422_2325, |key, byte| {
             (key ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
         })
     }
 
-    /// A type as it lies in the file. May ask the program, if the representation is its own.
+    /// A type as stored in the file. May call the program, if the representation is its own.
     pub fn lay_out(&self, datatype: &Arc<Datatype>) -> Result<Arc<Datatype>> {
         match self {
             Representation::Native | Representation::Internal => Ok(datatype.clone()),
@@ -71,21 +72,21 @@ pub struct View {
     pub etype: Arc<Datatype>,
     pub filetype: Arc<Datatype>,
     pub representation: Representation,
-    /// May the file be written?
+    /// Whether the file may be written.
     writes: bool,
     layout: OnceLock<Layout>,
 }
 
-/// Where things lie in the file.
+/// Positions in the file.
 struct Layout {
-    /// Bytes of data that an etype has there.
+    /// Bytes per etype in the file.
     unit: u64,
-    /// All that can be seen.
+    /// All bytes that are visible.
     stream: Buf,
 }
 
 impl View {
-    /// The whole file as bytes: what a file is opened with.
+    /// The whole file as bytes: the view of a file that was just opened.
     pub fn bytes() -> View {
         let byte = predefined(MPI_BYTE.0).unwrap_or_else(|| unreachable!("bytes are predefined"));
         let stream = Buf::dense(std::ptr::null_mut(), isize::MAX as usize);
@@ -99,7 +100,7 @@ impl View {
         }
     }
 
-    /// `writes` says that the file may be written, so that nothing may be seen twice.
+    /// `writes`: the file may be written, so no byte may be visible twice.
     pub fn new(
         disp: i64,
         etype: &Arc<Datatype>,
@@ -132,12 +133,12 @@ impl View {
         Ok(view)
     }
 
-    /// Whether it is known where things lie. If not, [`View::lay_out`] comes before anything else.
+    /// Whether the positions are known. If not, call [`View::lay_out`] first.
     pub fn is_laid_out(&self) -> bool {
         self.layout.get().is_some()
     }
 
-    /// Finds out where things lie, for which the program may be asked: no lock may be held.
+    /// Computes the positions. This may call the program: no lock may be held.
     pub fn lay_out(&self) -> Result<()> {
         let (in_file, etype) =
             (self.representation.lay_out(&self.filetype)?, self.representation.lay_out(&self.etype)?);
@@ -154,17 +155,17 @@ impl View {
         self.layout.get().unwrap_or_else(|| unreachable!("a view is laid out before it is used"))
     }
 
-    /// The same from another displacement on.
+    /// The same view from another displacement on.
     pub fn moved(&self, disp: i64) -> Result<View> {
         View::new(disp, &self.etype, &self.filetype, self.representation.clone(), self.writes)
     }
 
-    /// There are no gaps.
+    /// Whether there are no gaps.
     pub fn is_dense(&self) -> bool {
         Buf::typed(std::ptr::null_mut(), 2, &self.filetype).as_dense().is_some()
     }
 
-    /// How many etypes so many bytes in the file are; an error if not a whole number.
+    /// The number of etypes in `bytes` bytes of the file; an error if it is not a whole number.
     pub fn etypes(&self, bytes: usize) -> Result<i64> {
         if !(bytes as u64).is_multiple_of(self.layout().unit) {
             let unit = self.layout().unit;
@@ -176,7 +177,7 @@ impl View {
         Ok((bytes as u64 / self.layout().unit) as i64)
     }
 
-    /// How many whole etypes so many bytes in the file are.
+    /// The number of whole etypes in `bytes` bytes of the file.
     pub fn whole_etypes(&self, bytes: usize) -> i64 {
         (bytes as u64 / self.layout().unit) as i64
     }
@@ -195,7 +196,7 @@ impl View {
         }
     }
 
-    /// Something is not in the view.
+    /// The error for a position that is not in the view.
     #[cold]
     pub(crate) fn beyond(&self, what: String) -> Error {
         let (extent, bytes) = (self.filetype.extent(), self.filetype.true_extent());
@@ -206,7 +207,7 @@ impl View {
         Error::new(MPI_ERR_ARG, format!("{what} lies beyond {why}"))
     }
 
-    /// The first etype that begins at or behind the end of a file of that size.
+    /// The first etype that begins at or after the end of a file of that size.
     pub fn end(&self, size: u64) -> i64 {
         let behind = |offset: i64| self.byte_offset(offset).is_ok_and(|place| place as u64 >= size);
         if self.layout().stream.is_empty() || behind(0) {
@@ -234,7 +235,7 @@ impl View {
         &self.layout().stream
     }
 
-    /// Where in the file a byte of the stream lies.
+    /// The position in the file of a byte of the stream.
     pub(crate) fn place(&self, at: usize) -> Option<i64> {
         let (mut cursor, mut pieces) = (Cursor::new(), Vec::with_capacity(1));
         cursor.seek(&self.layout().stream, at);
@@ -243,7 +244,8 @@ impl View {
     }
 }
 
-/// As many copies as can have places in a file, from a displacement on; where it is written, only one if they would overlap.
+/// As many copies as fit into a file, from a displacement on; only one if the file is written and
+/// copies would overlap.
 fn stream(disp: i64, filetype: &Arc<Datatype>, writes: bool) -> Buf {
     let (extent, last) = (filetype.extent(), filetype.true_lb() + filetype.true_extent());
     let room = i128::from(i64::MAX) - i128::from(disp) - last;
@@ -253,7 +255,7 @@ fn stream(disp: i64, filetype: &Arc<Datatype>, writes: bool) -> Buf {
     Buf::typed(base, u64::try_from(copies).unwrap_or(u64::MAX), filetype)
 }
 
-/// Places in a file must not go backwards, and where it is written no byte may come twice.
+/// Positions in a file must not decrease, and in a file that is written no byte may occur twice.
 fn check_order(datatype: &Arc<Datatype>, name: &str, writes: bool) -> Result<()> {
     if datatype.size() == 0 {
         return Ok(());
@@ -261,7 +263,7 @@ fn check_order(datatype: &Arc<Datatype>, name: &str, writes: bool) -> Result<()>
     if datatype.true_lb() < 0 {
         bail!(MPI_ERR_TYPE, "the {name} begins at {}; displacements must not be negative", datatype.true_lb());
     }
-    // As if in a file.
+    // Treat the type as if it were in a file.
     let one = Buf::typed(std::ptr::null_mut(), 1, datatype);
     let (mut cursor, mut pieces, mut behind) = (Cursor::new(), Vec::new(), 0);
     let mut last = 0;
@@ -354,7 +356,7 @@ mod tests {
             let error = view.byte_offset(2).unwrap_err();
             assert!(error.class() == MPI_ERR_ARG && error.text().contains("overlap"), "{error}");
         }
-        // Nothing is wrong with reading twice.
+        // Reading a byte twice is allowed.
         let short = committed(Datatype::resized(&two, 0, 12));
         let view = View::new(0, int(), &short, Representation::Native, false).unwrap();
         assert_eq!(view.byte_offset(2).unwrap(), 12);
