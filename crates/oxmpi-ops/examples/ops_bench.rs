@@ -1,4 +1,5 @@
-//! How fast reductions are: bytes of operands per second, beside a copy and a loop as a C program would have it.
+//! How fast reductions are: bytes of operands per second, beside a copy and a loop as a C program
+//! would have it.
 //!
 //! `cargo run --release -p oxmpi-ops --example ops_bench [NAME…]`
 

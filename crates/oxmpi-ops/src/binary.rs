@@ -1,5 +1,5 @@
-//! The loop of an operation that works on each element alone, and its compilations for several generations of
-//! processors. The loop is plain: the compiler makes vectors of it, wider ones where it may.
+//! The loop of an operation that works on each element alone, compiled for several generations of
+//! processors. The loop is plain: the compiler vectorises it, with wider vectors where it may.
 
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -11,15 +11,17 @@ use crate::Kernel;
 /// A commutative operation on two elements.
 pub(crate) trait Binary {
     type Element: Copy;
-    /// Elements here in one element of the datatype: two for a complex number whose parts do not meet.
+    /// Elements of this type per element of the datatype: two for a complex number whose parts are
+    /// independent.
     const PARTS: usize = 1;
-    /// Worth compiling for wider vectors.
+    /// Whether it is worth compiling for wider vectors.
     const WIDE: bool = true;
 
     fn apply(a: Self::Element, b: Self::Element) -> Self::Element;
 }
 
-/// Bytes of operands from which on their lines are announced, so many bytes ahead, a group of lines at a time.
+/// Operands of at least this many bytes are prefetched: the distance in bytes, and the lines per
+/// group.
 const MANY: usize = 4 << 10;
 const LOADS_AHEAD: usize = 1536;
 const STORES_AHEAD: usize = 1024;
@@ -51,7 +53,7 @@ fn for_avx2<B: Binary>() -> Option<Kernel> {
 /// # Safety
 /// As for a [`Kernel`].
 unsafe fn plain<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what a [`Kernel`] needs.
     unsafe { each::<B>(left, right, out, count) }
 }
 
@@ -60,7 +62,7 @@ unsafe fn plain<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, coun
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn avx2<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what a [`Kernel`] needs, on a processor with these features.
     unsafe { each::<B>(left, right, out, count) }
 }
 
@@ -69,7 +71,7 @@ unsafe fn avx2<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn avx512<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what a [`Kernel`] needs, on a processor with these features.
     unsafe { each::<B>(left, right, out, count) }
 }
 
@@ -86,21 +88,23 @@ unsafe fn each<B: Binary>(left: *const u8, right: *const u8, out: *mut u8, count
     let out = out.cast::<Loose<B::Element>>();
     let count = count * B::PARTS;
     if count == 0 {
-        return; // There may be no memory at all.
+        return; // The pointers may be dangling.
     }
-    // Where the result replaces an operand, a loop over two arrays says so; the compiler would take three arrays that
-    // overlap for something that it must not do in vectors.
+    // Where the result replaces an operand, the loop uses two arrays: the compiler does not
+    // vectorise a loop over three arrays that may overlap.
     if out.cast_const() == right || out.cast_const() == left {
-        // The order of the operands is all the same.
+        // The operation commutes, so the order of the operands does not matter.
         let other = if out.cast_const() == right { left } else { right };
         if out.cast_const() == other {
-            // SAFETY: the elements that the caller vouched for.
+            // SAFETY: the pointers cover `count` elements, as a [`Kernel`] demands.
             return unsafe { one::<B>(from_raw_parts_mut(out, count)) };
         }
-        // SAFETY: as above; the arrays do not overlap.
+        // SAFETY: the pointers cover `count` elements, as a [`Kernel`] demands; the arrays do not
+        // overlap.
         unsafe { two::<B>(from_raw_parts(other, count), from_raw_parts_mut(out, count)) };
     } else {
-        // SAFETY: the groups are within the elements that the caller vouched for; the result overlaps no operand.
+        // SAFETY: the groups are within the `count` elements that a [`Kernel`] may access; the
+        // result overlaps no operand.
         in_groups([left, right], out, count, |at, count| unsafe {
             let (left, right) = (from_raw_parts(left.add(at), count), from_raw_parts(right.add(at), count));
             three::<B>(left, right, from_raw_parts_mut(out.add(at), count));
@@ -126,8 +130,8 @@ fn two<B: Binary>(other: &[Loose<B::Element>], inout: &mut [Loose<B::Element>]) 
     }
 }
 
-/// Has all elements computed. Of many the lines are announced: operands often come from another processor's cache, or
-/// begin on a new page, and stores retire in order, each after its line has come.
+/// Computes all elements. Long operands are prefetched: they often come from another processor's
+/// cache or begin on a new page, and stores retire in order, each after its line has arrived.
 #[inline(always)]
 fn in_groups<T>(operands: [*const T; 2], out: *mut T, count: usize, compute: impl Fn(usize, usize)) {
     let (group, ahead) = (GROUP / size_of::<T>(), LOADS_AHEAD / size_of::<T>());

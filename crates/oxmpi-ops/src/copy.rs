@@ -1,4 +1,4 @@
-//! `MPI_REPLACE` and `MPI_NO_OP`: one of the operands as it is.
+//! `MPI_REPLACE` and `MPI_NO_OP`: the result is one of the operands.
 
 use crate::{Kernel, Op};
 
@@ -25,13 +25,13 @@ fn of<const SIZE: usize>(op: Op) -> Option<Kernel> {
 /// # Safety
 /// As for a [`Kernel`].
 unsafe fn right<const SIZE: usize>(_: *const u8, right: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: passed on; the two may be the same.
+    // SAFETY: the caller promises what a [`Kernel`] needs; `copy_from` allows the two to be the same.
     unsafe { out.copy_from(right, count * SIZE) }
 }
 
 /// # Safety
 /// As for a [`Kernel`].
 unsafe fn left<const SIZE: usize>(left: *const u8, _: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: passed on; the two may be the same.
+    // SAFETY: the caller promises what a [`Kernel`] needs; `copy_from` allows the two to be the same.
     unsafe { out.copy_from(left, count * SIZE) }
 }

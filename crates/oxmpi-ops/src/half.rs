@@ -1,5 +1,6 @@
-//! IEEE binary16, computed in binary32: one operation there, rounded once more to 11 bits, gives the correctly rounded
-//! result. The conversions have no branches, so that the loops over them become vectors.
+//! IEEE binary16, computed in binary32: one operation there, rounded once more to 11 bits, gives
+//! the correctly rounded result. The conversions have no branches, so that the loops over them
+//! become vectors.
 
 use crate::binary::Binary;
 use crate::number::{Number, Ordered};
@@ -9,7 +10,8 @@ use crate::number::{Number, Ordered};
 pub(crate) struct Half(pub u16);
 
 const INFINITY: u32 = 0x7c00;
-/// What the exponents of the two formats differ by, in the place of the exponent.
+/// The difference of the exponent biases of the two formats, shifted to the position of the
+/// exponent.
 const BIAS: u32 = 112 << 23;
 
 impl Half {
@@ -36,13 +38,14 @@ impl Half {
         let bits = wide.to_bits();
         let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
         let nan = 0x7e00 | (rest >> 13 & 0x3ff);
-        // The last bit of numbers around one half is worth as much as that of a subnormal result: the addition rounds.
+        // The last bit of numbers around one half has the weight of the last bit of a subnormal
+        // result, so the addition rounds.
         let tiny = (f32::from_bits(rest) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
         let normal = rest.wrapping_sub(BIAS).wrapping_add(0xfff + (rest >> 13 & 1)) >> 13;
         let result = if rest > 0x7f80_0000 {
             nan
         } else if rest >= 0x477f_f000 {
-            INFINITY // 65520 and all beyond
+            INFINITY // 65520 and larger
         } else if rest < 0x3880_0000 {
             tiny // below 2^-14
         } else {
@@ -86,7 +89,7 @@ impl Ordered for Half {
     }
 }
 
-/// The product of two complex numbers of halves: each part is rounded once, at the end.
+/// The product of two complex numbers in half precision: each part is rounded once, at the end.
 pub(crate) struct HalfComplexProd;
 
 impl Binary for HalfComplexProd {

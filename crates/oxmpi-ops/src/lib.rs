@@ -12,8 +12,9 @@
 //! number.rs  half.rs  wide.rs               arithmetic of one element
 //! ```
 //!
-//! Nothing here knows communicators or handles of the user's, takes locks or allocates on the way of a reduction. A
-//! kernel reads and writes exactly the elements it is given: gaps inside and behind pairs are never touched.
+//! This crate knows no communicators and no handles of the user, takes no locks and does not
+//! allocate during a reduction. A kernel reads and writes exactly the elements that it is given,
+//! never the gaps inside and after pairs.
 
 mod binary;
 mod copy;
@@ -37,7 +38,8 @@ use std::sync::LazyLock;
 pub use logical::set_fortran_false;
 pub use reduction::{Operands, Reduction};
 
-/// A predefined operation. All are commutative and associative but the last two, which only one-sided communication has.
+/// A predefined operation. All are commutative and associative except the last two, which only
+/// one-sided communication has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     Max,
@@ -58,14 +60,14 @@ pub enum Op {
     NoOp,
 }
 
-/// `out[i] = left[i] op right[i]` over `count` elements, the type's extent apart.
+/// `out[i] = left[i] op right[i]` over `count` elements; their distance is the extent of the type.
 ///
 /// # Safety
-/// `left` and `right` are valid to read and `out` to write for `count` elements, at any alignment. `out` is exactly `left`,
-/// exactly `right`, or overlaps neither.
+/// `left` and `right` are valid to read and `out` to write for `count` elements, at any alignment.
+/// `out` is exactly `left`, exactly `right`, or overlaps neither.
 pub type Kernel = unsafe fn(left: *const u8, right: *const u8, out: *mut u8, count: usize);
 
-/// The operation behind one of the ABI's constants.
+/// The operation of a constant of the ABI.
 #[inline]
 pub fn predefined(handle: usize) -> Option<Op> {
     Some(match handle::Op(handle) {
@@ -87,7 +89,8 @@ pub fn predefined(handle: usize) -> Option<Op> {
     })
 }
 
-/// The loop for an operation on elements of a predefined type; `MPI_ERR_OP` when the standard does not allow the pair.
+/// The loop for an operation on elements of a predefined type; `MPI_ERR_OP` when the standard does
+/// not allow the pair.
 pub fn kernel(op: Op, named: &Named) -> Result<Kernel> {
     match select::kernel(op, named) {
         Some(kernel) if op.allows(named.group) => Ok(kernel),
@@ -111,8 +114,8 @@ pub struct Dense {
     pub size: usize,
 }
 
-/// From the handles of an operation and of a type, for calls that count nanoseconds: `None` unless both are predefined, go
-/// together, and the type has no gaps. A few loads from tables.
+/// From the handles of an operation and of a type, for the fastest calls: `None` unless both are
+/// predefined, match, and the type has no gaps. It takes a few loads from tables.
 #[inline]
 pub fn dense(op: usize, datatype: usize) -> Option<Dense> {
     const OPS: usize = 32;

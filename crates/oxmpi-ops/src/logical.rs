@@ -1,5 +1,6 @@
-//! Fortran LOGICALs. The standard does not say which bits are `.TRUE.`; so a result that is true is one of the operands
-//! that are, and only what `.FALSE.` looks like has to be known: all bits zero, unless the program said otherwise.
+//! Fortran LOGICALs. The standard does not say which bits are `.TRUE.`. So a true result is a copy
+//! of a true operand, and only the bits of `.FALSE.` must be known: all zero, unless the program
+//! sets others.
 
 use crate::{Kernel, Op};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -7,7 +8,8 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 /// Sign-extended, so that its low bytes are the value in LOGICALs of any size.
 static FALSE: AtomicI64 = AtomicI64::new(0);
 
-/// Notes what the program's Fortran compiler takes for `.FALSE.`, given as a little-endian LOGICAL of any size.
+/// Sets the value of `.FALSE.` of the program's Fortran compiler, a little-endian LOGICAL of any
+/// size.
 pub fn set_fortran_false(bytes: &[u8]) {
     let negative = bytes.last().is_some_and(|byte| *byte >= 0x80);
     let mut value = if negative { [0xff; 8] } else { [0; 8] };
@@ -62,7 +64,7 @@ unsafe fn each<L: Logical, const OP: u8>(left: *const u8, right: *const u8, out:
     let (left, right, out) = (left.cast::<L>(), right.cast::<L>(), out.cast::<L>());
     let no = L::cut(FALSE.load(Relaxed));
     for i in 0..count {
-        // SAFETY: within the elements that the caller vouched for.
+        // SAFETY: within the `count` elements that a [`Kernel`] may access.
         unsafe {
             let (a, b) = (left.add(i).read_unaligned(), right.add(i).read_unaligned());
             let result = match OP {

@@ -1,11 +1,12 @@
-//! What the operations compute on one element. Integers wrap around. Of real numbers the smaller or larger one is the same
-//! whatever the order of the operands: a NaN beats every number, and -0 is smaller than +0.
+//! What the operations compute on one element. Integers wrap around. Minimum and maximum of real
+//! numbers do not depend on the order of the operands: a NaN wins against every number, and -0 is
+//! smaller than +0.
 
 use crate::binary::Binary;
 use std::marker::PhantomData;
 
 pub(crate) trait Number: Ordered {
-    /// Whether the arithmetic is the processor's own, so that it comes in vectors.
+    /// Whether the processor has this arithmetic, so that it can be vectorised.
     const NATIVE: bool = true;
 
     fn add(self, other: Self) -> Self;
@@ -14,12 +15,12 @@ pub(crate) trait Number: Ordered {
     fn larger(self, other: Self) -> Self;
 }
 
-/// A number with a sign to turn, for complex products.
+/// A number that can be negated, for complex products.
 pub(crate) trait Real: Number {
     fn negate(self) -> Self;
 }
 
-/// What MINLOC and MAXLOC ask of values.
+/// Comparisons of values for MINLOC and MAXLOC.
 pub(crate) trait Ordered: Copy {
     fn below(self, other: Self) -> bool;
 
@@ -114,8 +115,8 @@ macro_rules! floats {
                 self * other
             }
 
-            /// Neither is smaller: they are equal, zeros of any sign included, or one is a NaN. The bits of both
-            /// together are then -0 if one is, and a NaN if one is.
+            /// Neither is smaller: they are equal (or zeros of any sign), or one is a NaN. The
+            /// bitwise OR of both is then -0 if one is -0, and a NaN if one is a NaN.
             #[inline(always)]
             fn smaller(self, other: Self) -> Self {
                 let both = $t::from_bits(self.to_bits() | other.to_bits());
@@ -158,7 +159,7 @@ pub(crate) struct Sum<N, const PARTS: usize = 1>(PhantomData<N>);
 pub(crate) struct Prod<N>(PhantomData<N>);
 pub(crate) struct Smaller<N>(PhantomData<N>);
 pub(crate) struct Larger<N>(PhantomData<N>);
-/// The product of two complex numbers, by the textbook: infinite parts may become NaNs.
+/// The product of two complex numbers by the plain formula: infinite parts may become NaNs.
 pub(crate) struct ComplexProd<N>(PhantomData<N>);
 pub(crate) struct And<N>(PhantomData<N>);
 pub(crate) struct Or<N>(PhantomData<N>);

@@ -1,7 +1,9 @@
-//! Pairs of a value and an index: `MPI_MINLOC` and `MPI_MAXLOC`. Of equal values the pair with the lower index wins. A NaN
-//! wins against every number, so that the result does not depend on the order.
+//! Pairs of a value and an index: `MPI_MINLOC` and `MPI_MAXLOC`. Of equal values the pair with the
+//! lower index wins. A NaN wins against every number, so that the result does not depend on the
+//! order.
 //!
-//! The two halves are read and written each by itself: what lies between and behind them is not ours.
+//! The two halves are read and written separately: the bytes between and after them must not be
+//! touched.
 
 use crate::half::Half;
 use crate::number::Ordered;
@@ -49,7 +51,7 @@ fn by_index<V: Ordered>(op: Op, index: Scalar) -> Option<Kernel> {
     }
 }
 
-/// The copies need not know what the halves mean.
+/// Copies do not depend on the meaning of the halves.
 fn by_size(op: Op, value: usize, index: usize) -> Option<Kernel> {
     match value {
         1 => by_index_size::<u8>(op, index),
@@ -103,7 +105,7 @@ unsafe fn each<V: Ordered, I: Ordered, const OP: u8>(left: *const u8, right: *co
         end.next_multiple_of(if value > index { value } else { index })
     };
     for i in 0..count {
-        // SAFETY: within the elements that the caller vouched for.
+        // SAFETY: within the `count` elements that a [`Kernel`] may access.
         unsafe {
             let (a, b, to) = (left.add(i * extent), right.add(i * extent), out.add(i * extent));
             let values = (a.cast::<V>().read_unaligned(), b.cast::<V>().read_unaligned());

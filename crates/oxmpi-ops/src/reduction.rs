@@ -1,6 +1,8 @@
-//! An operation over elements of a datatype, predefined or derived: where the data lies in the type, and the loop over it.
+//! An operation over elements of a datatype, predefined or derived: finds the data in the type and
+//! loops over it.
 //!
-//! This is where the promise that operands are valid memory is taken up; whoever makes [`Operands`] gave it.
+//! This module dereferences the operands; the code that makes [`Operands`] promises that they are
+//! valid memory.
 
 use crate::{Kernel, Op, kernel};
 use oxmpi_abi::constants::MPI_ERR_OP;
@@ -8,8 +10,9 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Buf, Cursor, Datatype, Named};
 use std::sync::Arc;
 
-/// Two vectors of `count` elements of a datatype, as a token: making it touches no memory. The result of an operation
-/// takes the place of the second. They do not overlap, unless they are the same.
+/// Two vectors of `count` elements of a datatype, as a token: making it touches no memory. The
+/// result of an operation takes the place of the second. They do not overlap, unless they are the
+/// same.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands {
     pub left: *const u8,
@@ -17,7 +20,7 @@ pub struct Operands {
     pub count: u64,
 }
 
-/// A predefined operation on elements of one datatype; what the type has in it is of one predefined type.
+/// A predefined operation on elements of one datatype that consists of one predefined type.
 #[derive(Clone)]
 pub struct Reduction {
     kernel: Kernel,
@@ -25,21 +28,23 @@ pub struct Reduction {
     way: Way,
 }
 
-/// How the loop gets to the data.
+/// How the loop reaches the data.
 #[derive(Clone, Copy)]
 enum Way {
     /// There is no data.
     Nothing,
-    /// Elements of the type are `each` elements of the kernel in one run, which begins `shift` bytes further on.
+    /// An element of the type is one run of `each` elements of the kernel, which begins `shift`
+    /// bytes after its address.
     Run { shift: isize, each: usize },
-    /// The runs of the layout hold whole elements of so many bytes.
+    /// The runs of the layout hold whole elements of this many bytes.
     Pieces { size: usize },
-    /// Pairs with gaps: the layout leaves the gaps out, so only the type map still tells the pairs.
+    /// Pairs with gaps: the layout omits the gaps, so only the type map shows the pairs.
     Map,
 }
 
 impl Reduction {
-    /// `MPI_ERR_OP` when the operation is not defined for what the type consists of. The type is committed.
+    /// `MPI_ERR_OP` if the operation is not defined for the content of the type. The type is
+    /// committed.
     pub fn new(op: Op, datatype: &Arc<Datatype>) -> Result<Reduction> {
         let datatype = datatype.clone();
         let Some(named) = datatype.only() else {
@@ -55,7 +60,7 @@ impl Reduction {
         Ok(Reduction { kernel: kernel(op, named)?, way: way(&datatype, named), datatype })
     }
 
-    /// `inout[i] = left[i] op inout[i]` for every element; what lies between the data stays as it is.
+    /// `inout[i] = left[i] op inout[i]` for every element; gaps are not changed.
     pub fn apply(&self, on: &Operands) {
         match self.way {
             Way::Nothing => {}
@@ -87,7 +92,8 @@ impl Reduction {
     #[inline]
     fn run(&self, on: &Operands, shift: isize, count: usize) {
         let (left, inout) = (on.left.wrapping_offset(shift), on.inout.wrapping_offset(shift));
-        // SAFETY: the operands are those of an operation under way, and this is data of theirs.
+        // SAFETY: [`Operands`] are valid memory until their operation ends, and the layout lies
+        // within them.
         unsafe { (self.kernel)(left, inout, inout, count) }
     }
 }
@@ -100,7 +106,7 @@ fn way(datatype: &Arc<Datatype>, named: &Named) -> Way {
     if size != named.extent() {
         return Way::Map;
     }
-    // Two elements show whether many lie in one run.
+    // Two elements show whether several lie in one run.
     match Buf::typed(std::ptr::null_mut(), 2, datatype).as_dense() {
         Some(start) => Way::Run { shift: start.addr() as isize, each: datatype.size() as usize / size },
         None => Way::Pieces { size },

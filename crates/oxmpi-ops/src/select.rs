@@ -1,4 +1,5 @@
-//! From an operation and an element to its loop. Whether the standard allows the two together is not asked here.
+//! From an operation and an element to its loop. The caller has checked that the standard allows
+//! the pair.
 
 use crate::binary::pick;
 use crate::half::{Half, HalfComplexProd};
@@ -40,7 +41,8 @@ pub(crate) fn kernel(op: Op, named: &Named) -> Option<Kernel> {
     }
 }
 
-/// Signed or not, sums, products and bits are the same: they are those of the unsigned type `U`.
+/// Sums, products and bit operations of signed and unsigned integers are equal: the unsigned type
+/// `U` computes them.
 fn integer<N: Number, U: Number + Bits>(op: Op) -> Option<Kernel> {
     Some(match op {
         Op::Max => pick::<Larger<N>>(),

@@ -1,4 +1,4 @@
-//! Every pair of operation and predefined type against arithmetic written down once more, slowly.
+//! Checks every pair of operation and predefined type against a second, slow implementation.
 
 use crate::{Kernel, Op, Operands, Reduction, dense, kernel, predefined};
 use oxmpi_abi::constants::*;
@@ -22,7 +22,8 @@ const OPS: [Op; 14] = [
     Op::NoOp,
 ];
 
-/// A value in a form that all scalars share. Reals are small multiples of powers of two, exact in every format.
+/// A value in a form that all scalars share. Reals are small multiples of powers of two, exact in
+/// every format.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Value {
     Int(i128),
@@ -31,8 +32,8 @@ enum Value {
 }
 use Value::{Complex, Int, Real};
 
-/// A real number in a format with so many bits of fraction, an exponent of 15 bits or fewer, and perhaps an explicit
-/// first bit.
+/// A real number in a format with so many bits of fraction, an exponent of 15 bits or fewer, and
+/// perhaps an explicit first bit.
 fn encode_real(value: f64, fraction: u32, exponent: u32, explicit: bool) -> u128 {
     let bits = value.to_bits();
     let sign = u128::from(bits >> 63);
@@ -107,7 +108,7 @@ fn decode(from: &[u8], scalar: Scalar) -> Value {
     Int(if is_signed(scalar) { raw >> shift } else { (raw as u128 >> shift) as i128 })
 }
 
-/// What comes out of the integer operations once it is cut to the element's size.
+/// The result of the integer operations, truncated to the size of the element.
 fn cut(value: i128, scalar: Scalar) -> Value {
     let mut bytes = vec![0; scalar.size()];
     encode(Int(value), scalar, &mut bytes);

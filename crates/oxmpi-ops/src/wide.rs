@@ -1,5 +1,6 @@
-//! Real numbers of more than 64 bits, which Rust does not have: C's `long double` and binary128. Sums and products are
-//! computed by the x87 unit and by the compiler's own library; comparisons are comparisons of the bits.
+//! Real numbers of more than 64 bits, which Rust does not have: C's `long double` and binary128.
+//! Sums and products are computed by the x87 unit and by the compiler's own library; comparisons
+//! are comparisons of the bits.
 
 use crate::number::{Number, Ordered, Real};
 
@@ -60,8 +61,8 @@ fn rank(bits: u128, sign: u32) -> i128 {
     if bits >> sign & 1 != 0 { -magnitude } else { magnitude }
 }
 
-/// One of two, when it is known which one is ahead. If none is: the NaN, or of equal ones (zeros) the one with the sign
-/// that counts as ahead.
+/// Selects one of two when it is known which one wins. If none does: the NaN, or of two zeros the
+/// one with the winning sign.
 fn pick<N: Ordered>(a: N, b: N, a_is_ahead: bool, b_is_ahead: bool, sign_of_a_is_ahead: bool) -> N {
     let take_a = if a_is_ahead || b_is_ahead { a_is_ahead } else { a.is_nan() || !b.is_nan() && sign_of_a_is_ahead };
     if take_a { a } else { b }
@@ -83,8 +84,8 @@ mod x87 {
     macro_rules! on_x87 {
         ($instruction:literal, $a:expr, $b:expr) => {{
             let mut result = 0u128;
-            // SAFETY: reads and writes 10 bytes of the three variables. Two registers of the stack are used and left
-            // empty again; naming all eight makes sure that they were free.
+            // SAFETY: reads and writes 10 bytes of the three variables. Two registers of the stack
+            // are used and left empty again; naming all eight makes sure that they were free.
             unsafe {
                 asm!(
                     "fld tbyte ptr [{a}]",
@@ -140,8 +141,9 @@ mod x87 {
     }
 }
 
-/// Sums and products of binary128 by the functions that every compiler for these processors calls for them. They take
-/// their arguments in vector registers, which Rust cannot say of a foreign function, so the call is written out.
+/// Sums and products of binary128 by the functions that every compiler for these processors uses.
+/// They take their arguments in vector registers, which Rust cannot express for a foreign function,
+/// so the call is written in assembly.
 mod soft {
     use std::arch::asm;
     use std::mem::transmute;
@@ -172,7 +174,8 @@ mod soft {
 
     pub(super) fn add(a: u128, b: u128) -> u128 {
         let (mut a, b) = (vector(a), vector(b));
-        // SAFETY: a function of two numbers without side effects, called by the platform's convention.
+        // SAFETY: a function of two numbers without side effects, called by the platform's
+        // convention.
         unsafe { call!(__addtf3, a, b) };
         bits(a)
     }
