@@ -1,10 +1,11 @@
-//! The error that travels through OxMPI as a value. It becomes an MPI error code, and meets an error handler, only at
-//! the C boundary.
+//! The error that travels through OxMPI as a value. It becomes an MPI error code, and meets an
+//! error handler, only at the C boundary.
 
 use std::fmt;
 
-/// An MPI error class (`MPI_ERR_*`) and a text that a person can act on: the arguments that matter, what was
-/// expected and what came. The name of the MPI call is added at the C boundary, which knows it.
+/// An MPI error class (`MPI_ERR_*`) and a text that a person can act on: the arguments that matter,
+/// what was expected and what came. The name of the MPI call is added at the C boundary, which
+/// knows it.
 ///
 /// Boxed, so that `Result<()>` is one word and the hot paths pay nothing for the text.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Error {
         &self.0.text
     }
 
-    /// The same error with words put before its text, as a cause further out sees it.
+    /// The same error with words before its text, which a caller adds as context.
     #[cold]
     pub fn within(mut self, outer: impl fmt::Display) -> Error {
         self.0.text = format!("{outer}: {}", self.0.text);
@@ -55,7 +56,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// `bail!(CLASS, "format", args…)`: leave the function with an [`Error`] of that class.
+/// `bail!(CLASS, "format", args…)`: returns an [`Error`] of that class from the function.
 #[macro_export]
 macro_rules! bail {
     ($class:expr, $($text:tt)+) => {

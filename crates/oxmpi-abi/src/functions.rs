@@ -17,17 +17,17 @@ impl Fun {
         FACTS[self as usize].1
     }
 
-    /// The function does its work; any other answers `MPI_ERR_UNSUPPORTED_OPERATION`.
+    /// Whether the function is built; any other returns `MPI_ERR_UNSUPPORTED_OPERATION`.
     pub fn is_built(self) -> bool {
         FACTS[self as usize].2
     }
 
-    /// The function is one of the 664 of the standard ABI, not a removed or additional one.
+    /// Whether the function is one of the 664 of the standard ABI, not a removed or additional one.
     pub fn is_standard(self) -> bool {
         FACTS[self as usize].3
     }
 
-    /// The function that does the same with counts of `int`, or this one if it is that.
+    /// The variant of the function with counts of type `int`, or the function itself.
     pub fn without_large_counts(self) -> Fun {
         static PLAIN: LazyLock<Box<[Fun]>> = LazyLock::new(|| {
             let named: HashMap<&str, Fun> = ALL.iter().map(|&fun| (fun.name(), fun)).collect();

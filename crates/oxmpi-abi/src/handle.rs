@@ -1,6 +1,6 @@
-//! The handles of the C interface, a type a kind. A handle is a number the size of a pointer; zero is never one.
-//! The values below 4096 are the standard's predefined ones; what the others hold is the business of those who make
-//! them.
+//! The handles of the C interface, one type for each kind. A handle is a number of the size of a
+//! pointer; zero is never a handle. The values below 4096 are the standard's predefined ones; the
+//! code that makes the others defines their content.
 
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -23,7 +23,7 @@ macro_rules! handles {
     )*};
 }
 
-/// What all handles can do: be taken for the number that they are.
+/// The number of a handle.
 pub trait Handle: Copy + Eq {
     fn from_raw(raw: usize) -> Self;
     fn raw(self) -> usize;

@@ -1,6 +1,6 @@
-//! What the standard ABI fixes: constants, handle newtypes, the layout of a status, error classes; and the one
-//! error type that travels through OxMPI. Nothing here touches memory that it does not own, and nothing here
-//! depends on another crate.
+//! What the standard ABI fixes: constants, handle newtypes, the layout of a status, error classes;
+//! and the one error type that travels through OxMPI. Nothing here touches memory that it does not
+//! own, and nothing here depends on another crate.
 #![forbid(unsafe_code)]
 
 pub mod error;

@@ -1,7 +1,8 @@
-//! `MPI_Status`: eight C ints, the first three public. The private five hold the number of bytes received and
-//! whether the operation was cancelled.
+//! `MPI_Status`: eight C ints, the first three public. The private five hold the number of bytes
+//! received and whether the operation was cancelled.
 
-/// The ABI's status object. The alignment is that of an int, so the 64-bit byte count is kept in two halves.
+/// The ABI's status object. The alignment is that of an int, so the 64-bit byte count is kept in
+/// two halves.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -40,7 +41,8 @@ impl Status {
         Status::new(-3, -2, 0)
     }
 
-    /// Takes over what another status says, but for the error field, which only calls that complete several operations set.
+    /// Copies another status except its error field, which only calls that complete several
+    /// operations set.
     #[inline]
     pub fn assign(&mut self, other: &Status) {
         *self = Status { error: self.error, ..*other };
