@@ -24,7 +24,8 @@ pub fn choose(language: Language, by_option: Option<&OsStr>) -> Result<Vec<OsStr
     }
     for variable in language.variables() {
         let words = env::var_os(variable).map(|value| words(&value)).unwrap_or_default();
-        // CMake with CMAKE_C_COMPILER=mpicc sets MPICH_CC to this very wrapper: that names no compiler.
+        // CMake with CMAKE_C_COMPILER=mpicc sets MPICH_CC to this very wrapper: that names no
+        // compiler.
         if words.first().is_some_and(|program| !is_this_wrapper(program)) {
             return Ok(words);
         }
@@ -37,7 +38,8 @@ pub fn choose(language: Language, by_option: Option<&OsStr>) -> Result<Vec<OsStr
     Ok(vec![OsString::from(found.unwrap_or(&usual[0]))])
 }
 
-/// The compiler could not be started: what a person can do about it, with the shell's exit status.
+/// The error when the compiler cannot be started: what the user can do, and the exit status that a
+/// shell would give.
 pub fn cannot_run(language: Language, program: &OsStr, error: &io::Error) -> Failure {
     let (title, variable) = (language.title(), language.variables()[0]);
     let program = program.to_string_lossy();
@@ -57,7 +59,8 @@ pub fn cannot_run(language: Language, program: &OsStr, error: &io::Error) -> Fai
     }
 }
 
-/// A value is one path when such a file exists (it may have spaces), else words with the shell's quotes.
+/// A value is one path when such a file exists (it may have spaces), else words with the shell's
+/// quotes.
 fn words(value: &OsStr) -> Vec<OsString> {
     if Path::new(value).is_file() {
         return vec![value.to_owned()];
@@ -95,7 +98,7 @@ fn search(name: &OsStr) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
-/// Running the wrapper as its own compiler would go round for ever.
+/// Running the wrapper as its own compiler would never end.
 fn is_this_wrapper(program: &OsStr) -> bool {
     let own = env::current_exe().and_then(fs::canonicalize);
     let other = search(program).map(fs::canonicalize);

@@ -1,7 +1,7 @@
 //! Where the installation is, and the flags that follow from it.
 //!
-//! Nothing is fixed at build time: the prefix is the folder above the `bin` that holds this program, after
-//! links are followed.
+//! Nothing is fixed at build time: the prefix is the folder above the `bin` that holds this
+//! program, after links are followed.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -39,8 +39,8 @@ impl Install {
         }
     }
 
-    /// A wrapper copied out of its prefix would send the compiler after whatever `mpi.h` it finds; say so
-    /// instead.
+    /// With a wrapper that was copied out of its prefix, the compiler would use any `mpi.h` that it
+    /// finds; report an error instead.
     pub fn check(&self) -> Result<(), Failure> {
         if self.include.join("mpi.h").exists() {
             return Ok(());
@@ -60,28 +60,30 @@ impl Install {
         flags
     }
 
-    /// The flags that `oxmpi fortran` found this Fortran compiler to need for old programs: they stand in a file beside the
-    /// modules. They are no answer to a build system that asks how MPI programs are compiled: CMake gives what it is told
-    /// to every language of a target, and C compilers do not know them.
+    /// The flags that this Fortran compiler needs for old programs, as `oxmpi fortran` found out;
+    /// they are in a file beside the modules. The answers to build systems omit them: CMake passes
+    /// what it is told to every language of a target, and C compilers do not know them.
     pub fn dialect_flags(&self, language: Language, compiler: &[OsString]) -> Vec<OsString> {
         let modules = self.modules_for(compiler).filter(|_| language == Language::Fortran);
         let list = modules.and_then(|modules| fs::read_to_string(modules.join("flags")).ok()).unwrap_or_default();
         list.split_whitespace().map(OsString::from).collect()
     }
 
-    /// Where the modules for a compiler belong. Each family has its own format, and so may have each version.
+    /// The folder for the modules of a compiler. Each family, and perhaps each version, has its own
+    /// format.
     pub fn modules(&self, compiler: &[OsString]) -> PathBuf {
         self.include.join("oxmpi").join(family_and_name(compiler).1)
     }
 
-    /// Where there are modules that the compiler can be expected to read: its own, else those of its family, because
-    /// `gfortran` and `gfortran-14` are one program as a rule.
+    /// The folder of modules that the compiler can probably read: its own, else those of its
+    /// family, because `gfortran` and `gfortran-14` are usually the same program.
     pub fn modules_for(&self, compiler: &[OsString]) -> Option<PathBuf> {
         let family = self.include.join("oxmpi").join(family_and_name(compiler).0);
         [self.modules(compiler), family].into_iter().find(|folder| folder.exists())
     }
 
-    /// The library by path and name, and its folder in the program, so that it runs without LD_LIBRARY_PATH.
+    /// The library, and its folder as rpath of the program, so that the program runs without
+    /// LD_LIBRARY_PATH.
     pub fn link_flags(&self, language: Language) -> Vec<OsString> {
         let lib = self.lib.as_os_str();
         let mut flags = vec![joined("-L", lib)];

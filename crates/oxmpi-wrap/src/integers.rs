@@ -1,6 +1,7 @@
-//! Options that make Fortran's INTEGER eight bytes long. MPI's has four: what is wrong with the program is then not easy to
-//! see, so the wrapper says it. The compiler runs all the same: `mpif.h` does not compile, the modules accept no such
-//! argument, and a program that declares what it passes is right.
+//! Options that make Fortran's INTEGER eight bytes long. MPI's INTEGER has four bytes. The error in
+//! the program is then hard to see, so the wrapper explains it. The compiler still runs: `mpif.h`
+//! does not compile, the modules accept no such argument, and a program that declares its arguments
+//! with four bytes is correct.
 
 use std::ffi::{OsStr, OsString};
 

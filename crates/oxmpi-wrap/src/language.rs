@@ -1,19 +1,20 @@
 //! The languages that have a wrapper, and all that differs between them.
 //!
-//! A new wrapper is a new variant here and a link in the installation. What Fortran needs beyond its name is in
-//! [`crate::install`].
+//! A new wrapper is a new variant here and a link in the installation. What Fortran needs beyond
+//! its name is in [`crate::install`].
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
     C,
     Cxx,
-    /// Under three names, for the same compiler: most compile all of Fortran.
+    /// One wrapper under three names: most compilers compile all versions of Fortran.
     Fortran,
 }
 
 impl Language {
-    /// The language by the name that the wrapper was called by. Distributions rename wrappers with a
-    /// suffix (`mpicxx.oxmpi`, `mpicxx-1`), so only the start counts; any other name compiles C.
+    /// The language, from the name under which the wrapper was called. Distributions rename
+    /// wrappers with a suffix (`mpicxx.oxmpi`, `mpicxx-1`), so only the start counts; any other
+    /// name compiles C.
     pub fn of_command(name: &str) -> Language {
         let stem = name.split(['.', '-']).next().unwrap_or(name);
         match stem {
@@ -23,7 +24,7 @@ impl Language {
         }
     }
 
-    /// As a person writes it.
+    /// The name of the language in messages.
     pub fn title(self) -> &'static str {
         match self {
             Language::C => "C",
@@ -32,8 +33,8 @@ impl Language {
         }
     }
 
-    /// The environment variables that name the compiler, the strongest first: our own, then those that
-    /// users of other implementations (and CMake) already set.
+    /// The environment variables that name the compiler, the strongest first: our own, then those
+    /// that users of other implementations (and CMake) already set.
     pub fn variables(self) -> &'static [&'static str] {
         match self {
             Language::C => &["OXMPI_CC", "MPICH_CC", "OMPI_CC"],
@@ -51,12 +52,12 @@ impl Language {
         }
     }
 
-    /// The compilers to look for when nobody named one.
+    /// The compilers to look for when the user named none.
     pub fn usual_compilers(self) -> &'static [&'static str] {
         match self {
             Language::C => &["cc", "gcc", "clang"],
             Language::Cxx => &["c++", "g++", "clang++"],
-            // Some systems have them with their versions only.
+            // Some systems have these compilers only under names with a version.
             Language::Fortran => &[
                 "gfortran",
                 "flang",

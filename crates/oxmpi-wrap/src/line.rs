@@ -1,7 +1,7 @@
-//! The command line: which words are the wrapper's own, and whether the compiler is going to link.
+//! The command line: which words are options of the wrapper, and whether the compiler will link.
 //!
-//! Only two things are decided here. Everything that is not an option of the wrapper stays in `rest`, in
-//! order and untouched; response files (`@file`) are the compiler's to open.
+//! Only two things are decided here. Everything that is not an option of the wrapper stays in
+//! `rest`, in order and untouched; response files (`@file`) are the compiler's to open.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,7 +21,7 @@ pub enum Ask {
 pub enum Show {
     /// The whole command line.
     Line,
-    /// The command line without what is for linking, or for compiling.
+    /// The command line without the part for linking, or for compiling.
     CompileLine,
     LinkLine,
     /// The flags alone.
@@ -31,7 +31,7 @@ pub enum Show {
     IncludeDirs,
     LibDirs,
     Libs,
-    /// Where the Fortran modules for the compiler belong.
+    /// The folder of the Fortran modules for the compiler.
     Modules,
     Version,
 }
@@ -40,7 +40,7 @@ pub struct Line {
     pub ask: Ask,
     /// The value of `-cc=` or `-cxx=`.
     pub compiler: Option<OsString>,
-    /// What goes to the compiler.
+    /// The words for the compiler.
     pub rest: Vec<OsString>,
     compiles_only: bool,
     asks_compiler: bool,
@@ -68,7 +68,8 @@ impl Line {
                 let takes_value = is_one_of(&arg, SEPARATE_VALUE);
                 line.rest.push(arg);
                 if takes_value {
-                    // A value, whatever it looks like (`-Xlinker -show`); if missing, the compiler complains.
+                    // A value, whatever it looks like (`-Xlinker -show`); if missing, the compiler
+                    // complains.
                     line.rest.extend(args.next());
                 }
             }
@@ -81,7 +82,8 @@ impl Line {
         !self.compiles_only && self.has_input
     }
 
-    /// As [`Line::links`], but `mpicc -show` and `mpicc -show -O2` ask about a program to come.
+    /// As [`Line::links`], but also true for `mpicc -show` and `mpicc -show -O2`, which ask in
+    /// general.
     pub fn shows_link(&self) -> bool {
         !self.compiles_only && (self.has_input || !self.asks_compiler)
     }
@@ -98,13 +100,14 @@ impl Line {
 const COMPILES_ONLY: &str = "-c -S -E -M -MM -fsyntax-only --compile --assemble --preprocess \
      --dependencies --user-dependencies";
 
-/// Starts of words that ask the compiler about itself.
+/// Prefixes of words that ask the compiler about itself.
 const ASKS_COMPILER: &str = "-v -V -### --version --verbose -dump -print- --print- --help --target-help";
 
-/// Starts of words that are something to link, though they look like options.
+/// Prefixes of words that are linked although they look like options.
 const LINKER_INPUT: &str = "-l -Wl, -Xlinker";
 
-/// Options of gcc and clang whose value is the next word; it is neither an input file nor an option of ours.
+/// Options of gcc and clang whose value is the next word; it is neither an input file nor an option
+/// of ours.
 const SEPARATE_VALUE: &str = "-o -x -I -D -U -L -l -F -T -u -z -e -A -B -G \
      -include -imacros -isystem -iquote -idirafter -iprefix -iwithprefix -iwithprefixbefore -isysroot \
      -imultilib -iframework -framework -MF -MT -MQ -MJ -Xlinker -Xpreprocessor -Xassembler -Xclang -mllvm \
@@ -118,7 +121,7 @@ fn starts_like(arg: &OsStr, starts: &str) -> bool {
     starts.split(' ').any(|start| arg.as_bytes().starts_with(start.as_bytes()))
 }
 
-/// The wrapper's own options. Both families' names, and both spellings of each, are in use by build systems.
+/// The options of the wrapper. Build systems use the names of both families, in both spellings.
 fn own_option(arg: &OsStr) -> Result<Option<Ask>, Failure> {
     let Some(arg) = arg.to_str() else { return Ok(None) };
     let show = match arg {

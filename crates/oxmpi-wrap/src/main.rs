@@ -1,11 +1,11 @@
 //! `mpicc`, `mpicxx` and `mpifort`: the compiler, plus the flags that an MPI program needs.
 //!
 //! One program under several names; the name it is called by chooses the language. It finds the
-//! installation from its own path, so a prefix can be moved or copied anywhere. It adds its flags and
-//! becomes the compiler with `exec`: exit status, signals and output are the compiler's own.
+//! installation from its own path, so a prefix can be moved or copied anywhere. It adds its flags
+//! and becomes the compiler with `exec`: exit status, signals and output are the compiler's own.
 //!
-//! It must never change, drop or reorder what the user wrote, and never write anything but the answer
-//! to a question (`-show`, `--showme:…`) on stdout: build systems parse it.
+//! It must never change, drop or reorder what the user wrote, and never write anything but the
+//! answer to a question (`-show`, `--showme:…`) on stdout: build systems parse it.
 //!
 //! Reading order: [`line`] understands the command line, [`install`] knows the flags, [`compiler`]
 //! chooses the compiler, [`show`] prints.
@@ -29,7 +29,8 @@ use install::Install;
 use language::Language;
 use line::{Ask, Line};
 
-/// What stopped the wrapper before the compiler could run, and the exit status a shell would give it.
+/// What stopped the wrapper before the compiler could run, and the exit status a shell would give
+/// it.
 pub struct Failure {
     pub text: String,
     pub status: u8,
@@ -89,7 +90,7 @@ fn run(name: &str, args: Vec<OsString>) -> Result<(), Failure> {
     Err(compiler::cannot_run(language, program, &error))
 }
 
-/// A closed pipe (`mpicc -show | head -0`) is the reader's choice, not an error of ours.
+/// A closed pipe (`mpicc -show | head -0`) is the choice of the reader, not an error.
 fn print(text: &str) -> Result<(), Failure> {
     match writeln!(io::stdout(), "{text}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

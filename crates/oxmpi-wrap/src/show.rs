@@ -1,4 +1,5 @@
-//! The answers to `-show`, `--showme:…` and `-help`: one line (but for the help), as a shell could run it.
+//! The answers to `-show`, `--showme:…` and `-help`: one line (except for the help) that a shell
+//! can run.
 
 use std::ffi::{OsStr, OsString};
 
@@ -17,7 +18,7 @@ pub fn answer(
     let own = |flags: Vec<OsString>| flags.iter().map(|flag| quote_flag(flag)).collect::<Vec<_>>();
     let user = |words: &[OsString]| words.iter().map(|word| quote(word)).collect::<Vec<_>>();
     let (compile, link) = (own(install.compile_flags(language, compiler)), own(install.link_flags(language)));
-    // Only for a source that was named: see there.
+    // Only if a source file was named: see `dialect_flags`.
     let dialect = if line.has_input { own(install.dialect_flags(language, compiler)) } else { Vec::new() };
     let parts = match what {
         Show::Line => {
@@ -77,7 +78,7 @@ To choose the compiler:
     )
 }
 
-/// A word of the user's, as a shell would read it back.
+/// A word of the user, quoted for a shell.
 fn quote(word: &OsStr) -> String {
     let text = word.to_string_lossy();
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -86,7 +87,8 @@ fn quote(word: &OsStr) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A flag of ours keeps its letters outside the quotes (`-I"/a b"`): CMake looks for exactly this form.
+/// A flag of the wrapper keeps its letters outside the quotes (`-I"/a b"`): CMake looks for exactly
+/// this form.
 fn quote_flag(word: &OsStr) -> String {
     let text = word.to_string_lossy();
     if text.chars().all(is_plain) {

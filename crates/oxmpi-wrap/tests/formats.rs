@@ -1,5 +1,5 @@
-//! What build systems parse, and what reaches the compiler: against a prefix made for the test and a
-//! compiler that only writes its arguments down.
+//! What build systems parse, and what reaches the compiler: against a prefix made for the test and
+//! a compiler that only writes its arguments down.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An installation in a folder of its own, removed at the end.
 ///
-/// One at a time: a test that forks while another still writes its wrapper would hold that file open for
-/// writing, and then it cannot be run ("text file busy").
+/// One at a time: a test that forks while another still writes its wrapper would hold that file
+/// open for writing, and then it cannot be run ("text file busy").
 struct Prefix(PathBuf, #[expect(dead_code, reason = "held for its drop")] MutexGuard<'static, ()>);
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
