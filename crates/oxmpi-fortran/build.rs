@@ -1,5 +1,6 @@
-//! The library carries the name and version of the standard ABI and needs `libmpi_abi.so.1`, which lies beside it once
-//! installed. At this point only its name is known, so an empty library of that name stands in for it.
+//! The library carries the name and version of the standard ABI and needs `libmpi_abi.so.1`, which
+//! lies beside it once installed. At this point only its name is known, so an empty library of that
+//! name stands in for it.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,26 +1,28 @@
-//! Addresses of 64 bits as INTEGERs of 32, for `MPI_ADDRESS` and the datatypes of its time, whose displacements are INTEGERs.
+//! Addresses of 64 bits as INTEGERs of 32, for `MPI_ADDRESS` and the old datatype functions, whose
+//! displacements are INTEGERs.
 //!
-//! An address near `MPI_BOTTOM` (the program's own data) is its distance from there. The others, which are on the stack as a
-//! rule, are their distance from the first of them plus [`FAR`]: so the numbers of the two kinds differ, and so does the
-//! difference of two numbers of different kinds, and [`displacement`] can undo it. What is in neither reach has no number.
+//! An address near `MPI_BOTTOM` (data of the program) becomes its distance from there. Other
+//! addresses, usually on the stack, become their distance from the first of them plus [`FAR`]. So
+//! numbers of the two kinds differ, and so do differences between the kinds, and [`displacement`]
+//! can reverse the mapping. An address in neither range has no number.
 
 use crate::entry::*;
 use crate::places::bottom;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
-/// What is nearer to `MPI_BOTTOM` than this is near.
+/// Addresses with a smaller distance from `MPI_BOTTOM` are near.
 const NEAR: i64 = 0x4000_0000;
 
 /// The number of the first far address; those around it fill the numbers from [`NEAR`] on.
 const FAR: i64 = 0x6000_0000;
 
-/// Numbers were given out that are relative to `MPI_BOTTOM`.
+/// Whether numbers relative to `MPI_BOTTOM` were given out.
 static RELATIVE: AtomicBool = AtomicBool::new(false);
 
 /// The first far address; zero as long as there is none.
 static ANCHOR: AtomicI64 = AtomicI64::new(0);
 
-/// What near addresses are relative to. A program that is linked to low addresses has absolute ones.
+/// The base of near addresses. In a program that is linked to low addresses they are absolute.
 fn base() -> i64 {
     if i32::try_from(bottom()).is_ok() { 0 } else { bottom() as i64 }
 }
@@ -40,7 +42,7 @@ pub fn number(address: i64) -> Option<Fint> {
     if far.unsigned_abs() < (FAR - NEAR) as u64 { Fint::try_from(FAR + far).ok() } else { None }
 }
 
-/// The displacement that a program means by a number, or by the difference of two.
+/// The displacement that a number, or the difference of two numbers, stands for.
 pub fn displacement(number: Fint) -> i64 {
     let (number, anchor) = (i64::from(number), ANCHOR.load(Relaxed));
     if anchor == 0 || number.abs() < NEAR {
@@ -52,15 +54,16 @@ pub fn displacement(number: Fint) -> i64 {
     }
 }
 
-/// What C has to add to the displacements of a datatype that is used with `MPI_BOTTOM`: nothing if they are absolute
-/// addresses. None of those that are not could be one: where it would be, a program has no memory.
+/// What C adds to the displacements of a datatype that is used with `MPI_BOTTOM`: nothing if they
+/// are absolute addresses. Relative displacements cannot be mistaken for absolute addresses: a
+/// program has no memory there.
 pub fn origin(datatype: Datatype) -> usize {
     let anchor = ANCHOR.load(Relaxed);
     if !RELATIVE.load(Relaxed) && anchor == 0 || datatype == MPI_DATATYPE_NULL {
         return 0;
     }
     let (mut lb, mut extent) = (0, 0);
-    // SAFETY: the places are valid for the call.
+    // SAFETY: the pointers lead to variables of this function.
     let code = unsafe { c::PMPI_Type_get_true_extent(datatype, &mut lb, &mut extent) };
     let is_within = |middle: i64| lb.wrapping_sub(middle).unsigned_abs() < 2 * NEAR as u64;
     match code {

@@ -1,7 +1,9 @@
-//! Attributes: pointers in C, integers in Fortran. An integer that Fortran stores lies in a box of its own, whose address is
-//! what C sees, as the standard wants it; a pointer that C stored is that number in Fortran.
+//! Attributes: pointers in C, integers in Fortran. An integer that Fortran stores is in a box of
+//! its own, and C sees the address of the box, as the standard demands; a pointer that C stored is
+//! that number in Fortran.
 //!
-//! A key's procedures are found through its extra state, which lives as long as the process: attributes may outlive the key.
+//! The procedures of a key are found through its extra state, which lives as long as the process,
+//! because attributes may outlive the key.
 
 use crate::callbacks::Code;
 use crate::entry::*;
@@ -10,7 +12,7 @@ use std::collections::HashSet;
 use std::mem::transmute;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// The boxes, so that they can be told from pointers of C's.
+/// All boxes, to distinguish them from pointers of C.
 static BOXES: LazyLock<Mutex<HashSet<usize>>> = LazyLock::new(Mutex::default);
 
 fn boxes() -> MutexGuard<'static, HashSet<usize>> {
@@ -26,7 +28,8 @@ fn boxed(value: i64) -> *mut c_void {
 /// What Fortran sees of an attribute that the program stored.
 fn value_of(attribute: *mut c_void) -> i64 {
     match boxes().contains(&(attribute as usize)) {
-        // SAFETY: a box of ours, which lives until it is taken off the list.
+        // SAFETY: the address is in the list of boxes, and a box lives until it is removed from the
+        // list.
         true => unsafe { *attribute.cast::<i64>() },
         false => attribute as i64,
     }
@@ -34,7 +37,7 @@ fn value_of(attribute: *mut c_void) -> i64 {
 
 fn unbox(attribute: *mut c_void) {
     if boxes().remove(&(attribute as usize)) {
-        // SAFETY: a box of ours, and nobody else's any more.
+        // SAFETY: the address was just removed from the list of boxes, so this is its only owner.
         drop(unsafe { Box::from_raw(attribute.cast::<i64>()) });
     }
 }
@@ -88,7 +91,7 @@ accessors! {
         MPI_Win_get_attr PMPI_Win_get_attr;
 }
 
-// The older ones have INTEGERs.
+// The functions of MPI-1 have INTEGERs.
 entry! {
     [mpi_attr_put_ pmpi_attr_put_] MPI_Attr_put PMPI_Attr_put
     (comm: *mut Fint, keyval: *mut Fint, value: *mut Fint, ierror: *mut Fint) |call| {
@@ -114,14 +117,15 @@ entry! {
     }
 }
 
-/// What Fortran sees of an attribute: of MPI's own, C has the address of the number, but for the base of a window.
+/// What Fortran sees of an attribute. For predefined ones C has the address of the number, except
+/// for the base of a window.
 unsafe fn read(keyval: c_int, attribute: *mut c_void) -> i64 {
     match keyval {
         MPI_WIN_BASE => attribute as i64,
-        // SAFETY: so the standard defines these attributes.
+        // SAFETY: the standard defines these attributes as pointers to an integer.
         MPI_WIN_SIZE => unsafe { *attribute.cast::<i64>() },
         MPI_TAG_UB..=MPI_UNIVERSE_SIZE | MPI_WIN_DISP_UNIT..=MPI_WIN_MODEL => {
-            // SAFETY: as above.
+            // SAFETY: the standard defines these attributes as pointers to an int.
             unsafe { *attribute.cast::<c_int>() }.into()
         }
         _ => value_of(attribute),
@@ -130,7 +134,7 @@ unsafe fn read(keyval: c_int, attribute: *mut c_void) -> i64 {
 
 // ---- keys ----
 
-/// What is called when an attribute is copied or deleted.
+/// The procedures that are called when an attribute is copied or deleted.
 struct Key {
     copy: Code,
     delete: Code,
@@ -185,7 +189,8 @@ unsafe extern "C" fn copy<H: FortranHandle>(
 ) -> c_int {
     let (mut object, mut value, mut new) = (int(object), value_of(attribute), 0);
     let (mut wanted, mut code) = (0, MPI_SUCCESS);
-    // SAFETY: the procedure that the program gave for this; MPI hands back the key that it was given.
+    // SAFETY: the program gave a procedure with this interface; MPI passes the extra state of the
+    // key, which is never freed.
     unsafe {
         let procedure = transmute::<Code, Copy>((*key).copy);
         let mut extra_state = (*key).extra_state;
@@ -205,7 +210,8 @@ unsafe extern "C" fn delete<H: FortranHandle>(
     key: *mut Key,
 ) -> c_int {
     let (mut object, mut value, mut code) = (int(object), value_of(attribute), MPI_SUCCESS);
-    // SAFETY: as above.
+    // SAFETY: the program gave a procedure with this interface for the key.
+    // MPI passes the extra state of the key, which is never freed.
     unsafe {
         let procedure = transmute::<Code, Delete>((*key).delete);
         let mut extra_state = (*key).extra_state;
@@ -227,7 +233,8 @@ unsafe extern "C" fn copy_old<H: FortranHandle>(
 ) -> c_int {
     let (mut object, mut value, mut new) = (int(object), value_of(attribute) as Fint, 0);
     let (mut wanted, mut code) = (0, MPI_SUCCESS);
-    // SAFETY: as above.
+    // SAFETY: the program gave a procedure with this interface for the key.
+    // MPI passes the extra state of the key, which is never freed.
     unsafe {
         let procedure = transmute::<Code, CopyOld>((*key).copy);
         let mut extra_state = (*key).extra_state as Fint;
@@ -247,7 +254,8 @@ unsafe extern "C" fn delete_old<H: FortranHandle>(
     key: *mut Key,
 ) -> c_int {
     let (mut object, mut value, mut code) = (int(object), value_of(attribute) as Fint, MPI_SUCCESS);
-    // SAFETY: as above.
+    // SAFETY: the program gave a procedure with this interface for the key.
+    // MPI passes the extra state of the key, which is never freed.
     unsafe {
         let procedure = transmute::<Code, DeleteOld>((*key).delete);
         let mut extra_state = (*key).extra_state as Fint;
@@ -290,7 +298,7 @@ macro_rules! predefined {
             flag: *mut Fint,
             ierror: *mut Fint,
         ) {
-            // SAFETY: as above.
+            // SAFETY: the caller passes variables as the standard asks; all may be written.
             unsafe {
                 *new = *value;
                 put_truth(flag, 1);
@@ -306,7 +314,7 @@ macro_rules! predefined {
             _extra_state: *mut $value,
             ierror: *mut Fint,
         ) {
-            // SAFETY: as above.
+            // SAFETY: the caller passes the INTEGER `ierror`.
             unsafe { set(ierror, MPI_SUCCESS) };
         }
     };

@@ -1,11 +1,12 @@
-//! Procedures of the program that MPI calls.
+//! Callbacks: procedures of the program that MPI calls.
 //!
-//! Reductions and error handlers get what C's do, all by reference, so they are handed on as they are: a handle's INTEGER is
-//! its low word. The others stand behind functions of this module, which find them through the extra state.
+//! Reductions and error handlers get the same arguments as in C, all by reference, so they are
+//! passed to C unchanged: the INTEGER of a handle is its low word. The others are called by
+//! functions of this module, which find them through the extra state.
 
 use crate::entry::*;
 
-/// A procedure of the program; its arguments depend on what it is for.
+/// A procedure of the program; its arguments depend on its purpose.
 pub type Code = *mut c_void;
 
 macro_rules! handed_on {
@@ -65,7 +66,8 @@ type Query = unsafe extern "C" fn(*mut i64, *mut Status, *mut Fint);
 type Free = unsafe extern "C" fn(*mut i64, *mut Fint);
 type Cancel = unsafe extern "C" fn(*mut i64, *mut Fint, *mut Fint);
 
-/// The extra state lives here, since the argument of the start may be a constant or gone by the time of a callback.
+/// The extra state is kept here, since the argument of the start may be a constant, or no longer
+/// exist when a callback runs.
 struct Generalized {
     query: Query,
     free: Free,
@@ -75,7 +77,8 @@ struct Generalized {
 }
 
 impl Generalized {
-    /// Hands the state to a callback. A callback that changes it means the variable that the program passed at the start.
+    /// Passes the state to a callback. A callback that changes it changes the variable that the
+    /// program passed at the start.
     fn with_state(&mut self, callback: impl FnOnce(&Self, *mut i64)) {
         let before = self.extra_state;
         let mut state = before;
@@ -87,16 +90,18 @@ impl Generalized {
     }
 }
 
-/// Stores a value where another one still stands. The kernel does it, which refuses what cannot be written.
+/// Stores a value where another one still is. The kernel does it, because it refuses memory that
+/// cannot be written.
 fn change(at: *mut i64, from: i64, to: i64) {
     let (mut seen, mut to) = (0i64, to);
     let piece = |at: *mut i64| libc::iovec { iov_base: at.cast(), iov_len: size_of::<i64>() };
-    // SAFETY: the local pieces are variables of this function; a bad address elsewhere is an error and no fault.
+    // SAFETY: the local pieces are variables of this function; for a bad remote address the kernel
+    // returns an error.
     unsafe {
         let own = libc::getpid();
         let read = libc::process_vm_readv(own, &piece(&mut seen), 1, &piece(at), 1, 0);
         if read == size_of::<i64>() as isize && seen == from {
-            // What cannot be written stays as it is, like any argument that only goes in.
+            // What cannot be written is not changed, like any input argument.
             let _written = libc::process_vm_writev(own, &piece(&mut to), 1, &piece(at), 1, 0);
         }
     }
@@ -122,21 +127,21 @@ entry! {
 
 unsafe extern "C" fn query_request(state: *mut Generalized, status: *mut Status) -> c_int {
     let mut code = MPI_SUCCESS;
-    // SAFETY: MPI hands back the state that it was given, until it has called `free_request`.
+    // SAFETY: MPI passes the state of the request, which lives until `free_request`.
     unsafe { (*state).with_state(|of, extra| (of.query)(extra, status, &mut code)) };
     code
 }
 
 unsafe extern "C" fn free_request(state: *mut Generalized) -> c_int {
     let mut code = MPI_SUCCESS;
-    // SAFETY: as above; this is the last call.
+    // SAFETY: MPI passes the state of the request; this is the last call that uses it.
     unsafe { Box::from_raw(state).with_state(|of, extra| (of.free)(extra, &mut code)) };
     code
 }
 
 unsafe extern "C" fn cancel_request(state: *mut Generalized, complete: c_int) -> c_int {
     let (mut code, mut logical) = (MPI_SUCCESS, 0);
-    // SAFETY: as above.
+    // SAFETY: MPI passes the state of the request, which lives until `free_request`.
     unsafe {
         put_truth(&mut logical, complete);
         (*state).with_state(|of, extra| (of.cancel)(extra, &mut logical, &mut code));
@@ -149,7 +154,7 @@ unsafe extern "C" fn cancel_request(state: *mut Generalized, complete: c_int) ->
 type Convert = unsafe extern "C" fn(*mut c_void, *mut Fint, *mut c_void, *mut c_void, *mut i64, *mut i64, *mut Fint);
 type Extent = unsafe extern "C" fn(*mut Fint, *mut i64, *mut i64, *mut Fint);
 
-/// Registered for the life of the process, and so is this.
+/// A representation is registered until the process ends, so this is never freed.
 struct Representation {
     read: Convert,
     write: Convert,
@@ -205,7 +210,7 @@ extern "C" fn mpi_conversion_fn_null_() {}
 
 #[unsafe(no_mangle)]
 extern "C" fn mpi_conversion_fn_null_c_() {
-    // Something to do, so that no linker makes one function of the two.
+    // The bodies differ, so that no linker merges the two functions.
     std::hint::black_box(());
 }
 
@@ -219,7 +224,8 @@ unsafe extern "C" fn read_converted<N>(
 ) -> c_int {
     let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
     let count = (&raw mut count).cast();
-    // SAFETY: MPI hands back the state that it was given, and buffers that fit.
+    // SAFETY: MPI passes the state of the registration, which is never freed, and buffers of the
+    // right length.
     unsafe {
         ((*state).read)(user, &mut datatype, count, file, &mut position, &mut (*state).extra_state, &mut code);
     }
@@ -236,7 +242,8 @@ unsafe extern "C" fn write_converted<N>(
 ) -> c_int {
     let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
     let count = (&raw mut count).cast();
-    // SAFETY: as above.
+    // SAFETY: MPI passes the state of the registration, which is never freed, and
+    // buffers of the right length.
     unsafe {
         ((*state).write)(user, &mut datatype, count, file, &mut position, &mut (*state).extra_state, &mut code);
     }
@@ -245,7 +252,7 @@ unsafe extern "C" fn write_converted<N>(
 
 unsafe extern "C" fn extent_of(datatype: Datatype, extent: *mut i64, state: *mut Representation) -> c_int {
     let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
-    // SAFETY: as above.
+    // SAFETY: MPI passes the state of the registration, which is never freed.
     unsafe { ((*state).extent)(&mut datatype, extent, &mut (*state).extra_state, &mut code) };
     code
 }

@@ -1,4 +1,4 @@
-//! How an entry point is made, and what its body is written with.
+//! The macro for entry points, and helpers for their bodies.
 
 pub use crate::generated::c;
 pub use crate::handles::{Few, dimensions, get, int, neighbors, peers, peers_unless_in_place, positive, put};
@@ -15,39 +15,40 @@ pub use std::ptr::null_mut;
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// The symbols of one procedure: pairs of the name and its profiling twin, the C functions that each of a pair calls, the
-/// arguments, and the body, in which `call` is that C function.
+/// The symbols of one procedure: pairs of the name and its profiling twin, the C functions that
+/// they call, the arguments, and the body, in which `call` is the C function.
 macro_rules! entry {
     ([$($mpi:ident $pmpi:ident)+] $c:ident $pc:ident $params:tt |$call:ident| $body:block) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $mpi $params {
             let $call = crate::generated::c::$c;
-            // SAFETY: the caller's arguments are what the standard asks of a caller of the procedure.
+            // SAFETY: the caller's arguments are what the standard asks of a caller of the
+            // procedure.
             unsafe { $body }
         }
 
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $pmpi $params {
             let $call = crate::generated::c::$pc;
-            // SAFETY: as above.
+            // SAFETY: the caller passes what the standard asks for this procedure.
             unsafe { $body }
         }
     )+};
 }
 
-/// Stores the error code; in `mpi_f08` the caller may have left the argument away.
+/// Stores the error code; in `mpi_f08` the argument is optional.
 ///
 /// # Safety
 /// `ierror` is null or may be written.
 #[inline]
 pub unsafe fn set(ierror: *mut Fint, code: c_int) {
     if !ierror.is_null() {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe { *ierror = code };
     }
 }
 
-/// What has an error handler.
+/// The object whose error handler is called.
 pub trait Raises {
     /// # Safety
     /// Calls a procedure of the program.
@@ -58,7 +59,7 @@ macro_rules! raises {
     ($($handle:ident $call:ident)*) => {$(
         impl Raises for $handle {
             unsafe fn raise(self, code: c_int) {
-                // SAFETY: as the caller says; of a bad handle C complains.
+                // SAFETY: the function takes any handle: C reports a bad one.
                 unsafe { c::$call(self, code) };
             }
         }
@@ -67,7 +68,8 @@ macro_rules! raises {
 
 raises! { Comm PMPI_Comm_call_errhandler Win PMPI_Win_call_errhandler File PMPI_File_call_errhandler }
 
-/// An array section that cannot be handed to MPI as it is: the error goes to the handler of the call's object.
+/// The error for an array section that cannot be passed to MPI: it goes to the error handler of the
+/// object of the call.
 ///
 /// # Safety
 /// As for [`set`].
@@ -77,11 +79,11 @@ pub unsafe fn refuse(ierror: *mut Fint, name: &str, object: impl Raises) {
         "{name}: the buffer is an array section with gaps; memory that MPI keeps must have none, and what a count and a \
          datatype describe must lie within the section"
     );
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { set(ierror, fail_on(object, MPI_ERR_BUFFER, &text)) };
 }
 
-/// Raises an error of this library's own, with a text, where nothing says on what, and gives its code back.
+/// Raises an error of this library, with a text, on no particular object; returns its code.
 pub fn fail(class: c_int, text: &str) -> c_int {
     fail_on(MPI_COMM_SELF, class, text)
 }
@@ -89,7 +91,7 @@ pub fn fail(class: c_int, text: &str) -> c_int {
 fn fail_on(object: impl Raises, class: c_int, text: &str) -> c_int {
     let mut code = class;
     let text = std::ffi::CString::new(text).unwrap_or_default();
-    // SAFETY: the places and the text are valid for the calls.
+    // SAFETY: the pointers lead to variables of this function, and the text ends with NUL.
     unsafe {
         if c::PMPI_Add_error_code(class, &mut code) == MPI_SUCCESS {
             c::PMPI_Add_error_string(code, text.as_ptr().cast_mut());
@@ -99,17 +101,17 @@ fn fail_on(object: impl Raises, class: c_int, text: &str) -> c_int {
     code
 }
 
-/// What LOGICAL's values look like; `MPI_Abi_set_fortran_booleans` can change them.
+/// The values of LOGICAL; `MPI_Abi_set_fortran_booleans` can change them.
 pub static TRUE: AtomicI32 = AtomicI32::new(1);
 pub static FALSE: AtomicI32 = AtomicI32::new(0);
 
-/// A LOGICAL as C has it.
+/// Converts a LOGICAL to a C integer.
 ///
 /// # Safety
 /// `logical` may be read.
 #[inline]
 pub unsafe fn truth(logical: *mut Fint) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     c_int::from(unsafe { *logical } != FALSE.load(Relaxed))
 }
 
@@ -119,18 +121,18 @@ pub unsafe fn truth(logical: *mut Fint) -> c_int {
 /// `logical` may be written.
 #[inline]
 pub unsafe fn put_truth(logical: *mut Fint, value: c_int) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { *logical = if value != 0 { TRUE.load(Relaxed) } else { FALSE.load(Relaxed) } };
 }
 
-/// An array of LOGICALs as C has it, which is what Fortran has where false is zero.
+/// Converts an array of LOGICALs for C; where false is zero, it is the array itself.
 ///
 /// # Safety
-/// As many elements may be read as `count` says.
+/// `count` elements may be read.
 pub unsafe fn truths(logicals: *mut Fint, count: impl FnOnce() -> usize) -> Truths {
     match FALSE.load(Relaxed) {
         0 => Truths::Same(logicals),
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         _ => Truths::Made((0..count()).map(|i| unsafe { truth(logicals.add(i)) }).collect()),
     }
 }
@@ -149,24 +151,24 @@ impl Truths {
     }
 }
 
-/// C has stored its integers into an array of LOGICALs: makes LOGICALs of them.
+/// Converts the integers that C has stored into an array to LOGICALs.
 ///
 /// # Safety
 /// `count` elements may be read and written.
 pub unsafe fn put_truths(logicals: *mut Fint, count: usize) {
     for i in 0..count {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe { put_truth(logicals.add(i), *logicals.add(i)) };
     }
 }
 
-/// Stores an index, which Fortran counts from one.
+/// Stores an index; Fortran counts from one.
 ///
 /// # Safety
 /// `index` may be written.
 #[inline]
 pub unsafe fn put_index(index: *mut Fint, value: c_int) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { *index = if value == MPI_UNDEFINED { value } else { value + 1 } };
 }
 
@@ -176,18 +178,18 @@ pub unsafe fn put_index(index: *mut Fint, value: c_int) {
 /// `count` may be written.
 #[inline]
 pub unsafe fn put_count(count: *mut Fint, value: c_int) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { *count = value };
 }
 
-/// C has stored so many indices: counts them from one. `MPI_UNDEFINED` is less than none.
+/// Converts the indices that C has stored to count from one. `MPI_UNDEFINED` is negative.
 ///
 /// # Safety
-/// So many elements may be read and written.
+/// `count` elements may be read and written.
 #[inline]
 pub unsafe fn from_one(indices: *mut Fint, count: c_int) {
     for i in 0..usize::try_from(count).unwrap_or(0) {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe { *indices.add(i) += 1 };
     }
 }

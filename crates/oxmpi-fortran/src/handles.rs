@@ -1,5 +1,5 @@
-//! Handles: an INTEGER in Fortran, as wide as a pointer in C. Predefined ones have the same value in both; for the others
-//! the C library has the translation.
+//! Handles: an INTEGER in Fortran, as wide as a pointer in C. Predefined ones have the same value
+//! in both; the C library translates the others.
 
 use crate::entry::*;
 use crate::places::is_in_place;
@@ -16,12 +16,12 @@ macro_rules! fortran_handles {
     ($($name:ident $from:ident $to:ident)*) => {$(
         impl FortranHandle for $name {
             fn from_int(int: c_int) -> $name {
-                // SAFETY: takes any number.
+                // SAFETY: the function takes any number.
                 unsafe { c::$from(int) }
             }
 
             fn to_int(self) -> c_int {
-                // SAFETY: takes any handle.
+                // SAFETY: the function takes any handle.
                 unsafe { c::$to(self) }
             }
         }
@@ -48,7 +48,7 @@ fortran_handles! {
 /// `place` may be read.
 #[inline]
 pub unsafe fn get<H: FortranHandle>(place: *mut Fint) -> H {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     let int = unsafe { *place };
     match usize::try_from(int) {
         Ok(raw) if raw < FIRST_DYNAMIC => H::from_raw(raw),
@@ -65,19 +65,19 @@ pub fn int<H: FortranHandle>(handle: H) -> Fint {
     }
 }
 
-/// Stores a handle that C has given; zero means that it gave none.
+/// Stores a handle that C returned; zero means that it returned none.
 ///
 /// # Safety
 /// `place` may be written.
 #[inline]
 pub unsafe fn put<H: FortranHandle>(place: *mut Fint, handle: H) {
     if handle.raw() != 0 {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe { *place = int(handle) };
     }
 }
 
-/// An array of handles for C: on the stack as long as they are few.
+/// An array of handles for C, on the stack if it is short.
 pub struct Few<H> {
     here: [H; 16],
     more: Vec<H>,
@@ -95,7 +95,7 @@ impl<H: FortranHandle> Few<H> {
     pub unsafe fn get(places: *mut Fint, count: usize) -> Few<H> {
         let mut few = Few::empty(count);
         for (i, handle) in few.as_mut_slice().iter_mut().enumerate() {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller promises that this memory is valid: see the Safety section.
             *handle = unsafe { get(places.add(i)) };
         }
         few
@@ -105,7 +105,7 @@ impl<H: FortranHandle> Few<H> {
         if self.more.is_empty() { &mut self.here[..self.count] } else { &mut self.more }
     }
 
-    /// The handle at an index that C gave, if it is one.
+    /// The handle at an index that C returned, if the index is valid.
     pub fn at(&mut self, index: c_int) -> Option<H> {
         self.as_mut_slice().get(usize::try_from(index).ok()?).copied()
     }
@@ -114,32 +114,32 @@ impl<H: FortranHandle> Few<H> {
         self.as_mut_slice().as_mut_ptr()
     }
 
-    /// Stores what C has given.
+    /// Stores the handles that C returned.
     ///
     /// # Safety
-    /// As many elements as there are here may be written.
+    /// The array has as many elements as this list.
     pub unsafe fn put(&mut self, places: *mut Fint) {
         for (i, handle) in self.as_mut_slice().iter().enumerate() {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller promises that this memory is valid: see the Safety section.
             unsafe { put(places.add(i), *handle) };
         }
     }
 }
 
-/// A length that a program gave. Of a negative one C shall complain.
+/// A length from the program. C reports a negative one.
 #[inline]
 pub fn positive(length: impl TryInto<usize>) -> usize {
     length.try_into().unwrap_or(0)
 }
 
-/// The processes that an all-to-all reaches.
+/// The number of processes that an all-to-all reaches.
 pub fn peers(comm: Comm) -> usize {
-    // Of this the call itself complains, which knows its name.
+    // The call itself reports this error, since it knows its name.
     if comm == MPI_COMM_NULL {
         return 0;
     }
     let (mut inter, mut size) = (0, 0);
-    // SAFETY: the places are valid for the calls.
+    // SAFETY: the pointers lead to variables of this function.
     unsafe {
         if c::PMPI_Comm_test_inter(comm, &mut inter) != MPI_SUCCESS {
             return 0;
@@ -152,7 +152,7 @@ pub fn peers(comm: Comm) -> usize {
     positive(size)
 }
 
-/// With `MPI_IN_PLACE` as the send buffer, what else is said of sending is not looked at.
+/// With `MPI_IN_PLACE` as the send buffer, the other arguments for sending are ignored.
 pub fn peers_unless_in_place(comm: Comm, sendbuf: *mut c_void) -> usize {
     if is_in_place(sendbuf) { 0 } else { peers(comm) }
 }
@@ -160,18 +160,18 @@ pub fn peers_unless_in_place(comm: Comm, sendbuf: *mut c_void) -> usize {
 /// The number of dimensions of a grid.
 pub fn dimensions(comm: Comm) -> usize {
     let mut count = 0;
-    // SAFETY: as above.
+    // SAFETY: the pointers lead to variables of this function.
     unsafe { c::PMPI_Cartdim_get(comm, &mut count) };
     positive(count)
 }
 
-/// How many neighbours a process has that send to it, and to which it sends.
+/// The number of neighbours that send to this process, and to which it sends.
 pub fn neighbors(comm: Comm) -> (usize, usize) {
     if comm == MPI_COMM_NULL {
         return (0, 0);
     }
     let (mut kind, mut rank, mut sources, mut destinations, mut weighted) = (MPI_UNDEFINED, 0, 0, 0, 0);
-    // SAFETY: as above.
+    // SAFETY: the pointers lead to variables of this function.
     unsafe {
         if c::PMPI_Topo_test(comm, &mut kind) != MPI_SUCCESS {
             return (0, 0);

@@ -1,4 +1,5 @@
-//! The Fortran interface: `libmpifort_abi.so.1`, on top of the functions of the standard C ABI and nothing else.
+//! The Fortran interface: `libmpifort_abi.so.1`, on top of the functions of the standard C ABI and
+//! nothing else.
 //!
 //! ```text
 //! fortran/generated/   mpif.h, module mpi, module mpi_f08: what a compiler reads
@@ -11,8 +12,9 @@
 //! libmpi_abi.so.1      MPI_X, and PMPI_X for the symbols that begin with pmpi_
 //! ```
 //!
-//! It relies on an INTEGER of four bytes, and on the integer of a handle being its low word where C hands a handle to a
-//! Fortran procedure by reference (reductions, error handlers): both are true of OxMPI. A panic must never cross into Fortran.
+//! It relies on an INTEGER of four bytes, and on the integer of a handle being its low word where C
+//! passes a handle to a Fortran procedure by reference (reductions, error handlers). Both hold for
+//! OxMPI. A panic must never cross into Fortran.
 
 #[cfg(not(any(panic = "abort", test)))]
 compile_error!("libmpifort_abi is built with panic = \"abort\": no panic may unwind into Fortran");

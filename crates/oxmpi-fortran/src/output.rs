@@ -1,7 +1,8 @@
-//! What a Fortran program has printed lies in buffers of its compiler's runtime, which only a regular end empties. The C library
-//! calls this before it ends a process in the middle of it, if this library is there.
+//! The output of a Fortran program is in buffers of its compiler's runtime, which only a regular
+//! end of the process flushes. The C library calls this function, if this library is loaded, before
+//! it ends a process early.
 //!
-//! It must never keep a job from ending: the runtime may be in the middle of printing, with its locks held.
+//! It must never keep a job from ending: the runtime may be printing, with its locks held.
 
 use crate::entry::*;
 use std::arch::global_asm;
@@ -9,7 +10,7 @@ use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::Duration;
 
-// References to whichever runtime the program has: the linker leaves zero for the others.
+// Weak references to the runtimes: the linker leaves zero for those that the program does not have.
 global_asm!(
     ".weak _gfortran_flush_i4",
     ".weak _FortranAExit",
@@ -25,9 +26,9 @@ global_asm!(
 
 #[repr(C)]
 struct Runtimes {
-    /// Empties all buffers when the number of a unit is not given.
+    /// Flushes all buffers when no unit is given.
     gfortran_flush: Option<unsafe extern "C" fn(*const c_int)>,
-    /// That of flang, which has nothing less than the end of the process.
+    /// The function of flang, which can only flush when it ends the process.
     flang_exit: Option<unsafe extern "C" fn(c_int)>,
 }
 
@@ -35,7 +36,7 @@ unsafe extern "C" {
     safe static oxmpi_fortran_runtimes: Runtimes;
 }
 
-/// Longer than any output takes whose reader is there.
+/// Longer than output takes while its reader still reads.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The process is about to end with this status.
@@ -43,7 +44,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 extern "C" fn oxmpi_fortran_flush(status: c_int) {
     let (done, wait) = channel();
     let flush = move || {
-        // SAFETY: functions of the runtime, called as it says.
+        // SAFETY: the functions of the runtime are called with their documented arguments.
         unsafe {
             if let Some(flush) = oxmpi_fortran_runtimes.gfortran_flush {
                 flush(std::ptr::null());

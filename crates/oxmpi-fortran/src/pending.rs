@@ -1,7 +1,8 @@
-//! Operations that outlast their call while their buffers lie in scratch memory: what came is stored in the program's arrays
-//! when a call of Fortran's says that the request is complete, and what goes is read again when it starts a persistent one.
+//! Pending operations whose buffers are copies of array sections. Received data is stored in the
+//! arrays of the program when a Fortran call completes the request; data to be sent is copied again
+//! when a persistent request starts.
 //!
-//! Nearly no program has such an operation, so everybody else pays for one load.
+//! Few programs have such operations; the others pay one load for this.
 
 use crate::entry::*;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 static TABLE: LazyLock<Mutex<HashMap<Request, Operation>>> = LazyLock::new(Mutex::default);
 
 struct Operation {
-    /// Dropping one stores what came.
+    /// Dropping it stores the received data.
     buffers: Vec<Scratch>,
     /// MPI may be reading and writing the buffers.
     is_active: bool,
@@ -23,7 +24,7 @@ fn table() -> MutexGuard<'static, HashMap<Request, Operation>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// There are such operations.
+/// Whether there are such operations.
 #[inline]
 fn any() -> bool {
     COUNT.load(Relaxed) != 0
@@ -33,7 +34,7 @@ fn any() -> bool {
 #[inline]
 pub fn keep<const N: usize>(request: Request, code: c_int, buffers: [Scratch; N]) {
     if buffers.iter().any(Scratch::is_copy) && code == MPI_SUCCESS {
-        // Of a persistent one this is not true yet; nobody asks before it starts.
+        // A persistent request is not active yet, but this is not read before it starts.
         insert(request, Operation { buffers: buffers.into(), is_active: true });
     }
 }
@@ -51,8 +52,8 @@ fn remove(request: Request) -> Option<Operation> {
     operation
 }
 
-/// The operations that a call may complete, taken off the table while it runs: when it has, another thread may already
-/// have a new request of the same number.
+/// The operations that a call may complete, removed from the table while it runs: afterwards
+/// another thread may have a new request with the same number.
 pub struct Held(Vec<(usize, Request, Operation)>);
 
 #[inline]
@@ -67,8 +68,8 @@ impl Held {
         Held(held.collect())
     }
 
-    /// What became of them: the requests now, and which of them are complete. Those that are still requests are persistent or
-    /// not complete.
+    /// The result of the call: the requests now, and which of them are complete. Those that are
+    /// still requests are persistent or not complete.
     #[inline]
     pub fn settle(self, after: &[Request], is_complete: impl Fn(usize) -> bool) {
         for (i, request, mut operation) in self.0 {
@@ -84,7 +85,7 @@ impl Held {
     }
 }
 
-/// A request is known to be complete, and stays.
+/// The request is complete but still exists.
 #[inline]
 pub fn seen(request: Request) {
     if any() {
@@ -108,13 +109,13 @@ pub fn starting(requests: &[Request]) {
     }
 }
 
-/// A request was given up.
+/// The request was freed.
 #[inline]
 pub fn freed(held: Held) {
     for (_, _, mut operation) in held.0 {
         operation.buffers.iter_mut().for_each(Scratch::discard);
         if operation.is_active {
-            // Nobody will say when MPI has done with the memory.
+            // Leaked: no call will tell when MPI no longer uses the memory.
             forget(operation);
         }
     }

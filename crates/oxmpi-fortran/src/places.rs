@@ -1,16 +1,18 @@
-//! The constants that Fortran knows by their addresses (`MPI_BOTTOM`, `MPI_STATUS_IGNORE` …): variables of two common
-//! blocks that `mpif.h` and the modules declare alike.
+//! The constants that Fortran knows by their addresses (`MPI_BOTTOM`, `MPI_STATUS_IGNORE` …):
+//! variables of two common blocks that `mpif.h` and the modules declare alike.
 //!
-//! The program has the blocks too, and the dynamic linker makes one of the two: the program's. So the addresses here must
-//! always be taken anew, through the linker's table, which a static with an exported name is.
+//! The program has the blocks too, and the dynamic linker merges both into the program's. So the
+//! addresses must be taken each time through the linker's table, as those of an exported static
+//! are.
 
 use crate::addresses;
 use crate::entry::*;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering::Relaxed};
 
-/// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have eight each. Both blocks are
-/// a multiple of their alignment long, which is that of the compilers, or the linker warns.
+/// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have
+/// eight each. Both blocks are a multiple of their alignment long, which is that of the compilers,
+/// or the linker warns.
 const INTEGERS: usize = 24;
 const SIZE: usize = 4 * INTEGERS;
 const CHARACTERS: usize = 32;
@@ -40,7 +42,7 @@ fn start() -> usize {
     (&raw const oxmpic_) as usize
 }
 
-/// How far into the block an address lies; beyond it: [`SIZE`] or more.
+/// The offset of an address in the block; [`SIZE`] or more for an address outside.
 #[inline]
 fn offset<T>(address: *mut T) -> usize {
     (address as usize).wrapping_sub(start())
@@ -51,7 +53,7 @@ pub fn bottom() -> usize {
     start() + BOTTOM
 }
 
-/// A buffer's address for C, where a special one is a number.
+/// The address of a buffer for C, in which special addresses are numbers.
 #[inline]
 pub fn buffer_at(buffer: *mut c_void, datatype: Datatype) -> *mut c_void {
     match offset(buffer) {
@@ -70,12 +72,12 @@ fn special(at: usize, buffer: *mut c_void, datatype: Datatype) -> *mut c_void {
     }
 }
 
-/// `MPI_IN_PLACE` stands for this buffer.
+/// Whether the buffer is `MPI_IN_PLACE`.
 pub fn is_in_place(buffer: *mut c_void) -> bool {
     offset(buffer) == IN_PLACE
 }
 
-/// Null where one of `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE` and `MPI_ERRCODES_IGNORE` was handed over.
+/// Null for `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE` and `MPI_ERRCODES_IGNORE`.
 #[inline]
 pub fn unless_ignored<T>(argument: *mut T) -> *mut T {
     if offset(argument) < SIZE { null_mut() } else { argument }
@@ -95,7 +97,8 @@ pub fn is_null_argv(argument: *mut c_char) -> bool {
     (argument as usize).wrapping_sub((&raw const oxmpis_) as usize) < CHARACTERS
 }
 
-/// C programs compare Fortran's statuses with these variables of the C library, which are no part of the ABI.
+/// C programs compare Fortran's statuses with these variables of the C library, which are no part
+/// of the ABI.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static TELL_C: extern "C" fn() = tell_c;
@@ -108,7 +111,8 @@ extern "C" fn tell_c() {
         (c"MPI_F08_STATUSES_IGNORE", STATUSES_IGNORE),
     ];
     for (name, at) in variables {
-        // SAFETY: a look at the symbols of the process; where there is one of that name, it is a pointer.
+        // SAFETY: `dlsym` with a text that ends with NUL; a symbol of that name is a pointer
+        // variable.
         unsafe {
             let variable = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<AtomicPtr<c_void>>();
             if let Some(variable) = variable.as_ref() {

@@ -1,15 +1,17 @@
-//! Small procedures that follow no rule: functions, what only Fortran has, and what is about Fortran itself.
+//! Small procedures that cannot be generated: functions, procedures that only Fortran has, and
+//! those about Fortran itself.
 
 use crate::entry::*;
 use crate::section::element_size;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Functions: in old programs also called with an argument, which is not looked at.
+/// Functions. Old programs also pass an argument, which is ignored.
 macro_rules! function {
     ([$($name:ident)+] $c:ident $params:tt -> $result:ty $body:block) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name $params -> $result {
-            // SAFETY: the caller's arguments are what the standard asks of a caller of the function.
+            // SAFETY: the caller's arguments are what the standard asks of a caller of the
+            // function.
             unsafe { $body }
         }
     )+};
@@ -80,7 +82,7 @@ fn logical(value: bool) -> Fint {
 
 // ---- what only Fortran has ----
 
-/// Its call alone keeps a compiler from moving accesses to the buffer across it.
+/// The call itself keeps a compiler from moving accesses to the buffer across it.
 macro_rules! sync_reg {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
@@ -140,7 +142,7 @@ entry! {
     MPI_Abi_set_fortran_booleans PMPI_Abi_set_fortran_booleans
     (size: *mut Fint, yes: *mut Fint, no: *mut Fint, ierror: *mut Fint) |call| {
         let code = call(*size, yes.cast(), no.cast());
-        // This library's own LOGICAL arguments are of the default kind.
+        // LOGICAL arguments of this library are of the default kind.
         if code == MPI_SUCCESS && *size == 4 {
             TRUE.store(*yes, Relaxed);
             FALSE.store(*no, Relaxed);

@@ -1,10 +1,11 @@
-//! Procedures that MPI-3 removed and old programs call. Their addresses and displacements are INTEGERs, which on 64-bit
-//! machines hold no address: what does not fit is an error that says what to use instead.
+//! Procedures that MPI-3 removed and old programs call. Their addresses and displacements are
+//! INTEGERs, which cannot hold an address of a 64-bit machine: what does not fit is an error that
+//! names the replacement.
 
 use crate::addresses;
 use crate::entry::*;
 
-// An address that is good for differences, and for a datatype that is used with MPI_BOTTOM.
+// An address that can be used in differences, and in a datatype that is used with MPI_BOTTOM.
 entry! {
     [mpi_address_ pmpi_address_] MPI_Get_address PMPI_Get_address
     (location: *mut c_void, address: *mut Fint, ierror: *mut Fint) |call| {
@@ -29,12 +30,12 @@ entry! {
 unsafe fn put_narrow(place: *mut Fint, value: i64, name: &str, instead: &str) -> c_int {
     match Fint::try_from(value) {
         Ok(value) => {
-            // SAFETY: the caller's place.
+            // SAFETY: the caller passes a variable that may be written.
             unsafe { *place = value };
             MPI_SUCCESS
         }
         Err(_) => {
-            // SAFETY: as above.
+            // SAFETY: the caller passes a variable that may be written.
             unsafe { *place = MPI_UNDEFINED };
             fail(MPI_ERR_ARG, &format!("{name}: {value} does not fit an INTEGER; {instead}"))
         }
@@ -134,7 +135,7 @@ entry! {
 }
 
 unsafe fn widened(displacements: *mut Fint, count: usize) -> Vec<i64> {
-    // SAFETY: the program's array has so many elements.
+    // SAFETY: the array of the program has `count` elements.
     (0..count).map(|i| addresses::displacement(unsafe { *displacements.add(i) })).collect()
 }
 

@@ -1,5 +1,5 @@
-//! Completing, asking about and starting requests: indices count from one, and operations with buffers in scratch memory
-//! ([`crate::pending`]) are looked after.
+//! Completes, tests and starts requests: indices count from one, and copies of buffers
+//! ([`crate::pending`]) are handled.
 
 use crate::entry::*;
 
@@ -270,7 +270,7 @@ entry! {
     }
 }
 
-/// Stores what C has made of one request of a list: most are as they were.
+/// Stores the new value of one request of a list; most have not changed.
 unsafe fn put_at(requests: *mut Fint, list: &mut Few<Request>, which: c_int) {
     if let Some(request) = list.at(which) {
         // SAFETY: the array has as many elements as the list.

@@ -1,6 +1,6 @@
-//! Buffers of `mpi_f08`: a descriptor tells where the elements lie. A contiguous buffer is its address and costs nothing more.
-//! A section with gaps becomes a datatype ([`Section`]) where MPI takes the buffer as one message, and is copied
-//! ([`Scratch`]) where MPI divides it.
+//! Buffers of `mpi_f08`: a descriptor gives the positions of the elements. A contiguous buffer is
+//! passed by its address at no further cost. A section with gaps becomes a datatype ([`Section`])
+//! where MPI takes the buffer as one message, and is copied ([`Scratch`]) where MPI divides it.
 
 use crate::entry::*;
 
@@ -19,28 +19,29 @@ pub struct Descriptor {
 #[derive(Clone, Copy)]
 struct Dimension {
     _lower_bound: isize,
-    /// -1 for the last one of an array whose size nobody knows, and with old compilers for that of an empty array.
+    /// -1 for the last one of an assumed-size array, and in old compilers for that of an empty
+    /// array.
     extent: isize,
     /// The distance in bytes from one element to the next.
     stride: isize,
 }
 
-/// The parts of a text that came by descriptor.
+/// Address and length of a text that was passed by descriptor.
 ///
 /// # Safety
 /// `descriptor` may be read.
 pub unsafe fn described(descriptor: *mut Descriptor) -> crate::text::Padded {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { ((*descriptor).base_addr.cast(), (*descriptor).elem_len) }
 }
 
-/// The address of the first element, special ones as C has them.
+/// The address of the first element; special addresses as in C.
 ///
 /// # Safety
 /// `descriptor` may be read.
 #[inline]
 pub unsafe fn start_of(descriptor: *mut Descriptor, datatype: Datatype) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     buffer_at(unsafe { (*descriptor).base_addr }, datatype)
 }
 
@@ -49,7 +50,7 @@ pub unsafe fn start_of(descriptor: *mut Descriptor, datatype: Datatype) -> *mut 
 /// # Safety
 /// `descriptor` may be read.
 pub unsafe fn whole(descriptor: *mut Descriptor, datatype: Datatype) -> Option<*mut c_void> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { is_contiguous(descriptor).then(|| start_of(descriptor, datatype)) }
 }
 
@@ -58,16 +59,19 @@ pub unsafe fn whole(descriptor: *mut Descriptor, datatype: Datatype) -> Option<*
 /// # Safety
 /// `descriptor` may be read.
 pub unsafe fn element_size(descriptor: *mut Descriptor) -> usize {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { (*descriptor).elem_len }
 }
 
-/// The dimensions of a descriptor. Only as many are there as the rank says, so there is no reference to the whole.
+/// The dimensions of a descriptor. There are only as many as the rank says, so no reference to the
+/// whole structure may exist.
 unsafe fn dimensions<'a>(descriptor: *mut Descriptor) -> &'a [Dimension] {
-    // SAFETY: as the caller says; a descriptor has its rank's number of dimensions.
+    // SAFETY: the caller promises that the descriptor may be read; it has as many dimensions as its
+    // rank.
     unsafe {
-        // Volatile, so that it stays a load of one byte: compilers have just stored the rank and its neighbours one by one, and
-        // a wider load, which the optimizer likes here, would have to wait for all of them.
+        // Volatile, so that it stays a load of one byte: the caller has just stored the rank and
+        // its neighbours one by one, and a wider load, which the optimiser prefers, would have to
+        // wait for all of them.
         let rank = positive((&raw const (*descriptor).rank).read_volatile()).min(15);
         std::slice::from_raw_parts((&raw const (*descriptor).dim).cast(), rank)
     }
@@ -75,19 +79,20 @@ unsafe fn dimensions<'a>(descriptor: *mut Descriptor) -> &'a [Dimension] {
 
 #[inline]
 unsafe fn is_contiguous(descriptor: *mut Descriptor) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
     let dims = unsafe { dimensions(descriptor) };
-    // Of an array that is not there the rest is not filled in.
-    // SAFETY: as above.
+    // For an absent array the other fields are not set.
+    // SAFETY: the caller promises that the descriptor may be read.
     if dims.is_empty() || unsafe { (*descriptor).base_addr.is_null() } {
         return true;
     }
-    // SAFETY: as above.
+    // SAFETY: the caller promises that the descriptor may be read.
     let mut expected = unsafe { (*descriptor).elem_len } as isize;
     let mut contiguous = true;
     for dim in dims {
         match dim.extent {
-            // Nothing, of which gfortran 11 says -1; or the last one of an array without a known size, which has no gaps.
+            // Empty, for which gfortran 11 has -1; or the last one of an assumed-size array, which
+            // has no gaps.
             ..=0 => return true,
             1 => {}
             _ => contiguous &= dim.stride == expected,
@@ -99,8 +104,8 @@ unsafe fn is_contiguous(descriptor: *mut Descriptor) -> bool {
 
 // ---- a section as a datatype ----
 
-/// A buffer that MPI takes as one message. The datatype of a section is freed at once; MPI keeps it as long as an operation
-/// needs it.
+/// A buffer that MPI takes as one message. The datatype of a section is freed at once; MPI keeps it
+/// while an operation uses it.
 pub struct Section {
     descriptor: *mut Descriptor,
     made: Option<Datatype>,
@@ -117,13 +122,13 @@ impl Section {
         Section { descriptor, made: None }
     }
 
-    /// Address, count and datatype for C. `None`: what is asked for is not within the section.
+    /// Address, count and datatype for C. `None`: the count exceeds the section.
     ///
     /// # Safety
     /// The descriptor may be read and is that of valid memory.
     #[inline(always)]
     pub unsafe fn typed<N: Number>(&mut self, count: N, datatype: Datatype) -> Option<(*mut c_void, N, Datatype)> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe {
             if is_contiguous(self.descriptor) {
                 return Some((start_of(self.descriptor, datatype), count, datatype));
@@ -139,9 +144,9 @@ impl Section {
         count: N,
         datatype: Datatype,
     ) -> Option<(*mut c_void, N, Datatype)> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe {
-            // Of bad arguments C shall complain.
+            // C reports bad arguments.
             if datatype == MPI_DATATYPE_NULL || count.into() < 0 {
                 return Some((start_of(self.descriptor, datatype), count, datatype));
             }
@@ -156,7 +161,7 @@ impl Section {
 
     /// The datatype of the first elements of the section, in the order of the array.
     unsafe fn build(&self, elements: Elements) -> Option<Datatype> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         let dims = unsafe { dimensions(self.descriptor) };
         let whole: i64 = dims.iter().map(|d| d.extent as i64).product();
         if elements.count > whole {
@@ -168,7 +173,8 @@ impl Section {
             let (count, block) = *blocks.last()?;
             blocks.push((count * dim.extent as i64, vector(dim.extent as i64, dim.stride as i64, block)?));
         }
-        // What is asked for: some of the largest blocks, then some of the next smaller ones, and so on.
+        // The elements are some of the largest blocks, then some of the next smaller ones, and so
+        // on.
         let (mut left, mut at) = (elements.count, 0_i64);
         let (mut places, mut types) = (Vec::new(), Vec::new());
         for (k, dim) in dims.iter().enumerate().rev() {
@@ -189,12 +195,12 @@ impl Section {
     }
 }
 
-/// Where the datatype itself has gaps, or its values do not fit the elements.
+/// For datatypes that have gaps, or whose values do not fit the elements.
 impl Section {
-    /// The datatype of the bytes that `count` values cover, where they lie in the section.
+    /// The datatype of the bytes that `count` values cover, at their positions in the section.
     unsafe fn by_bytes(&self, count: i64, datatype: Datatype) -> Option<Datatype> {
         let places = places(count, datatype)?;
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         let (dims, length) = unsafe { (dimensions(self.descriptor), (*self.descriptor).elem_len as i64) };
         let whole = length * dims.iter().map(|d| d.extent as i64).product::<i64>();
         let (mut starts, mut lengths) = (Vec::<i64>::new(), Vec::<i64>::new());
@@ -229,19 +235,19 @@ fn element_at(dims: &[Dimension], mut number: i64) -> i64 {
     at
 }
 
-/// The place in a buffer of every byte of `count` values of a datatype, in the order of a message: what packing brings
-/// together when every byte of the buffer says where it is.
+/// The position in a buffer of each byte of `count` values of a datatype, in the order of a
+/// message. It packs a buffer in which each byte holds its own position.
 fn places(count: i64, datatype: Datatype) -> Option<Vec<i64>> {
     let Shape { size, extent, .. } = Shape::of(datatype)?;
     let (mut first, mut span) = (0, 0);
-    // SAFETY: the places are valid for the call.
+    // SAFETY: the pointers lead to variables of this function.
     if unsafe { c::PMPI_Type_get_true_extent(datatype, &mut first, &mut span) } != MPI_SUCCESS {
         return None;
     }
     let rest = extent.checked_mul((count - 1).max(0))?;
     let end = first.checked_add(span)?.checked_add(rest.max(0))?;
     let bytes = size.checked_mul(count)?;
-    // Nothing of the datatype may lie before the section.
+    // The datatype must not begin before the section.
     let most = i64::from(Fint::MAX);
     if count < 0 || first + rest.min(0) < 0 || !(0..most).contains(&end) || bytes > most {
         return None;
@@ -275,7 +281,7 @@ impl Drop for Section {
     }
 }
 
-/// So many elements of the array, each of this datatype.
+/// A number of elements of the array, each of this datatype.
 struct Elements {
     count: i64,
     each: Datatype,
@@ -290,7 +296,8 @@ impl Drop for Elements {
     }
 }
 
-/// How much of the array `count` values of the datatype cover. `None`: it has gaps, or does not fit the elements.
+/// How much of the array `count` values of the datatype cover. `None`: it has gaps, or does not fit
+/// the elements.
 fn elements(datatype: Datatype, count: i64, length: usize) -> Option<Elements> {
     let Shape { size, lb, extent } = Shape::of(datatype)?;
     let (length, bytes) = (length as i64, count.checked_mul(size)?);
@@ -301,7 +308,7 @@ fn elements(datatype: Datatype, count: i64, length: usize) -> Option<Elements> {
     let each = match (length % size, size % length) {
         _ if length == size => return Some(Elements { count, each: datatype, is_made: false }),
         (0, _) => contiguous(length / size, datatype),
-        // A value lies in several elements: its bytes are all that can be said of one.
+        // A value covers several elements, so only bytes can be described.
         (_, 0) => contiguous(length, MPI_BYTE),
         _ => None,
     };
@@ -317,7 +324,7 @@ struct Shape {
 impl Shape {
     fn of(datatype: Datatype) -> Option<Shape> {
         let (mut size, mut lb, mut extent) = (0, 0, 0);
-        // SAFETY: the places are valid for the calls.
+        // SAFETY: the pointers lead to variables of this function.
         let codes = unsafe {
             [c::PMPI_Type_size_c(datatype, &mut size), c::PMPI_Type_get_extent(datatype, &mut lb, &mut extent)]
         };
@@ -327,14 +334,14 @@ impl Shape {
 
 fn contiguous(count: i64, oldtype: Datatype) -> Option<Datatype> {
     made(|newtype| {
-        // SAFETY: the place is valid for the call.
+        // SAFETY: `made` passes a variable of its own as `newtype`.
         unsafe { c::PMPI_Type_contiguous_c(count, oldtype, newtype) }
     })
 }
 
 fn vector(count: i64, stride: i64, oldtype: Datatype) -> Option<Datatype> {
     made(|newtype| {
-        // SAFETY: as above.
+        // SAFETY: `made` passes a variable of its own as `newtype`.
         unsafe { c::PMPI_Type_create_hvector_c(count, 1, stride, oldtype, newtype) }
     })
 }
@@ -351,7 +358,7 @@ fn structure(places: &mut [i64], types: &mut [Datatype]) -> Option<Datatype> {
 
 fn committed(made: Option<Datatype>) -> Option<Datatype> {
     let mut newtype = made?;
-    // SAFETY: a datatype just made.
+    // SAFETY: the handle is a datatype that was just made.
     let code = unsafe { c::PMPI_Type_commit(&mut newtype) };
     (code == MPI_SUCCESS).then_some(newtype)
 }
@@ -362,13 +369,13 @@ fn made(make: impl FnOnce(*mut Datatype) -> c_int) -> Option<Datatype> {
 }
 
 fn free(mut datatype: Datatype) {
-    // SAFETY: a datatype that was made here.
+    // SAFETY: the handle is a datatype that this module made.
     unsafe { c::PMPI_Type_free(&mut datatype) };
 }
 
 // ---- a section as a copy ----
 
-/// A buffer that is contiguous, or whose elements lie in memory of its own until it is dropped.
+/// A buffer that is contiguous, or a copy of its elements until it is dropped.
 pub struct Scratch {
     start: *mut c_void,
     section: Option<Copied>,
@@ -378,8 +385,8 @@ struct Copied {
     length: usize,
     dims: Vec<Dimension>,
     bytes: Vec<u8>,
-    /// What the program's array had, where MPI may write: only what differs is stored, because the rest is the program's all
-    /// the time.
+    /// The content of the program's array before, where MPI may write: only what differs is stored
+    /// back, because the program may use the rest at any time.
     before: Option<Vec<u8>>,
 }
 
@@ -390,7 +397,7 @@ impl Scratch {
     /// The descriptor may be read and is that of valid memory, as long as the operation lasts.
     #[inline]
     pub unsafe fn input(descriptor: *mut Descriptor) -> Scratch {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe { Scratch::new(descriptor, false) }
     }
 
@@ -400,13 +407,13 @@ impl Scratch {
     /// As for [`Scratch::input`].
     #[inline]
     pub unsafe fn output(descriptor: *mut Descriptor) -> Scratch {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe { Scratch::new(descriptor, true) }
     }
 
     #[inline]
     unsafe fn new(descriptor: *mut Descriptor, is_written: bool) -> Scratch {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe {
             let start = (*descriptor).base_addr;
             if is_contiguous(descriptor) {
@@ -440,7 +447,8 @@ impl Scratch {
         if let Some(section) = &mut self.section {
             let copy = section.bytes.as_mut_ptr();
             let length = section.length;
-            // SAFETY: the array is valid as long as the operation lasts; the copy has room for all its elements.
+            // SAFETY: the array is valid as long as the operation lasts; the copy has room for all
+            // its elements.
             section.walk(|from, to| unsafe {
                 copy.add(to).copy_from_nonoverlapping(start.cast::<u8>().offset(from), length);
             });
@@ -466,7 +474,7 @@ impl Scratch {
         section.before = Some(section.bytes.clone());
     }
 
-    /// What was written is of no use any more.
+    /// Discards what was written.
     pub fn discard(&mut self) {
         if let Some(section) = &mut self.section {
             section.before = None;
@@ -481,7 +489,7 @@ impl Drop for Scratch {
 }
 
 impl Copied {
-    /// Every element, in the order of the array: where it is in the array, where in the copy.
+    /// Each element in the order of the array: its position in the array and in the copy.
     fn walk(&self, mut element: impl FnMut(isize, usize)) {
         let mut index = vec![0_isize; self.dims.len()];
         let mut at = 0_isize;

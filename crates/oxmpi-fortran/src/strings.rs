@@ -1,4 +1,4 @@
-//! Procedures with texts whose lengths follow no rule, and those with arrays of texts.
+//! Procedures with texts whose lengths cannot be generated, and those with arrays of texts.
 
 use crate::entry::*;
 use crate::places::is_null_argv;
@@ -27,7 +27,7 @@ entry! {
     }
 }
 
-// In C a length counts the NUL, in Fortran there is none.
+// In C a length includes the NUL; Fortran has none.
 entry! {
     [mpi_info_get_string_ pmpi_info_get_string_ mpi_info_get_string_f08_ pmpi_info_get_string_f08_]
     MPI_Info_get_string PMPI_Info_get_string
@@ -84,7 +84,7 @@ entry! {
     }
 }
 
-/// Zero asks for the length alone, in C too.
+/// Zero asks only for the length, as in C.
 fn with_nul(length: c_int) -> c_int {
     if length > 0 { length.saturating_add(1) } else { length }
 }
@@ -92,13 +92,15 @@ fn with_nul(length: c_int) -> c_int {
 /// More arguments than any command has; an array of them ends with an empty one.
 const MOST: usize = 1 << 20;
 
-/// Whether what stands before `root` counts in this process; elsewhere it need not be anything, and is not looked at.
+/// Whether the arguments before `root` are significant in this process; elsewhere they are not
+/// read.
 ///
 /// # Safety
 /// `root` may be read.
 unsafe fn is_root(root: *mut Fint, comm: Comm) -> bool {
     let mut rank = 0;
-    // SAFETY: the place may be written, and `root` read, as the caller says.
+    // SAFETY: the caller promises that `root` may be read; the result is a variable of this
+    // function.
     unsafe { c::PMPI_Comm_rank(comm, &mut rank) == MPI_SUCCESS && rank == *root }
 }
 
