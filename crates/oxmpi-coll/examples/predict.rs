@@ -1,6 +1,8 @@
-//! Predicted times of every algorithm of the collective operations, up to a million ranks; `*` marks the one that the table chooses.
+//! Predicted times of every algorithm of the collective operations, up to a million ranks; `*`
+//! marks the one that the table chooses.
 //!
-//! `cargo run -p oxmpi-coll --example predict [node|network] [operation]`; `table` prints the table itself.
+//! `cargo run -p oxmpi-coll --example predict [node|network] [operation]`; `table` prints the table
+//! itself.
 
 use oxmpi_coll::choose::{Operation, choose, table};
 use oxmpi_coll::cost::{Model, work};

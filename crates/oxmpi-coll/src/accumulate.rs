@@ -1,9 +1,11 @@
-//! What the reductions have in common: a value that grows from the left and from the right, and the exchange by halves.
+//! Common parts of the reductions: a partial result that grows from the left and from the right,
+//! and recursive halving.
 
 use crate::plan::{Piece, Plan, Region, Side};
 
-/// The partial result of one rank. At first it is the rank's own operand, which may not be written; the first operand
-/// that comes from elsewhere is received where the result shall be and combined with it, so that nothing is copied.
+/// The partial result of one rank. At first it is the rank's own operand, which may not be written;
+/// the first operand from another rank is received in the place of the result and combined with it,
+/// so nothing is copied.
 pub(crate) struct Accumulator {
     /// Where the result grows; pieces below count from the offset of these two.
     home: Piece,
@@ -19,7 +21,8 @@ impl Accumulator {
         Accumulator { home, own, scratch }
     }
 
-    /// For results in `Recv` of operands in `Send`, or in place; `scratch` begins at the start of `Temp`.
+    /// For results in `Recv` of operands in `Send`, or in place; `scratch` begins at the start of
+    /// `Temp`.
     pub(crate) fn in_recv(units: u64, in_place: bool) -> Accumulator {
         Accumulator::new(Region::Recv.at(0, units), (!in_place).then(|| Region::Send.at(0, units)), 0)
     }
@@ -33,14 +36,15 @@ impl Accumulator {
         part(self.own.unwrap_or(self.home), start, count)
     }
 
-    /// Receives an operand and combines it. Nothing of the value there may be on its way out.
+    /// Receives an operand and combines it. No part of the value there may be in the process of
+    /// being sent.
     pub(crate) fn absorb(&mut self, plan: &mut Plan, from: u32, range: (u64, u64), side: Side) {
         self.start(plan, from, range);
         plan.received();
         self.finish(plan, range, side);
     }
 
-    /// Gives one part and takes an operand for another, or both for the same part.
+    /// Sends one part and receives an operand for another, or both for the same part.
     pub(crate) fn exchange(&mut self, plan: &mut Plan, with: u32, give: (u64, u64), keep: (u64, u64), side: Side) {
         plan.send(with, self.value(give));
         self.start(plan, with, keep);
@@ -75,7 +79,7 @@ impl Accumulator {
         self.own.is_some()
     }
 
-    /// Sees to it that the value is in `home`, though nothing came.
+    /// Makes sure that the value is in `home`, also if no operand came.
     pub(crate) fn settle(&mut self, plan: &mut Plan) {
         if let Some(own) = self.own.take() {
             plan.copy(own, self.home);
@@ -87,20 +91,21 @@ pub(crate) fn part(of: Piece, start: u64, count: u64) -> Piece {
     Piece { offset: of.offset + start as i64, count, ..of }
 }
 
-/// Ranks beyond the largest power of two lend their operand to a neighbour and stand aside. The others have an id.
+/// Ranks beyond the largest power of two give their operand to a neighbour and are idle. The others
+/// have an id.
 pub(crate) struct Fold {
     /// log2 of the number of ids.
     pub(crate) bits: u32,
     /// The first `2 * pairs` ranks are pairs with one id each.
     pub(crate) pairs: u32,
-    /// The rank that does not stand aside even if it is the lower one of its pair.
+    /// The rank that is not idle even if it is the lower one of its pair.
     stays: Option<u32>,
 }
 
 pub(crate) enum Role {
     /// Takes part, for a neighbour too if there is one.
     Id { id: u32, partner: Option<(u32, Side)> },
-    /// Stands aside; the neighbour does the work.
+    /// Idle; the neighbour does the work.
     Aside { partner: u32 },
 }
 
@@ -135,13 +140,14 @@ pub(crate) fn side_of(other: u32, me: u32) -> Side {
     if other < me { Side::Left } else { Side::Right }
 }
 
-/// Which of two ids that differ in one bit meet in which round of [`halve`].
+/// Which ids, differing in one bit, exchange in which round of [`halve`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meeting {
-    /// Neighbours first: what is combined is always a range of ranks and the next one, so the order of operands is kept. The
-    /// parts that ids end up with are in the order of their mirrored bits.
+    /// Neighbours first: the operands are always a range of ranks and the next range, so their
+    /// order is kept. The parts that ids end up with are in bit-reversed order.
     NearFirst,
-    /// The most distant first: ids end up with parts in their own order, but operands are not combined in order.
+    /// The most distant first: ids end up with parts in their own order, but operands are not
+    /// combined in order.
     FarFirst,
 }
 
@@ -154,7 +160,8 @@ pub(crate) fn position(id: u32, bits: u32, meeting: Meeting) -> u32 {
     }
 }
 
-/// A round of the exchange by halves: the partner's id, and the first and the number of the parts that each keeps.
+/// A round of recursive halving: the id of the partner, and the first and the number of the parts
+/// that each keeps.
 pub(crate) struct Round {
     pub(crate) partner: u32,
     pub(crate) mine: (u32, u32),
@@ -171,7 +178,8 @@ pub(crate) fn rounds(id: u32, bits: u32, meeting: Meeting) -> impl DoubleEndedIt
     })
 }
 
-/// Scatters the reduction over the ids: each is left with the value of its part. `range` gives the units of a number of parts.
+/// Scatters the reduction over the ids: each is left with the value of its part. `range` gives the
+/// units of a number of parts.
 pub(crate) fn halve(
     plan: &mut Plan,
     acc: &mut Accumulator,

@@ -1,5 +1,5 @@
-//! From everybody to everybody, the same block to all. `send` is what this rank gives, `recv` where each rank's block
-//! goes; in place, it lies there already.
+//! Allgather: each rank sends the same block to all. `send` is the block of this rank, `recv` gives
+//! the position of each rank's block; in place, it is already there.
 
 use crate::plan::{Blocks, Piece, Plan, Region};
 use crate::tree::{after, before};
@@ -32,7 +32,7 @@ pub fn ring(rank: u32, size: u32, in_place: bool, send: Piece, recv: Blocks) -> 
     plan
 }
 
-/// Pairs, then pairs of pairs: log2 n rounds. Only for a power of two, and for blocks that lie one behind the other.
+/// Pairs, then pairs of pairs: log2 n rounds. Only for a power of two, and for contiguous blocks.
 pub fn doubling(rank: u32, size: u32, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     own(&mut plan, rank, in_place, Region::Send.at(0, 1), Blocks::Units);
@@ -47,12 +47,12 @@ pub fn doubling(rank: u32, size: u32, in_place: bool) -> Plan {
     plan
 }
 
-/// Bruck's way: doubling for any number of ranks, ceil(log2 n) rounds. Blocks are collected in `Temp` with one's own
-/// first, and put where they belong at the end.
+/// Bruck's algorithm: doubling for any number of ranks, ceil(log2 n) rounds. Blocks are collected
+/// in `Temp`, the rank's own first, and copied to their positions at the end.
 pub fn bruck(rank: u32, size: u32, in_place: bool, send: Piece, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
     let mine = if in_place { recv.at(Region::Recv, rank) } else { send };
-    // Rank 0 has its own first anyway.
+    // On rank 0 the own block is first anyway.
     let work = if rank == 0 && recv == Blocks::Units { Region::Recv } else { Region::Temp };
     let mut starts = vec![0u64];
     for block in 0..size {
@@ -93,7 +93,7 @@ pub fn bruck(rank: u32, size: u32, in_place: bool, send: Piece, recv: Blocks) ->
     plan
 }
 
-/// Puts a rank's own block into its place; answers where to send it from.
+/// Copies the own block of a rank to its position; returns where to send it from.
 fn own(plan: &mut Plan, rank: u32, in_place: bool, send: Piece, recv: Blocks) -> Piece {
     let place = recv.at(Region::Recv, rank);
     if in_place {

@@ -1,11 +1,12 @@
-//! The combination of everybody's operand, at everybody. All ranks get the same bits: an element is either combined by one rank
-//! alone or by all in the same order.
+//! Allreduce: combines the operands of all ranks at all ranks. All ranks get the same bits: an
+//! element is combined either by one rank alone or by all ranks in the same order.
 
 use crate::accumulate::{Accumulator, Fold, Meeting, Role, halve, rounds};
 use crate::plan::{Plan, Region, Side};
 use crate::tree::{after, before, share};
 
-/// Pairs exchange what they have, then pairs of pairs: log2 n rounds, and two more unless n is a power of two. In the order of ranks.
+/// Pairs exchange what they have, then pairs of pairs: log2 n rounds, and two more unless n is a
+/// power of two. In the order of ranks.
 pub fn doubling(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     folded(rank, size, units, in_place, |plan, acc, id, fold| {
         for bit in 0..fold.bits {
@@ -16,8 +17,8 @@ pub fn doubling(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     })
 }
 
-/// Rabenseifner's way: the exchange by halves and back. 2 log2 n rounds, but no rank sends more than about twice the vector (three
-/// times unless n is a power of two). In the order of ranks.
+/// Rabenseifner's algorithm: recursive halving and back. 2 log2 n rounds, but no rank sends more
+/// than about twice the vector (three times unless n is a power of two). In the order of ranks.
 pub fn halving(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     folded(rank, size, units, in_place, |plan, acc, id, fold| {
         let parts = 1 << fold.bits;
@@ -37,8 +38,8 @@ pub fn halving(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     })
 }
 
-/// A share for each rank, twice around a ring: 2 (n - 1) rounds, and no rank sends more than twice the vector. Only for operations
-/// that commute.
+/// A share for each rank, twice around a ring: 2 (n - 1) rounds, and no rank sends more than twice
+/// the vector. Only for operations that commute.
 pub fn ring(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let (next, previous) = (after(rank, 1, size), before(rank, 1, size));
@@ -77,7 +78,8 @@ pub fn ring(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     plan
 }
 
-/// What an algorithm for a power of two becomes for any number: ranks beyond it lend their operand and get the result.
+/// Extends an algorithm for a power of two to any number: ranks beyond it give their operand to a
+/// neighbour and get the result.
 fn folded(
     rank: u32,
     size: u32,

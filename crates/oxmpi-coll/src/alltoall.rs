@@ -1,10 +1,11 @@
-//! From everybody to everybody, a block of its own to each. In place, what goes out comes from `Recv` and passes through
-//! `Temp`.
+//! Alltoall: each rank sends a different block to each rank. In place, the data to send is in
+//! `Recv` and passes through `Temp`.
 
 use crate::plan::{Blocks, Piece, Plan, Region};
 use crate::tree::{after, before};
 
-/// All at once: one round, n - 1 messages. In place only for blocks that are units: all of them are put aside at once.
+/// All at once: one round, n - 1 messages. In place only for blocks that are units: all of them are
+/// copied aside first.
 pub fn linear(rank: u32, size: u32, in_place: bool, send: Blocks, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
     if in_place {
@@ -28,7 +29,8 @@ pub fn linear(rank: u32, size: u32, in_place: bool, send: Blocks, recv: Blocks) 
 pub fn pairwise(rank: u32, size: u32, in_place: bool, send: Blocks, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
     if in_place {
-        // The pairs of round `s` are those whose ranks add up to `s`, so both ranks of a pair swap in the same round.
+        // The pairs of round `s` are those whose ranks add up to `s`, so both ranks of a pair swap
+        // in the same round.
         for partner in (0..size).map(|round| before(round, rank, size)).filter(|partner| *partner != rank) {
             let block = recv.at(Region::Recv, partner);
             let aside = match recv {
@@ -55,13 +57,15 @@ pub fn pairwise(rank: u32, size: u32, in_place: bool, send: Blocks, recv: Blocks
     plan
 }
 
-/// Bruck's way, ceil(log2 n) rounds of about n/2 blocks: a block travels by the powers of two in its distance.
+/// Bruck's algorithm, ceil(log2 n) rounds of about n/2 blocks: a block travels by the powers of two
+/// in its distance.
 ///
-/// A block that has the distance `j` to go, all in all, is kept in the place that it will have at its destination if it
-/// ends there: `Recv[rank - j]`. The first of its hops takes it from `Send`, so nothing is rotated before or after.
+/// A block with the total distance `j` is kept in the position that it would have if it ended
+/// there: `Recv[rank - j]`. Its first hop takes it from `Send`, so no rotation is needed before or
+/// after.
 pub fn bruck(rank: u32, size: u32, in_place: bool) -> Plan {
     let mut plan = Plan::default();
-    // Where the packed blocks begin in `Temp`: behind the blocks that go out, if those are kept there.
+    // Where the packed blocks begin in `Temp`: after the blocks to send, if those are kept there.
     let mut pack = 0;
     let mut out = Region::Send;
     if in_place {
@@ -99,7 +103,8 @@ pub fn bruck(rank: u32, size: u32, in_place: bool) -> Plan {
     plan
 }
 
-/// Distances `first..end` that all have the bit of the round; all but the first have a lower bit too and have travelled.
+/// Distances `first..end` that all have the bit of the round; all but the first have a lower bit
+/// too and have travelled.
 struct Run {
     rank: u32,
     size: u32,
@@ -108,8 +113,9 @@ struct Run {
 }
 
 impl Run {
-    /// The places of the distances behind the first: ascending places, descending distances, around the end in two pieces.
-    /// The pieces of the rank that sends them and of the one that receives them may be cut differently; their order is the same.
+    /// The positions of the distances after the first: ascending positions, descending distances,
+    /// in two pieces if they wrap around the end. The pieces of the rank that sends them and of the
+    /// one that receives them may be cut differently; their order is the same.
     fn rest(&self) -> impl Iterator<Item = Piece> {
         let many = self.end - self.first - 1;
         let start = before(self.rank, self.end - 1, self.size);

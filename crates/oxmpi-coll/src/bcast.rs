@@ -1,4 +1,4 @@
-//! From the root to everybody. The root has the data in `Send`, the others get it in `Recv`.
+//! Broadcast. The root has the data in `Send`, the others get it in `Recv`.
 
 use crate::plan::{Piece, Plan, Region};
 use crate::tree::{after, before, children, parent, segments, share, subtree};
@@ -18,8 +18,8 @@ pub fn binomial(rank: u32, size: u32, root: u32, units: u64) -> Plan {
     plan
 }
 
-/// A share for each rank down a binomial tree, then all shares around a ring: ceil(log2 n) + n - 1 rounds, but no rank
-/// sends more than about twice the message.
+/// A share for each rank down a binomial tree, then all shares around a ring: ceil(log2 n) + n - 1
+/// rounds, but no rank sends more than about twice the message.
 ///
 /// A rank keeps what passed through it on its way down, so the ring ends early for it.
 pub fn scatter_allgather(rank: u32, size: u32, root: u32, units: u64) -> Plan {
@@ -39,8 +39,9 @@ pub fn scatter_allgather(rank: u32, size: u32, root: u32, units: u64) -> Plan {
     plan
 }
 
-/// A share for each rank down a binomial tree, then exchanged with a partner at distance 1, 2, 4, …: 2 log2 n rounds, and the root sends
-/// twice the message. Ranks beyond a power of two get all of it in one more round.
+/// A share for each rank down a binomial tree, then exchanged with a partner at distance 1, 2, 4,
+/// …: 2 log2 n rounds, and the root sends twice the message. Ranks beyond a power of two get all of
+/// it in one more round.
 ///
 /// A rank needs nothing from a partner whose shares passed through it on their way down.
 pub fn scatter_doubling(rank: u32, size: u32, root: u32, units: u64) -> Plan {
@@ -63,7 +64,8 @@ pub fn scatter_doubling(rank: u32, size: u32, root: u32, units: u64) -> Plan {
         if subtree(rel, power) <= step {
             plan.recv(peer(partner), window(partner));
         }
-        // One round at a time, or the large messages of later rounds would get in the way of those that others wait for.
+        // One round at a time: otherwise large messages of later rounds would delay those that
+        // others wait for.
         plan.fence();
         step *= 2;
     }
@@ -73,7 +75,8 @@ pub fn scatter_doubling(rank: u32, size: u32, root: u32, units: u64) -> Plan {
     plan
 }
 
-/// Segments from rank to rank along a chain: n - 2 + (number of segments) rounds, and each rank sends the message once.
+/// Segments from rank to rank along a chain: n - 2 + (number of segments) rounds, and each rank
+/// sends the message once.
 pub fn chain(rank: u32, size: u32, root: u32, units: u64, segment: u64) -> Plan {
     let mut plan = Plan::default();
     let rel = before(rank, root, size);
@@ -101,7 +104,7 @@ fn scatter(plan: &mut Plan, rel: u32, size: u32, units: u64, peer: impl Fn(u32) 
     }
 }
 
-/// So many shares, in the buffer of the rank `rel` from the root.
+/// A number of shares, in the buffer of the rank `rel` from the root.
 fn shares(rel: u32, size: u32, units: u64, first: u32, many: u32) -> Piece {
     let start = share(units, size, first);
     region(rel).at(start, share(units, size, first + many) - start)

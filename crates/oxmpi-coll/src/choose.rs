@@ -1,7 +1,8 @@
-//! Which algorithm for which operation: one table, and the way from a choice to a plan.
+//! Chooses the algorithm of each operation: one table, and the step from a choice to a plan.
 //!
-//! All ranks must choose alike. The table therefore looks only at what is the same on all of them: never at a buffer that only
-//! some have, at counts that only the root knows, or at "in place" where it is a matter of each rank.
+//! All ranks must make the same choice. The table therefore uses only facts that are equal on all
+//! ranks: never a buffer that only some have, counts that only the root knows, or "in place" where
+//! each rank decides it.
 
 use crate::plan::{Blocks, Plan, Region};
 use crate::reduce_scatter::Counts;
@@ -19,7 +20,7 @@ pub enum Operation<'a> {
         root: u32,
         in_place: bool,
     },
-    /// `recv` is looked at only at the root.
+    /// `recv` is used only at the root.
     Gatherv {
         root: u32,
         in_place: bool,
@@ -30,7 +31,7 @@ pub enum Operation<'a> {
         root: u32,
         in_place: bool,
     },
-    /// `send` is looked at only at the root.
+    /// `send` is used only at the root.
     Scatterv {
         root: u32,
         in_place: bool,
@@ -48,7 +49,7 @@ pub enum Operation<'a> {
     Alltoall {
         in_place: bool,
     },
-    /// With [`Blocks::Spread`] for `v`, [`Blocks::Each`] for `w`; in place, `send` is not looked at.
+    /// With [`Blocks::Spread`] for `v`, [`Blocks::Each`] for `w`; in place, `send` is not used.
     Alltoallv {
         in_place: bool,
         send: Blocks<'a>,
@@ -65,7 +66,7 @@ pub enum Operation<'a> {
         commutes: bool,
         in_place: bool,
     },
-    /// Of equal blocks and of given ones.
+    /// With equal blocks, or with given ones.
     ReduceScatter {
         counts: Counts<'a>,
         commutes: bool,
@@ -81,26 +82,26 @@ pub enum Operation<'a> {
     },
 }
 
-/// A way to do an operation. The same name stands for the same idea in several operations.
+/// An algorithm. The same name stands for the same idea in several operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
-    /// All messages at once, straight from where data is to where it goes.
+    /// All messages at once, directly from their source to their destination.
     Linear,
     /// A tree with a root of log2 n children.
     Binomial,
-    /// Each rank tells the one `2^k` further.
+    /// Each rank signals the one `2^k` further.
     Dissemination,
     /// Exchange with a partner at distance 1, 2, 4, …
     Doubling,
     /// Doubling for any number of ranks, through packed blocks.
     Bruck,
-    /// Shares by an exchange of halves (and then gathered).
+    /// Recursive halving (and then gathering of the shares).
     Halving,
     /// Shares down a tree, then around a ring.
     ScatterAllgather,
     /// Shares down a tree, then doubled.
     ScatterDoubling,
-    /// From neighbour to neighbour, all the way round.
+    /// From neighbour to neighbour, once around.
     Ring,
     /// One partner at a time.
     Pairwise,
@@ -108,7 +109,7 @@ pub enum Algorithm {
     Chain,
 }
 
-/// Chooses. `unit_bytes`: the size of a unit; of an operation in blocks, of one block.
+/// Chooses an algorithm. `unit_bytes`: the size of a unit, or of a block for operations in blocks.
 pub fn choose(operation: &Operation, size: u32, unit_bytes: u64) -> Algorithm {
     let bytes = operation.measure(size).saturating_mul(unit_bytes);
     let kind = operation.kind();
@@ -119,7 +120,7 @@ pub fn choose(operation: &Operation, size: u32, unit_bytes: u64) -> Algorithm {
     TABLE.iter().find(fits).map_or(Algorithm::Linear, |rule| rule.algorithm)
 }
 
-/// The plan of a rank. `None` if the operation cannot be done in this way.
+/// The plan of a rank. `None` if the algorithm cannot do the operation.
 pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, unit_bytes: u64) -> Option<Plan> {
     if !operation.allows(algorithm, size) {
         return None;
@@ -200,7 +201,7 @@ pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, u
     Some(plan)
 }
 
-/// What was chosen for a call, in words.
+/// The choice for a call, as text.
 pub fn describe(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: u64) -> String {
     let kind = operation.kind();
     let bytes = operation.measure(size).saturating_mul(unit_bytes);
@@ -208,7 +209,7 @@ pub fn describe(operation: &Operation, algorithm: Algorithm, size: u32, unit_byt
     format!("{} on {size} ranks{measured}: {}", kind.name(), algorithm.describe())
 }
 
-/// The whole table, in words.
+/// The whole table, as text.
 pub fn table() -> String {
     let mut text = String::from("operation        ranks up to  bytes up to  only             algorithm\n");
     for rule in TABLE {
@@ -251,8 +252,9 @@ enum Kind {
     Exscan,
 }
 
-/// Up to so many ranks and so many bytes; the bytes are those that [`Kind::measured`] names. The first rule that fits is taken, and
-/// of each kind there is one that always does. A rule whose algorithm the operation does not allow is passed over.
+/// A rule holds up to a number of ranks and a number of bytes, which [`Kind::measured`] defines.
+/// The first rule that fits is taken, and each kind has one that always fits. A rule whose
+/// algorithm the operation does not allow is skipped.
 struct Rule {
     kind: Kind,
     ranks: u32,
@@ -347,7 +349,8 @@ const TABLE: &[Rule] = &[
 ];
 
 impl Operation<'_> {
-    /// Whether the algorithm gives the right result. What does not commute needs one that keeps the order of ranks.
+    /// Whether the algorithm gives the right result. An operation that does not commute needs one
+    /// that keeps the order of ranks.
     pub fn allows(&self, algorithm: Algorithm, size: u32) -> bool {
         match (self, algorithm) {
             (Operation::Allgather { .. }, Algorithm::Doubling) => size.is_power_of_two(),
@@ -426,7 +429,7 @@ impl Kind {
         }
     }
 
-    /// What the bytes of the table are; nothing where ranks do not know the same.
+    /// What the bytes of the table measure; nothing where ranks do not know the same value.
     fn measured(self) -> Option<&'static str> {
         match self {
             Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall => Some("a block"),
@@ -435,7 +438,7 @@ impl Kind {
         }
     }
 
-    /// All ways to do it.
+    /// All algorithms for it.
     fn algorithms(self) -> &'static [Algorithm] {
         use Algorithm::*;
         match self {

@@ -1,7 +1,9 @@
-//! What an algorithm costs, by formula: rounds, units on the wire and units combined, for any number of ranks.
+//! Cost formulas of the algorithms: rounds, units on the wire and units combined, for any number of
+//! ranks.
 //!
-//! The formulas are those of the module of each algorithm, and the simulator among the tests holds them against the plans. Of
-//! reductions it is the cost with root 0 where the operation commutes; operations whose blocks differ from rank to rank have no formula.
+//! The formulas are those of the module of each algorithm; the simulator in the tests compares them
+//! with the plans. For reductions it is the cost with root 0 of a commutative operation; operations
+//! whose blocks differ between ranks have no formula.
 
 use crate::choose::{Algorithm, Operation, segment_units};
 use crate::reduce_scatter::Counts;
@@ -9,13 +11,14 @@ use crate::reduce_scatter::Counts;
 /// The cost of an operation on all ranks together, in units of [`crate::plan::Region`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Messages one after the other until the last rank is done, where a rank sends one and receives one at a time.
+    /// Messages one after the other until the last rank is done, where a rank sends one and
+    /// receives one at a time.
     pub rounds: u64,
-    /// The most that one rank sends.
+    /// The largest amount that one rank sends.
     pub sent: u64,
-    /// What is sent one after the other until the last rank is done.
+    /// The amount that is sent one after the other until the last rank is done.
     pub path: u64,
-    /// What is combined one after the other until the last rank is done.
+    /// The amount that is combined one after the other until the last rank is done.
     pub reduced: u64,
 }
 
@@ -48,14 +51,14 @@ pub fn work(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: 
         return None;
     }
     let n = u64::from(size);
-    // Nobody to talk to.
+    // There is no other rank.
     if n == 1 {
         return Some(Work::default());
     }
     let up = u64::from(n.next_power_of_two().trailing_zeros());
     let down = u64::from(n.ilog2());
     let power = 1 << down;
-    // Whether ranks beyond the power of two stand aside.
+    // Whether ranks beyond the power of two are idle in the main rounds.
     let aside = u64::from(n != power);
     let segment = segment_units(unit_bytes);
     use Algorithm::*;
@@ -100,7 +103,8 @@ pub fn work(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: 
         (Reduce { units, .. }, Halving) => {
             let shares = units - share(units, power);
             let path = 2 * shares + aside * units;
-            // A rank that stands aside sends everything once; others their halves, and up to one half again.
+            // A rank that stands aside sends everything once; others their halves, and up to one
+            // half again.
             let sent = (shares + share(units, power) * (power / 2)).max(aside * units);
             Work { rounds: 2 * down + aside, sent, path, reduced: shares + aside * units }
         }
@@ -129,7 +133,8 @@ pub fn work(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: 
         (ReduceScatter { counts: Counts::Equal(0), .. }, _) => Work::default(),
         (ReduceScatter { counts: Counts::Equal(each), .. }, Halving) => {
             let all = n * each;
-            // The first ids have the blocks of two ranks each. Of the halves that are exchanged, theirs are the larger ones.
+            // The first ids have the blocks of two ranks each. Of the halves that are exchanged,
+            // theirs are the larger ones.
             let pairs = n - power;
             let halves: u64 = (0..down).map(|bit| (1 << bit) + pairs.min(1 << bit)).sum();
             Work {

@@ -1,9 +1,10 @@
-//! From everybody to the root.
+//! Gather: from all ranks to the root.
 
 use crate::plan::{Blocks, Piece, Plan, Region};
 use crate::tree::{after, before, children, parent, subtree};
 
-/// Each rank to the root, in one round. `send` is what this rank gives, `recv` (used at the root) where each block goes.
+/// Each rank to the root, in one round. `send` is what this rank gives, `recv` (used at the root)
+/// where each block goes.
 pub fn linear(rank: u32, size: u32, root: u32, in_place: bool, send: Piece, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
     if rank != root {
@@ -19,8 +20,9 @@ pub fn linear(rank: u32, size: u32, root: u32, in_place: bool, send: Piece, recv
     plan
 }
 
-/// Up a binomial tree: ceil(log2 n) rounds. Ranks between collect in `Temp`; the blocks that come to the root are
-/// contiguous there too, but for one child's, which wrap around the end and come in two messages.
+/// Up a binomial tree: ceil(log2 n) rounds. Inner ranks collect in `Temp`; the blocks that arrive
+/// at the root are contiguous there too, except those of one child, which wrap around the end and
+/// come in two messages.
 pub fn binomial(rank: u32, size: u32, root: u32, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let rel = before(rank, root, size);
@@ -58,7 +60,8 @@ pub fn binomial(rank: u32, size: u32, root: u32, in_place: bool) -> Plan {
     plan
 }
 
-/// The blocks of a child of the root in the root's buffer: one or two pieces, each with the number of blocks before it.
+/// The blocks of a child of the root in the root's buffer: one or two pieces, each with the number
+/// of blocks before it.
 pub(crate) fn at_root(child: u32, size: u32, root: u32, region: Region) -> impl Iterator<Item = (u64, Piece)> {
     let blocks = subtree(child, size);
     let start = after(child, root, size);

@@ -1,5 +1,6 @@
-//! Between the two groups of an intercommunicator. Plain sends and receives go to the other group; what happens within one group
-//! are the planners for one, made local, as the table chooses them: `unit_bytes` is the size of a unit, the same on all ranks.
+//! Between the two groups of an intercommunicator. Plain sends and receives go to the other group;
+//! within one group the planners for one group are used, made local, as the table chooses them.
+//! `unit_bytes` is the size of a unit, equal on all ranks.
 
 use crate::choose::{Operation, choose, plan};
 use crate::plan::{Blocks, Piece, Plan, Region};
@@ -11,13 +12,13 @@ use crate::tree::{after, before, children, parent, subtree};
 pub enum Root {
     /// It is the root itself (`MPI_ROOT`).
     Me,
-    /// Somebody else of its own group (`MPI_PROC_NULL`): it has nothing to do.
+    /// Another rank of its own group is the root (`MPI_PROC_NULL`): it has nothing to do.
     Sibling,
     /// This rank of the other group.
     Remote(u32),
 }
 
-/// Each group reports to its rank 0, the two tell each other, and tell their groups.
+/// Each group reports to its rank 0; the two signal each other and then their groups.
 pub fn barrier(rank: u32, local: u32) -> Plan {
     let mut up = Plan::default();
     for child in children(rank, local) {
@@ -79,11 +80,12 @@ pub fn scatter(root: Root, remote: u32, send: Blocks, recv: Piece) -> Plan {
     plan
 }
 
-/// Each block goes to one rank of the other group, and from there around a ring of that group: a rank sends its own block once, and
-/// each block of the other group at most once.
+/// Each block goes to one rank of the other group, and from there around a ring of that group: a
+/// rank sends its own block once, and each block of the other group at most once.
 pub fn allgather(rank: u32, local: u32, remote: u32, send: Piece, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
-    // The first of the other group's blocks that comes to a rank of this one, so that each gets nearly as many.
+    // The first of the other group's blocks that comes to a rank of this one, so that each gets
+    // nearly as many.
     let first = |host: u32| (u64::from(host) * u64::from(remote)).div_ceil(u64::from(local)) as u32;
     plan.send((u64::from(rank) * u64::from(remote) / u64::from(local)) as u32, send);
     let hosted = |by: u32| first(by)..first(by + 1);
@@ -91,7 +93,8 @@ pub fn allgather(rank: u32, local: u32, remote: u32, send: Piece, recv: Blocks) 
         plan.recv(from, recv.at(Region::Recv, from));
     }
     let mut around = Plan::default();
-    // Blocks that are units lie one behind the other and travel together. Others may lie differently on each rank.
+    // Blocks that are units are contiguous and travel together. Others may have different positions
+    // on each rank.
     let pieces = |by: u32| -> Vec<Piece> {
         let blocks = hosted(by);
         match recv {
@@ -144,7 +147,8 @@ pub fn reduce(root: Root, rank: u32, local: u32, vector: Vector) -> Plan {
     }
 }
 
-/// Each group combines its operands at its rank 0; the two swap, and give what they got to their groups.
+/// Each group combines its operands at its rank 0; the two swap, and give what they got to their
+/// groups.
 pub fn allreduce(rank: u32, local: u32, vector: Vector) -> Plan {
     let (plan, result) = combined(rank, local, vector);
     let mut across = Plan::default();
@@ -155,7 +159,7 @@ pub fn allreduce(rank: u32, local: u32, vector: Vector) -> Plan {
     plan.then(across).then(spread(rank, local, vector.units, vector.unit_bytes))
 }
 
-/// As [`allreduce`], but what came from the other group is scattered down a binomial tree.
+/// As [`allreduce`], but the data from the other group is scattered down a binomial tree.
 pub fn reduce_scatter(rank: u32, local: u32, counts: Counts, vector: Vector) -> Plan {
     let starts = counts.starts(local);
     let (plan, result) = combined(rank, local, vector);
@@ -186,7 +190,8 @@ pub fn reduce_scatter(rank: u32, local: u32, counts: Counts, vector: Vector) -> 
     plan.then(across).then(down.local())
 }
 
-/// The operands of this group, combined at its rank 0, and where there: behind the first `units` of `Temp`.
+/// The operands of this group, combined at its rank 0, and their position there: after the first
+/// `units` of `Temp`.
 fn combined(rank: u32, local: u32, vector: Vector) -> (Plan, Piece) {
     let Vector { units, unit_bytes, commutes } = vector;
     if local == 1 {

@@ -1,11 +1,12 @@
-//! Collective operations as plans: pure functions from a rank, a number of ranks and the shape of an operation to the
-//! steps that this rank takes.
+//! Collective operations as plans: pure functions from a rank, a number of ranks and the shape of
+//! an operation to the steps that this rank takes.
 //!
-//! Nothing here moves a byte or knows a transport, a datatype or a communicator: the executor in `oxmpi-core` carries
-//! plans out, and the simulator among the tests of this crate proves them.
+//! This crate moves no bytes and knows no transport, datatype or communicator: the executor in
+//! `oxmpi-core` executes plans, and the simulator in the tests of this crate checks them.
 //!
-//! Start with [`plan`], what a plan is made of; [`choose`] has the table and the way from an operation to a plan. There
-//! is a module for each operation, [`inter`] for those between two groups and [`neighbor`] for those of a topology.
+//! Start with [`plan`], the elements of a plan; [`choose`] has the table and the step from an
+//! operation to a plan. There is a module for each operation, [`inter`] for those between two
+//! groups and [`neighbor`] for those of a topology.
 #![forbid(unsafe_code)]
 
 mod accumulate;

@@ -1,19 +1,21 @@
-//! Between the neighbours of a topology: all at once, one message for each edge.
+//! Neighbourhood collectives: all at once, one message for each edge.
 
 use crate::plan::{Blocks, Plan, Region};
 
-/// Which of several messages from one rank to another is which. They are matched in the order in which they are sent.
+/// The order of several messages from one rank to another. They are matched in the order in which
+/// they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Edges {
-    /// Of a graph: the order of the neighbours on both sides.
+    /// In a graph: the order of the neighbours on both sides.
     Listed,
-    /// Of a Cartesian grid, two for each dimension: what is sent in one direction comes from the neighbour in the other one, so that
-    /// where both are the same process, the first of the two that it sends is the second of the two that are received.
+    /// In a Cartesian grid, two for each dimension: what is sent in one direction arrives from the
+    /// neighbour in the other one. Where both neighbours are the same process, the first of the two
+    /// that it sends is the second of the two that are received.
     Opposite,
 }
 
-/// Every form of the neighbourhood allgather ([`Blocks::Whole`] as `send`) and alltoall. No neighbour where there is none (at a border):
-/// its block is neither sent nor written.
+/// Every form of the neighbourhood allgather ([`Blocks::Whole`] as `send`) and alltoall. Without a
+/// neighbour (at a border), its block is neither sent nor written.
 pub fn exchange(incoming: &[Option<u32>], outgoing: &[Option<u32>], edges: Edges, send: Blocks, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
     for i in 0..incoming.len() {

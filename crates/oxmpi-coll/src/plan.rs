@@ -1,30 +1,33 @@
-//! What a plan is made of: steps over pieces of symbolic buffers. The executor gives the pieces their meaning.
+//! The elements of a plan: steps over pieces of symbolic buffers. The executor binds the pieces to
+//! memory.
 
 /// Where data lies. A planner counts in *units*; the executor knows what a unit of each region is:
 ///
 /// | operation | unit |
 /// |---|---|
-/// | broadcast | one byte of the data as it is packed: ranks may name it with different types and counts |
+/// | broadcast | one byte of the packed data: ranks may describe it with different types and counts |
 /// | reductions | one element of the datatype |
 /// | gather, scatter, allgather, alltoall and their neighbourhood forms | one rank's block; of `Send` in the send type, of `Recv` in the receive type, packed in `Temp` |
 /// | forms with counts and displacements (`v`) | one element: of `Send` in the send type, of `Recv` in the receive type, of `Temp` in the receive type and packed |
 /// | forms with a datatype for every block (`w`) | one block: `offset` is its index, `count` is 1; there is room for one packed block in `Temp`, the largest of `Recv`, and a piece there names the block of `Recv` that it has the size of |
 ///
-/// With `MPI_IN_PLACE` a planner never names the buffer that is not there. The one buffer of a broadcast is `Send` at the
-/// root and `Recv` elsewhere. Where a reduction is in place, the operands are in `Recv`, and no more of it is written than the result.
+/// With `MPI_IN_PLACE` a planner never uses the missing buffer. The one buffer of a broadcast is
+/// `Send` at the root and `Recv` elsewhere. Where a reduction is in place, the operands are in
+/// `Recv`, and no more of it is written than the result.
 ///
-/// Messages of no units are left out where both sides know; counts of `v` forms are therefore 0 wherever there are no bytes.
+/// Messages without units are omitted where both sides know it; counts of `v` forms are therefore 0
+/// wherever there are no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Region {
     /// The buffer that the user sends from: never written.
     Send,
     /// The buffer that the user receives into.
     Recv,
-    /// The library's own memory, [`Plan::temp`] units long, nothing in it at first.
+    /// Memory of the library, [`Plan::temp`] units long, uninitialised at first.
     Temp,
 }
 
-/// `count` units from `offset` on. Of no units, a piece stands for an empty message.
+/// `count` units from `offset` on. A piece without units stands for an empty message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     pub region: Region,
@@ -32,20 +35,20 @@ pub struct Piece {
     pub count: u64,
 }
 
-/// The side from which an operand comes to what is there. An operation that does not commute needs it: what came from lower
-/// ranks stands on the left.
+/// The side of an operand in a reduction. An operation that does not commute needs it: operands of
+/// lower ranks are on the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     Left,
     Right,
 }
 
-/// A step. Sends and receives are only started; copies and reductions are over when the next step begins, and find what
-/// was received only behind a [`Step::Received`] or [`Step::Fence`].
+/// A step. Sends and receives are only started. Copies and reductions are complete when the next
+/// step begins; they see received data only after a [`Step::Received`] or [`Step::Fence`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// To a rank of the communicator (of the remote group in an intercommunicator). The messages of a plan from one
-    /// rank to another arrive in the order in which they were sent.
+    /// To a rank of the communicator (of the remote group in an intercommunicator). The messages of
+    /// a plan from one rank to another arrive in the order in which they were sent.
     Send {
         to: u32,
         piece: Piece,
@@ -73,13 +76,15 @@ pub enum Step {
         into: Piece,
         side: Side,
     },
-    /// Waits until every receive that was started is complete. What is being sent must stay as it is until a `Fence`.
+    /// Waits until every receive that was started is complete. Data that is being sent must not
+    /// change until a `Fence`.
     Received,
     /// Waits until everything that was started is complete.
     Fence,
 }
 
-/// What one rank does. At the end everything that was started is waited for, as if a [`Step::Fence`] came last.
+/// The steps of one rank. At the end the executor waits for everything that was started, as if a
+/// [`Step::Fence`] came last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub steps: Vec<Step>,
@@ -87,21 +92,22 @@ pub struct Plan {
     pub temp: u64,
 }
 
-/// The blocks of one buffer, by the index of the rank (or the neighbour) that they come from or go to.
+/// The blocks of one buffer, by the index of the rank (or the neighbour) that they come from or go
+/// to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blocks<'a> {
-    /// Each is the same piece: so many units from the start.
+    /// All blocks are the same piece: this many units from the start.
     Whole(u64),
     /// Block `i` is unit `i`.
     Units,
     /// Counts and displacements, in elements.
     Spread { counts: &'a [u64], displs: &'a [i64] },
-    /// Block `i` is unit `i`, of so many bytes.
+    /// Block `i` is unit `i`, with a length in bytes.
     Each { bytes: &'a [u64] },
 }
 
 impl Blocks<'_> {
-    /// The block `i` of `region`; of no units if there is nothing in it.
+    /// Block `i` of `region`; without units if it is empty.
     pub(crate) fn at(&self, region: Region, i: u32) -> Piece {
         let (offset, count) = match self {
             Blocks::Whole(count) => (0, *count),
@@ -129,7 +135,8 @@ impl Side {
     }
 }
 
-/// How planners write. What has no units is left out, but for [`Plan::signal`] and [`Plan::await_signal`].
+/// The functions with which planners write plans. Steps without units are omitted, except
+/// [`Plan::signal`] and [`Plan::await_signal`].
 impl Plan {
     pub(crate) fn send(&mut self, to: u32, piece: Piece) {
         if piece.count > 0 {
@@ -210,7 +217,7 @@ impl Plan {
         self
     }
 
-    /// The same plan, with another place for what it has in `region`.
+    /// The same plan with `region` replaced.
     pub(crate) fn moved(self, region: Region, to: Piece) -> Plan {
         let place = |piece: Piece| match piece.region == region {
             true => Piece { region: to.region, offset: to.offset + piece.offset, count: piece.count },

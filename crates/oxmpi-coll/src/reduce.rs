@@ -1,12 +1,13 @@
-//! The combination of everybody's operand, at the root. Operands are always combined in the order of ranks, but for the binomial
-//! tree of an operation that commutes, which hangs from the root itself.
+//! Reduce: combines the operands of all ranks at the root. Operands are always combined in rank
+//! order, except in the binomial tree of a commutative operation, which starts at the root.
 
 use crate::accumulate::{Accumulator, Fold, Meeting, Role, halve, part, rounds};
 use crate::plan::{Piece, Plan, Region, Side};
 use crate::tree::{after, before, children, parent, segments, share};
 
-/// Up a binomial tree: ceil(log2 n) rounds. If the operation does not commute, two trees, of the ranks below the root and
-/// of the others, so that each subtree is a range of ranks: at most one round more.
+/// Up a binomial tree: ceil(log2 n) rounds. If the operation does not commute, two trees, of the
+/// ranks below the root and of the others, so that each subtree is a range of ranks: at most one
+/// round more.
 pub fn binomial(rank: u32, size: u32, root: u32, units: u64, commutes: bool, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let mut acc = accumulator(rank == root, units, in_place);
@@ -30,8 +31,9 @@ pub fn binomial(rank: u32, size: u32, root: u32, units: u64, commutes: bool, in_
     plan
 }
 
-/// Rabenseifner's way: the exchange by halves leaves each rank with a share of the result, and the shares are gathered at the
-/// root. 2 log2 n rounds, but no rank sends more than about twice the vector.
+/// Rabenseifner's algorithm: recursive halving leaves each rank with a share of the result, and the
+/// shares are gathered at the root. 2 log2 n rounds, but no rank sends more than about twice the
+/// vector.
 pub fn halving(rank: u32, size: u32, root: u32, units: u64, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let mut acc = accumulator(rank == root, units, in_place);
@@ -57,7 +59,7 @@ pub fn halving(rank: u32, size: u32, root: u32, units: u64, in_place: bool) -> P
     acc.settle(&mut plan);
     plan.fence();
     let Role::Id { id: root_id, .. } = fold.role(root) else { unreachable!("the root does not stand aside") };
-    // Backwards; of each pair the one that is not on the root's side gives what it has, and is done.
+    // In reverse; in each pair the rank that is not on the root's side sends its data and is done.
     for round in rounds(id, fold.bits, Meeting::NearFirst).rev() {
         let bit = id ^ round.partner;
         if (id ^ root_id) & bit != 0 {
@@ -70,8 +72,8 @@ pub fn halving(rank: u32, size: u32, root: u32, units: u64, in_place: bool) -> P
     plan
 }
 
-/// Segments from both ends of the row of ranks towards the root, each rank adding its own: at most n - 2 + (number of segments)
-/// rounds, and each rank sends the vector once.
+/// Pipelined segments from both ends of the row of ranks to the root, each rank adding its own
+/// operand: at most n - 2 + (number of segments) rounds, and each rank sends the vector once.
 pub fn chain(rank: u32, size: u32, root: u32, units: u64, segment: u64, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let below = (rank <= root && rank > 0).then(|| (rank - 1, Side::Left));
@@ -95,8 +97,9 @@ pub fn chain(rank: u32, size: u32, root: u32, units: u64, segment: u64, in_place
         }
         return plan;
     }
-    // Where the segment that comes from an input is received: two places in turn, so that the next one can come meanwhile. The
-    // first input's goes where the result shall be, unless the operand is there.
+    // Where the segment from an input is received: two places in turn, so that the next one can
+    // arrive at the same time. The first input uses the place of the result, unless the operand is
+    // there.
     let place = |input: usize, i: usize| -> Piece {
         let (start, count) = pieces[i];
         match rank == root && input == 0 && !in_place {

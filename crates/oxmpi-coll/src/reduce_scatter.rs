@@ -1,11 +1,12 @@
-//! The combination of everybody's operand, a block of it at each rank: of `counts[rank]` units, at the start of `Recv`. Operands are in
-//! `Send`, or in place in `Recv`, of which only the result's place is written. Some ranks may be in place and others not.
+//! The combination of everybody's operand, a block of it at each rank: of `counts[rank]` units, at
+//! the start of `Recv`. Operands are in `Send`, or in place in `Recv`, of which only the result's
+//! place is written. Some ranks may be in place and others not.
 
 use crate::accumulate::{Accumulator, Fold, Meeting, Role, halve, position};
 use crate::plan::{Plan, Region, Side};
 use crate::tree::{after, before};
 
-/// How the result is spread over the ranks.
+/// How the result is distributed over the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counts<'a> {
     Equal(u64),
@@ -30,8 +31,9 @@ impl Counts<'_> {
     }
 }
 
-/// The exchange by halves: about log2 n rounds, two more unless n is a power of two. For an operation that does not commute neighbours
-/// meet first, which wants the blocks in another order; they are copied to `Temp` for it.
+/// Recursive halving: about log2 n rounds, two more unless n is a power of two. For an operation
+/// that does not commute neighbours exchange first, which needs the blocks in another order; they
+/// are copied to `Temp` for this.
 pub fn halving(rank: u32, size: u32, counts: Counts, commutes: bool, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let starts = counts.starts(size);
@@ -83,7 +85,7 @@ pub fn halving(rank: u32, size: u32, counts: Counts, commutes: bool, in_place: b
         (start, places[(first + many) as usize] - start)
     };
     halve(&mut plan, &mut acc, id, &fold, meeting, range);
-    // What was given away may have come from where the result goes.
+    // The data that was sent may be where the result goes.
     if in_place {
         plan.fence();
     }
@@ -96,15 +98,16 @@ pub fn halving(rank: u32, size: u32, counts: Counts, commutes: bool, in_place: b
     plan
 }
 
-/// Each rank gets the operands of its block one after the other: n - 1 rounds, and no operand is sent twice. They come from the ranks
-/// below, downwards, then from the last rank downwards; without commuting the latter are combined on their own first.
+/// Each rank gets the operands of its block one after the other: n - 1 rounds, and no operand is
+/// sent twice. They come from the lower ranks in descending order, then from the last rank in
+/// descending order; if the operation does not commute, the latter are combined separately first.
 pub fn pairwise(rank: u32, size: u32, counts: Counts, commutes: bool, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let starts = counts.starts(size);
     let block = |of: u32| own(in_place).at(starts[of as usize], counts.of(of));
     let (mine, result) = (block(rank), Region::Recv.at(0, counts.of(rank)));
     let count = result.count;
-    // In place, others' operands lie where the result goes until they are sent.
+    // In place, operands for other ranks are where the result goes until they are sent.
     let (home, free) = if in_place { (Region::Temp.at(0, count), count) } else { (result, 0) };
     let mut low = Accumulator::new(home, Some(mine), free);
     let above = Region::Temp.at(free + count, count);

@@ -1,17 +1,20 @@
-//! The combination of the operands of all ranks up to one's own, with it (inclusive) or without (exclusive). In the order of ranks.
+//! Scan: combines the operands of all ranks up to the own one, with it (inclusive) or without
+//! (exclusive), in rank order.
 
 use crate::accumulate::Accumulator;
 use crate::plan::{Plan, Region, Side};
 use crate::tree::segments;
 
-/// In round `k` a rank gives what it has, the combination of the last `2^k` ranks, to the one `2^k` further. ceil(log2 n) rounds.
+/// In round `k` a rank sends its partial result, the combination of the last `2^k` ranks, to the
+/// one `2^k` further. ceil(log2 n) rounds.
 pub fn inclusive(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     grow(&mut plan, Accumulator::in_recv(units, in_place), rank, size, 0);
     plan
 }
 
-/// Each rank gets its neighbour's operand and is then one of n - 1 ranks that scan: one round more. `Recv` of rank 0 stays as it is.
+/// Each rank gets its neighbour's operand and is then one of n - 1 ranks that scan: one round more.
+/// `Recv` of rank 0 stays as it is.
 pub fn exclusive(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let (own, recv) = (if in_place { Region::Recv } else { Region::Send }, Region::Recv.at(0, units));
@@ -33,7 +36,8 @@ pub fn exclusive(rank: u32, size: u32, units: u64, in_place: bool) -> Plan {
     plan
 }
 
-/// Segments along the row of ranks, each rank adding its own: n - 2 + (number of segments) rounds, and each rank sends the vector once.
+/// Pipelined segments along the row of ranks, each rank adding its own operand: n - 2 + (number of
+/// segments) rounds, and each rank sends the vector once.
 pub fn inclusive_chain(rank: u32, size: u32, units: u64, segment: u64, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let own = if in_place { Region::Recv } else { Region::Send };
@@ -59,7 +63,7 @@ pub fn inclusive_chain(rank: u32, size: u32, units: u64, segment: u64, in_place:
     plan
 }
 
-/// The same without one's own operand, which is added to what goes on to the next rank only.
+/// The same without the own operand, which is added only to what is sent to the next rank.
 pub fn exclusive_chain(rank: u32, size: u32, units: u64, segment: u64, in_place: bool) -> Plan {
     let mut plan = Plan::default();
     let own = if in_place { Region::Recv } else { Region::Send };
@@ -72,7 +76,8 @@ pub fn exclusive_chain(rank: u32, size: u32, units: u64, segment: u64, in_place:
             }
             continue;
         }
-        // What goes on is made in `Temp`, where the last one must be out of the way.
+        // The data for the next rank is made in `Temp`, after the previous send from there is
+        // complete.
         let (came, going) = (if in_place { Region::Temp.at(step, count) } else { result }, Region::Temp.at(0, count));
         plan.recv(rank - 1, came);
         plan.fence();

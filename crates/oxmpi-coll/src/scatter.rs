@@ -1,11 +1,11 @@
-//! From the root, a block for everybody.
+//! Scatter: from the root, one block to each rank.
 
 use crate::gather::at_root;
 use crate::plan::{Blocks, Piece, Plan, Region};
 use crate::tree::{after, before, children, parent, subtree};
 
-/// From the root to each rank, in one round. `send` (used at the root) says where each block lies, `recv` where this
-/// rank's goes.
+/// From the root to each rank, in one round. `send` (used at the root) gives the position of each
+/// block, `recv` that of the block of this rank.
 pub fn linear(rank: u32, size: u32, root: u32, in_place: bool, send: Blocks, recv: Piece) -> Plan {
     let mut plan = Plan::default();
     if rank != root {

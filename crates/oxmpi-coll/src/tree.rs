@@ -1,14 +1,14 @@
 //! Binomial trees over ranks counted from the root, and fair shares of a vector.
 //!
-//! The subtree of a rank is the range of ranks that starts with it. That is what makes these trees fit for gathering
-//! contiguous blocks and for operations that do not commute.
+//! The subtree of a rank is the range of ranks that starts with it. So these trees can gather
+//! contiguous blocks and reduce with operations that do not commute.
 
-/// The rank that `rank` hangs from: without its lowest bit. The root has none.
+/// The parent of `rank`: the number without its lowest bit. The root has none.
 pub(crate) fn parent(rank: u32) -> u32 {
     rank & rank.wrapping_sub(1)
 }
 
-/// The ranks that hang from `rank`, nearest (and smallest subtree) first.
+/// The children of `rank`, nearest (and smallest subtree) first.
 pub(crate) fn children(rank: u32, size: u32) -> impl DoubleEndedIterator<Item = u32> {
     let below = if rank == 0 { 32 } else { rank.trailing_zeros() };
     (0..below.min(log2_ceil(size - rank))).map(move |bit| rank + (1 << bit))

@@ -1,4 +1,5 @@
-//! The formulas against the plans: rounds, what a rank sends, what is on the critical path. And the table against the formulas.
+//! The formulas against the plans: rounds, what a rank sends, what is on the critical path. And the
+//! table against the formulas.
 
 use crate::machine::{Model, Process, ROUNDS, Store, Units, Value, run};
 use oxmpi_coll::choose::{Operation, choose, plan};
@@ -77,7 +78,8 @@ fn formulas() {
     }
 }
 
-/// The table need not be the best at every point of any machine, but it must not be far from it on either of these.
+/// The table need not be the best at every point of any machine, but it must not be far from it on
+/// either of these.
 #[test]
 fn the_table_is_sound() {
     for size in [2, 3, 4, 7, 8, 16, 24, 64, 100, 128, 1000, 1024, 10_000, 1 << 20] {

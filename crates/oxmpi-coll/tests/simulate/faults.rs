@@ -15,7 +15,8 @@ fn recv(from: u32, piece: Piece) -> Step {
     Step::Recv { from, piece }
 }
 
-/// Runs two ranks with four units in each buffer; rank `r` gives elements 0 to 3 of its operand. The machine's complaint.
+/// Runs two ranks with four units in each buffer; rank `r` gives elements 0 to 3 of its operand.
+/// The machine's complaint.
 fn complaint(first: &[Step], second: &[Step]) -> String {
     let process = |(rank, steps): (usize, &&[Step])| Process {
         plan: Plan { steps: steps.to_vec(), temp: 4 },

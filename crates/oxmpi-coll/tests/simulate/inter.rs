@@ -12,7 +12,8 @@ fn groups() -> impl Iterator<Item = (u32, u32)> {
     small.chain([(1, 64), (64, 1), (17, 23), (100, 28), (64, 64)])
 }
 
-/// A rank of the machine: its rank in its group, its group's size, the other's, and where the other one begins.
+/// A rank of the machine: its rank in its group, its group's size, the other's, and where the other
+/// one begins.
 struct Place {
     rank: u32,
     local: u32,
@@ -35,7 +36,8 @@ fn data(rank: u32, count: u64) -> Vec<Value> {
     (0..count).map(|i| Value::data(rank, i)).collect()
 }
 
-/// Every root in small groups, in either group: the root's rank in the machine and what a rank passes.
+/// Every root in small groups, in either group: the root's rank in the machine and what a rank
+/// passes.
 fn roots((a, b): (u32, u32)) -> Vec<u32> {
     if a + b <= 10 { (0..a + b).collect() } else { vec![0, a - 1, a, a + b - 1] }
 }
@@ -124,7 +126,8 @@ fn all_to_all() {
         let expect = |rank: u32, i: usize| Value::data(place(rank, groups).others + i as u32, 0);
         check(&format!("allgather of {groups:?}"), size, a, allgather, expect);
 
-        // A rank of either group gives as much as its number in the machine says; everybody puts it elsewhere.
+        // A rank of either group gives as much as its number in the machine says; everybody puts it
+        // elsewhere.
         let count = |rank: u32| u64::from(rank % 3);
         let allgatherv = |rank: u32| {
             let at = place(rank, groups);
@@ -212,7 +215,8 @@ fn reductions() {
             u64::from(at.rank) * (total / u64::from(at.local)) + i as u64
         };
         run("reduce_scatter_block", &equal, &element);
-        // The last rank gets what is left after the others took one each; every third takes nothing.
+        // The last rank gets what is left after the others took one each; every third takes
+        // nothing.
         let counts = |local: u32| {
             let mut list: Vec<u64> = (0..local).map(|i| u64::from(i % 3 != 0)).collect();
             let rest = u64::from(size) + 1 - list[..local as usize - 1].iter().sum::<u64>();

@@ -1,9 +1,11 @@
-//! A machine without a transport: it runs the plans of all ranks over symbolic data and says what went wrong.
+//! A machine without a transport: it runs the plans of all ranks over symbolic data and says what
+//! went wrong.
 //!
-//! Nothing is buffered: a send is over when its receive was started, which is the worst that can happen to a plan. What
-//! does not depend on when things happen is checked as each rank goes along: no step reads what was never written or is being
-//! received, none writes what is being sent or received, none leaves its buffers. A second mode takes the data when a send is
-//! started and lets it be over at once: unlimited buffers.
+//! Nothing is buffered: a send is over when its receive was started, which is the worst that can
+//! happen to a plan. What does not depend on when things happen is checked as each rank goes along:
+//! no step reads what was never written or is being received, none writes what is being sent or
+//! received, none leaves its buffers. A second mode takes the data when a send is started and lets
+//! it be over at once: unlimited buffers.
 
 use oxmpi_coll::plan::{Piece, Plan, Region, Side, Step};
 use std::cmp::Reverse;
@@ -15,7 +17,8 @@ use std::ops::Range;
 pub struct Value {
     /// Which atom of the operation: whose and which, or the index of an element that is reduced.
     pub what: u64,
-    /// The ranks whose operands are in it: a bit for each, or for many ranks the sum of a number for each.
+    /// The ranks whose operands are in it: a bit for each, or for many ranks the sum of a number
+    /// for each.
     pub who: u128,
     /// If these are a range of ranks in order, which.
     pub order: Option<(u32, u32)>,
@@ -151,12 +154,13 @@ pub struct Outcome {
     pub received: Vec<u64>,
     pub reduced: Vec<u64>,
     pub temp: Vec<u64>,
-    /// For each rank, the ranks that had begun when it was done, as far as it can know: a bit each, of up to 128.
+    /// For each rank, the ranks that had begun when it was done, as far as it can know: a bit each,
+    /// of up to 128.
     pub heard: Vec<u128>,
 }
 
-/// Runs all. `first`: the ranks from here on are the second group of an intercommunicator (all of one group: the number of ranks).
-/// `exact`: `who` is a bit for each rank.
+/// Runs all. `first`: the ranks from here on are the second group of an intercommunicator (all of
+/// one group: the number of ranks). `exact`: `who` is a bit for each rank.
 pub fn run(processes: Vec<Process>, first: usize, eager: bool, model: Model) -> Result<Outcome, String> {
     let size = processes.len();
     let exact = size <= 128;
@@ -247,12 +251,14 @@ struct Machine {
     transfers: Vec<Option<(usize, usize, Pending, Pending)>>,
 }
 
-/// What happens next: in the order of time (as bits: times are not negative); of what happens at one time, ranks go on before anything
-/// is sent, and the first message of each rank is sent before the second of any.
+/// What happens next: in the order of time (as bits: times are not negative); of what happens at
+/// one time, ranks go on before anything is sent, and the first message of each rank is sent before
+/// the second of any.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     when: u64,
-    /// 0: the rank `index` goes on. Otherwise the transfer `index`, of this message of its rank, counted from 1.
+    /// 0: the rank `index` goes on. Otherwise the transfer `index`, of this message of its rank,
+    /// counted from 1.
     turn: u64,
     index: usize,
 }
@@ -333,7 +339,8 @@ impl Machine {
         self.meet(from, me, recv)
     }
 
-    /// Pairs a send with the oldest receive of its channel, or the other way round, or lets it wait.
+    /// Pairs a send with the oldest receive of its channel, or the other way round, or lets it
+    /// wait.
     fn meet(&mut self, from: usize, to: usize, new: Pending) -> Result<(), String> {
         let channel = &mut self.channels[from * self.size + to];
         let old = match channel.front() {
@@ -430,7 +437,8 @@ impl Rank {
         Ok((region, range))
     }
 
-    /// A piece that is written: not of the user's send buffer, and nothing is being sent or received there.
+    /// A piece that is written: not of the user's send buffer, and nothing is being sent or
+    /// received there.
     fn writing(&self, piece: Piece) -> Result<(usize, Range<usize>), String> {
         let region = index(piece.region);
         let range = self.memory[region].range(piece)?;

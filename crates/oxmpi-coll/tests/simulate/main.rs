@@ -1,4 +1,5 @@
-//! Proves the planners: every plan of every rank, run together by a machine that knows nothing of them.
+//! Proves the planners: every plan of every rank, run together by a machine that knows nothing of
+//! them.
 
 mod costs;
 mod faults;
@@ -12,7 +13,8 @@ use machine::{Outcome, Process, ROUNDS, Value};
 use oxmpi_coll::choose::{Algorithm, Operation, plan};
 use oxmpi_coll::plan::Plan;
 
-/// Runs the plans of `size` ranks and compares what is in `Recv` at the end with what `expect` says; untouched memory holds `NOTHING`.
+/// Runs the plans of `size` ranks and compares what is in `Recv` at the end with what `expect`
+/// says; untouched memory holds `NOTHING`.
 fn check(
     case: &str,
     size: u32,

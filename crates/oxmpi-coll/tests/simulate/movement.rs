@@ -109,7 +109,8 @@ fn count(of: u32, with: u32) -> u64 {
     u64::from((of * 7 + with * 3) % 5)
 }
 
-/// Blocks with gaps between them, in reverse order, in elements of `atoms` atoms. A block of `c` has `6 c` atoms.
+/// Blocks with gaps between them, in reverse order, in elements of `atoms` atoms. A block of `c`
+/// has `6 c` atoms.
 struct Spread {
     counts: Vec<u64>,
     displs: Vec<i64>,
@@ -243,7 +244,8 @@ fn allgatherv() {
 
 #[test]
 fn blocks_that_follow_each_other_are_copied_at_once() {
-    // Rank 2 of 5 has its blocks behind those of 0 and 1 once they are collected: two copies put them into place.
+    // Rank 2 of 5 has its blocks behind those of 0 and 1 once they are collected: two copies put
+    // them into place.
     let plan = allgather::bruck(2, 5, false, oxmpi_coll::plan::Region::Send.at(0, 1), Blocks::Units);
     let copies = plan.steps.iter().filter(|step| matches!(step, oxmpi_coll::plan::Step::Copy { .. })).count();
     assert_eq!(copies, 3);
@@ -313,7 +315,8 @@ fn alltoallw() {
             [(Algorithm::Linear, false), (Algorithm::Pairwise, false), (Algorithm::Pairwise, true)]
         {
             let bytes = |i: u32, j: u32| if in_place { count(i.min(j), i.max(j)) } else { count(i, j) };
-            // The blocks of a buffer as units of different sizes: a table of places, in reverse order.
+            // The blocks of a buffer as units of different sizes: a table of places, in reverse
+            // order.
             let table = |bytes: &dyn Fn(u32) -> u64| {
                 let mut at = 0;
                 let mut places: Vec<_> = (0..size)

@@ -44,7 +44,8 @@ fn grids() {
         let case = format!("neighbours of {dims:?}, periodic: {periodic:?}");
         let edges = 2 * dims.len();
         let give = |rank: u32| (0..edges as u64).map(|i| Value::data(rank, i)).collect::<Vec<_>>();
-        // What is sent downwards arrives at the one below as from above: block 2d of a rank becomes block 2d + 1 there.
+        // What is sent downwards arrives at the one below as from above: block 2d of a rank becomes
+        // block 2d + 1 there.
         let alltoall = |rank: u32| {
             let plan = exchange(&of(rank), &of(rank), Edges::Opposite, Blocks::Units, Blocks::Units);
             process(plan, give(rank), edges)
@@ -61,7 +62,8 @@ fn grids() {
 
 #[test]
 fn graphs() {
-    // Edges (from, to, atoms), some several times, some from a rank to itself; a rank lists those it has in this order.
+    // Edges (from, to, atoms), some several times, some from a rank to itself; a rank lists those
+    // it has in this order.
     let edges: &[(u32, u32, u64)] =
         &[(0, 1, 3), (1, 0, 2), (0, 1, 1), (2, 2, 4), (2, 2, 1), (0, 2, 0), (3, 0, 2), (0, 1, 3), (3, 1, 1), (1, 3, 5)];
     let size = 5;

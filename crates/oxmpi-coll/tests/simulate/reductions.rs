@@ -1,4 +1,5 @@
-//! Operations that combine: every operand once, in the order of ranks where it matters, and everywhere in the same way.
+//! Operations that combine: every operand once, in the order of ranks where it matters, and
+//! everywhere in the same way.
 
 use crate::machine::{self, NOTHING, Outcome, Process, ROUNDS, Store, Units, Value, everyone};
 use crate::{counts, planned, roots, sizes, some};
