@@ -99,10 +99,10 @@ impl Functions {
         });
         let (name, of) = (String::from_utf8_lossy(&self.name), named.name);
         if code != MPI_SUCCESS {
-            bail!(MPI_ERR_CONVERSION, "the extent function of \"{name}\" answered {code} for {of}");
+            bail!(MPI_ERR_CONVERSION, "the extent function of \"{name}\" returned {code} for {of}");
         }
         if length == i64::from(MPI_UNDEFINED) {
-            bail!(MPI_ERR_VALUE_TOO_LARGE, "the extent function of \"{name}\" cannot say how long {of} is");
+            bail!(MPI_ERR_VALUE_TOO_LARGE, "the extent function of \"{name}\" does not know the length of {of}");
         }
         if length < 0 {
             bail!(MPI_ERR_CONVERSION, "the extent function of \"{name}\" says that {of} has {length} bytes");
@@ -157,7 +157,7 @@ impl Conversion {
             });
             if code != MPI_SUCCESS {
                 let (name, way) = (String::from_utf8_lossy(&functions.name), if writes { "write" } else { "read" });
-                bail!(MPI_ERR_CONVERSION, "the {way} conversion function of \"{name}\" answered {code}");
+                bail!(MPI_ERR_CONVERSION, "the {way} conversion function of \"{name}\" returned {code}");
             }
             done += now;
         }

@@ -72,7 +72,7 @@ pub fn agree<T, const N: usize>(
     let own = own?;
     if let Some(rank) = classes.iter().position(|class| class[0] != 0) {
         let class = classes[rank][0] as i32;
-        bail!(class, "the call has failed on rank {rank}, which was told why");
+        bail!(class, "the call failed on rank {rank}; its error there says why");
     }
     if N > 0 {
         let given = gather(cx, guard, circle, same.map(|(_, value)| value))?;

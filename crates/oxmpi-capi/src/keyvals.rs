@@ -172,5 +172,5 @@ unsafe fn release<H: Holder>(on: &H, attribute: Attribute<Callbacks>) -> Result<
 fn refused(code: c_int, which: &str, number: c_int) -> Error {
     let class = LIBRARY.errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
     let class = if code > MPI_ERR_LASTCODE { code } else { class };
-    Error::new(class, format!("the {which} callback of attribute key {number} answered {code}"))
+    Error::new(class, format!("the {which} callback of attribute key {number} returned {code}"))
 }

@@ -38,7 +38,7 @@ pub fn open_port(guard: &mut Guard) -> Result<String> {
     let node = guard.engine.node();
     match node.open_port() {
         Some(number) => Ok(Port { owner: node.address(), number }.to_string()),
-        None => bail!(MPI_ERR_NO_SPACE, "the processes of this job have as many ports open as they can"),
+        None => bail!(MPI_ERR_NO_SPACE, "the processes of this job have opened all possible ports"),
     }
 }
 
@@ -136,7 +136,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     let [hello, inode, held, slot, theirs] =
         socket.exchange(cx, guard, [HELLO, inode, held, slot, u64::from(number)])?;
     if hello != HELLO {
-        bail!(MPI_ERR_OTHER, "what came over the socket is not from an MPI_Comm_join of OxMPI's");
+        bail!(MPI_ERR_OTHER, "the data from the socket does not come from an MPI_Comm_join of OxMPI");
     }
     let other = Address::from_words(&[inode, held, slot]);
     if other == own {
@@ -286,7 +286,7 @@ fn ask(
             }
             let late = patience.filter(|&patience| start.elapsed() >= patience)?;
             let text = format!(
-                "nobody accepted at the port \"{name}\" within {} seconds (the info key timeout says how long to wait)",
+                "no process accepted at the port \"{name}\" within {} seconds (the info key timeout sets how long to wait)",
                 late.as_secs_f64()
             );
             Some(Error::new(MPI_ERR_PORT, text))

@@ -138,7 +138,7 @@ fn single_copy() -> Finding {
 
 fn waking() -> Finding {
     match wait::register() {
-        Barrier::Asymmetric => Good("a waiting rank can sleep at no cost to those who send to it (membarrier).".into()),
+        Barrier::Asymmetric => Good("a waiting rank can sleep at no cost to senders (membarrier).".into()),
         Barrier::Symmetric => Slower(
             "the kernel has no membarrier for us, so every small message costs some nanoseconds more to send.".into(),
         ),

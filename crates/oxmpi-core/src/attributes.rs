@@ -76,7 +76,7 @@ impl<C> KeyvalRegistry<C> {
             None if (FIRST..self.next).contains(&number) => {
                 bail!(MPI_ERR_KEYVAL, "attribute key {number} has been freed")
             }
-            None => bail!(MPI_ERR_KEYVAL, "{number} is not an attribute key of the program's own"),
+            None => bail!(MPI_ERR_KEYVAL, "{number} is not an attribute key that the program created"),
         }
     }
 

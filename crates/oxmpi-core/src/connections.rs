@@ -192,7 +192,7 @@ fn died(of: Option<(usize, &Comm)>) -> Error {
         Some((rank, comm)) => format!("rank {rank} of {}, a process of another job,", comm.describe()),
         None => "the process of another job that the message is for or from".into(),
     };
-    Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so what is waited for will never come"))
+    Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so this call cannot complete"))
 }
 
 #[cfg(test)]

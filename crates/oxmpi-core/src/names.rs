@@ -78,7 +78,7 @@ impl Names {
 pub fn look_up(service: &[u8]) -> Result<Vec<u8>> {
     match find(&socket_name(service)) {
         Ok(Some(port)) => Ok(port),
-        Ok(None) => bail!(MPI_ERR_NAME, "nobody has published the name \"{}\" on this node", show(service)),
+        Ok(None) => bail!(MPI_ERR_NAME, "no process has published the name \"{}\" on this node", show(service)),
         Err(error) => {
             bail!(MPI_ERR_NAME, "names cannot be looked up, since /proc/net/unix cannot be read: {error}")
         }

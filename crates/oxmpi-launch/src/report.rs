@@ -149,7 +149,7 @@ impl Failure {
             Ending::Signal(signal) => {
                 let core = if self.core_dumped { ", core dumped" } else { "" };
                 let hint = if *signal == libc::SIGKILL {
-                    " (if nobody killed it, the machine may have run out of memory)"
+                    " (if no user killed it, the machine may have run out of memory)"
                 } else {
                     ""
                 };

@@ -84,7 +84,7 @@ impl Spawner {
         // SAFETY: the child has ended or has memory of its own now; this is the only access.
         let errno = unsafe { ptr::read_volatile(&raw const child.errno) };
         if errno != 0 {
-            // It has ended without a word; the caller must never see it.
+            // It has ended without a report; the caller must never see it.
             // SAFETY: our own child.
             unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
             return Err(Failure { step: child.step, error: io::Error::from_raw_os_error(errno) });

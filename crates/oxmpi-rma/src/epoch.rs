@@ -323,7 +323,7 @@ impl Window {
             None => Open::Shut,
         };
         if open == Open::Shut {
-            bail!(MPI_ERR_RMA_SYNC, "{} is not locked by this process, others are", name());
+            bail!(MPI_ERR_RMA_SYNC, "{} is not locked by this process; other ranks are", name());
         }
         self.set(if held == 1 { Access::Closed } else { Access::Locked(held - 1) });
         match target.filter(|_| open != Open::Unchecked) {

@@ -242,7 +242,7 @@ fn refused(why: &io::Error) -> Error {
     match why.raw_os_error() {
         Some(libc_fault) if libc_fault == FAULT => Error::new(
             MPI_ERR_RMA_RANGE,
-            "the memory is part of the window but not of its process any more, or the local buffer is not memory",
+            "the memory of the window is no longer mapped in its process, or the local buffer is not valid memory",
         ),
         _ => Error::new(MPI_ERR_OTHER, format!("the target's memory cannot be reached: {why}")),
     }

@@ -65,7 +65,7 @@ static const struct {
       "    the grid [3, 5] is larger than the communicator, which has 1 processes"}},
     {no_grid, {"MPI_Cartdim_get on ocean failed: MPI_ERR_TOPOLOGY", "    ocean has no topology; this function needs a Cartesian"}},
     {bad_color,
-     {"MPI_Comm_split on ocean failed: MPI_ERR_ARG", "    the color is -3; it must not be negative, but for MPI_UNDEFINED"}},
+     {"MPI_Comm_split on ocean failed: MPI_ERR_ARG", "    the color is -3; it must be MPI_UNDEFINED or not negative"}},
     {no_key, {"MPI_Info_delete failed: MPI_ERR_INFO_NOKEY", "    the info object has no key \"salt\""}},
     {too_long,
      {"MPI_Waitall on ocean failed: MPI_ERR_TRUNCATE",

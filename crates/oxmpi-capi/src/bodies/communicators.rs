@@ -249,7 +249,7 @@ pub unsafe fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int, newcom
     let color = match color {
         MPI_UNDEFINED => None,
         0.. => Some(color as u32),
-        _ => bail!(MPI_ERR_ARG, "the color is {color}; it must not be negative, but for MPI_UNDEFINED"),
+        _ => bail!(MPI_ERR_ARG, "the color is {color}; it must be MPI_UNDEFINED or not negative"),
     };
     let handle = comms::split(cx, &mut guard, comm, Part { color, key })?;
     // SAFETY: checked.

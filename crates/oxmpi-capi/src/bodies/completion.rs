@@ -85,7 +85,7 @@ fn query_generalized(generalized: &Generalized) -> Outcome {
 fn callback_error(code: c_int, which: &str) -> Error {
     let class = LIBRARY.errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
     let class = if code > MPI_ERR_LASTCODE { code } else { class };
-    Error::new(class, format!("the {which} function of the generalized request answered {code}"))
+    Error::new(class, format!("the {which} function of the generalized request returned {code}"))
 }
 
 /// # Safety
@@ -505,7 +505,7 @@ pub unsafe fn request_free(cx: &Call, request: *mut Request) -> Result<()> {
     if let Some(kind) = kind {
         bail!(
             MPI_ERR_REQUEST,
-            "the request is of a {kind} operation that is under way: complete it first, for example with MPI_Wait"
+            "the request belongs to a pending {kind} operation: complete it first, for example with MPI_Wait"
         );
     }
     let handle = std::mem::replace(request, MPI_REQUEST_NULL);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Elements of all partitions.
 fn check_partitions(partitions: c_int, count: i64, info: Info) -> Result<i64> {
     if partitions <= 0 {
-        bail!(MPI_ERR_ARG, "the number of partitions is {partitions}; there must be one at least");
+        bail!(MPI_ERR_ARG, "the number of partitions is {partitions}; there must be at least one");
     }
     if info != MPI_INFO_NULL {
         infos::read(info, |_| Ok(()))?;
@@ -69,7 +69,7 @@ pub unsafe fn precv_init(
         bail!(MPI_ERR_RANK, "the source is MPI_ANY_SOURCE; a partitioned receive is from one rank");
     }
     if tag == MPI_ANY_TAG {
-        bail!(MPI_ERR_TAG, "the tag is MPI_ANY_TAG; a partitioned receive has a tag of its own");
+        bail!(MPI_ERR_TAG, "the tag is MPI_ANY_TAG; a partitioned receive needs one tag");
     }
     let all = check_partitions(partitions, count, info)?;
     let buf = guard.target(buf.cast(), all, datatype)?;

@@ -119,7 +119,7 @@ pub unsafe fn publish_name(cx: &Call, service_name: *const c_char, info: Info, p
     let (service, port) = unsafe { (text(service_name, "service_name")?, text(port_name, "port_name")?) };
     let (length, most) = (port.len(), MPI_MAX_PORT_NAME - 1);
     if length > most as usize {
-        bail!(MPI_ERR_PORT, "port_name has {length} characters; the names of ports have {most} at the most");
+        bail!(MPI_ERR_PORT, "port_name has {length} characters; the name of a port has at most {most}");
     }
     guard.names.publish(service, port)
 }

@@ -37,7 +37,7 @@ pub unsafe fn init_thread(
 fn start(cx: &Call, level: c_int) -> Result<()> {
     match LIBRARY.world() {
         World::NotYet => {}
-        World::Active => bail!(MPI_ERR_OTHER, "MPI is initialised already"),
+        World::Active => bail!(MPI_ERR_OTHER, "MPI is already initialised"),
         World::Finalized => bail!(MPI_ERR_OTHER, "MPI has been finalised, and the world cannot be initialised again"),
     }
     library::join(level)?;

@@ -192,7 +192,7 @@ unsafe fn scatter(
     comm: Comm,
 ) -> Result<()> {
     let in_place = !scene.inter && operands.in_place();
-    let Some(total) = dealt.total else { bail!(MPI_ERR_COUNT, "the counts are more than can be counted together") };
+    let Some(total) = dealt.total else { bail!(MPI_ERR_COUNT, "the sum of the counts is too large") };
     let (reducer, vector) = operands.prepare(guard, total)?;
     let to = operands.target(guard, if in_place { total } else { dealt.own })?;
     let mut from = Place::Nowhere;

@@ -118,7 +118,7 @@ fn check_arch(info: &Info) -> Result<()> {
         Some(arch) if !arch.eq_ignore_ascii_case(own) => {
             bail!(
                 MPI_ERR_SPAWN,
-                "the info key \"arch\" is \"{arch}\"; this machine is \"{own}\", and no other is known"
+                "the info key \"arch\" is \"{arch}\"; this machine is \"{own}\", and processes start on this machine only"
             );
         }
         _ => Ok(()),
@@ -146,7 +146,7 @@ fn options(number: usize, info: &Info) -> Result<Vec<Vec<u8>>> {
         if !KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             bail!(
                 MPI_ERR_INFO_VALUE,
-                "the info key \"mpi_initial_errhandler\" is \"{name}\", which is none of {}",
+                "the info key \"mpi_initial_errhandler\" is \"{name}\", which must be one of {}",
                 KNOWN.join(", ")
             );
         }

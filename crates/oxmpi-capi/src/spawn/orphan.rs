@@ -45,12 +45,12 @@ impl Child {
         let got =
             unsafe { libc::recv(self.line.as_raw_fd(), packet.as_mut_ptr().cast(), packet.len(), libc::MSG_DONTWAIT) };
         match got {
-            0 => bail!(MPI_ERR_SPAWN, "the mpirun that was started for the new processes has ended without a word"),
+            0 => bail!(MPI_ERR_SPAWN, "the mpirun that was started for the new processes has ended without a report"),
             // Nothing has come, so nothing is wrong.
             ..0 => Ok(()),
             got => {
                 let report = Report::read(&packet[..got as usize]);
-                let Report { started, text } = report.unwrap_or(Report { started: 0, text: "nobody knows why".into() });
+                let Report { started, text } = report.unwrap_or(Report { started: 0, text: "no reason given".into() });
                 self.started = started;
                 bail!(MPI_ERR_SPAWN, "{text}");
             }

@@ -53,7 +53,7 @@ impl Triplet {
         if step == 0 || (last > first && step < 0) || (last < first && step > 0) {
             bail!(
                 MPI_ERR_INFO_VALUE,
-                "the value of the info key \"soft\" is \"{all}\", in which \"{text}\" never comes from {first} to {last}"
+                "the value of the info key \"soft\" is \"{all}\", in which \"{text}\" does not lead from {first} to {last}"
             );
         }
         let end = first + (last - first) / step * step;

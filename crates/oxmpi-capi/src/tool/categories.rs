@@ -48,7 +48,7 @@ impl Category {
             Category::Waiting => "What this process does and how it waits: calls, sleep, CPUs",
             Category::Memory => "Memory that the processes of a node share",
             Category::Objects => "How many objects there are that the program has to free",
-            Category::Errors => "Calls that failed and who hears of them",
+            Category::Errors => "Calls that failed and their error handlers",
         }
     }
 

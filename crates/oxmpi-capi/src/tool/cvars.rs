@@ -49,7 +49,7 @@ pub static CVARS: [Cvar; 7] = [
     },
     Cvar {
         name: "OXMPI_HUGE_PAGES",
-        description: "Whether memory that is communicated over and over may be moved to huge pages. Can be set until MPI or a \
+        description: "Whether memory that is communicated repeatedly may be moved to huge pages. Can be set until MPI or a \
                       session is first initialized, in any process.",
         verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
         category: Category::Memory,
@@ -97,7 +97,7 @@ pub static CVARS: [Cvar; 7] = [
     },
     Cvar {
         name: "OXMPI_INITIAL_ERRHANDLER",
-        description: "The error handler that the predefined communicators begin with, as mpirun was asked for it",
+        description: "The initial error handler of the predefined communicators, as given to mpirun",
         verbosity: MPI_T_VERBOSITY_USER_DETAIL,
         category: Category::Errors,
         scope: MPI_T_SCOPE_CONSTANT,

@@ -138,7 +138,7 @@ pub static PVARS: [Variable; 27] = [
         "oxmpi_call",
         Category::Waiting,
         Source::State(Enumeration::Call, || LIBRARY.current_call().map_or(NO_CALL, |fun| fun as c_int)),
-        "The MPI function that the process is in, of several threads' the one that was called or returned last; calls of the tool \
+        "The MPI function that the process is in, with several threads the one that was called or returned last; calls of the tool \
          information interface do not count",
     ),
     other(
@@ -175,7 +175,7 @@ pub static PVARS: [Variable; 27] = [
         Source::State(Enumeration::Switch, || {
             library::enter().is_some_and(|process| wait::is_crowded(process.engine.node().job())).into()
         }),
-        "Whether more processes are awake than there are CPUs for them, so that who waits lets others have its CPU",
+        "Whether more processes are awake than there are CPUs for them, so that a waiting rank yields its CPU",
     ),
     level(
         "oxmpi_shared_memory",
@@ -192,18 +192,18 @@ pub static PVARS: [Variable; 27] = [
     objects(
         "oxmpi_communicators",
         Source::Process(|process| process.comms.len() as u64),
-        "Communicators, but the predefined ones",
+        "Communicators except predefined ones",
     ),
-    objects("oxmpi_groups", Source::Process(|process| process.groups.len() as u64), "Groups, but the predefined one"),
+    objects("oxmpi_groups", Source::Process(|process| process.groups.len() as u64), "Groups except the predefined one"),
     objects(
         "oxmpi_datatypes",
         Source::Process(|process| process.types.len() as u64),
-        "Datatypes, but the predefined ones",
+        "Datatypes except predefined ones",
     ),
     objects(
         "oxmpi_operations",
         Source::Process(|process| process.operations.len() as u64),
-        "Reduction operations, but the predefined ones",
+        "Reduction operations except predefined ones",
     ),
     objects(
         "oxmpi_requests",
@@ -220,7 +220,7 @@ pub static PVARS: [Variable; 27] = [
         "oxmpi_failed_calls",
         Category::Errors,
         Source::Counter(|| ERRORS.times()),
-        "How often a call has failed, whoever heard of it",
+        "How often a call has failed, whether or not its error was handled",
     ),
 ];
 

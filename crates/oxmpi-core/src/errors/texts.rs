@@ -47,7 +47,7 @@ pub fn of_class(class: i32) -> Option<&'static str> {
         MPI_ERR_NOT_SAME => "the processes disagree about a collective call or its arguments",
         MPI_ERR_NO_SPACE => "there is not enough space",
         MPI_ERR_NO_SUCH_FILE => "the file does not exist",
-        MPI_ERR_PORT => "a port name is not valid, or nobody listens there",
+        MPI_ERR_PORT => "a port name is not valid, or no process listens there",
         MPI_ERR_QUOTA => "a quota is exceeded",
         MPI_ERR_READ_ONLY => "the file or the file system can only be read",
         MPI_ERR_RMA_ATTACH => "memory cannot be attached to the window",

@@ -220,13 +220,13 @@ pub const GROUPS: [Group; 6] = [
                 Key::RankBy,
                 &["rank-by"],
                 &["WHAT"],
-                "number the ranks in that order (core, slot) instead of map-by's",
+                "number the ranks in that order (core, slot) instead of the order of map-by",
             ),
             spec(
                 Key::CpuList,
                 &["cpu-list", "cpu-set"],
                 &["LIST"],
-                "use only these CPUs, such as 0-3,8; they count in place of all that are there",
+                "use only these CPUs, such as 0-3,8; the other CPUs are not counted",
             ),
             spec(Key::CpusPerRank, &["cpus-per-rank", "cpus-per-proc"], &["N"], "as -map-by core:PE=N"),
             spec(Key::HwThreads, &["use-hwthread-cpus"], &[], "bind to hardware threads instead of cores"),
@@ -245,9 +245,9 @@ pub const GROUPS: [Group; 6] = [
         ],
     },
     Group {
-        title: "Taken for the sake of existing scripts, without effect here",
+        title: "Accepted for existing scripts, without effect",
         specs: &[
-            spec(Key::Moot, &["oversubscribe"], &[], "more ranks than CPUs are always welcome"),
+            spec(Key::Moot, &["oversubscribe"], &[], "more ranks than CPUs are always allowed"),
             spec(Key::Moot, &["allow-run-as-root"], &[], "root is a user like any other"),
             spec(
                 Key::Mca,

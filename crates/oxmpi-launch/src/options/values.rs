@@ -131,7 +131,7 @@ impl Values<'_> {
                 }
                 None if word.starts_with("tag") || word == "rank" => settings.label = true,
                 None if word.starts_with("merge") => settings.merge_stderr = true,
-                _ => return Err(self.wrong(word, "is none of tag, merge, dir=DIR")),
+                _ => return Err(self.wrong(word, "is not one of tag, merge, dir=DIR")),
             }
         }
         Ok(())
@@ -153,7 +153,7 @@ impl Values<'_> {
             name => match level(name) {
                 Some(Level::Machine) => Ok(BindTo::None),
                 Some(level) => Ok(BindTo::Level(level)),
-                None => Err(self.wrong(name, "is none of none, hwthread, core, l3cache, numa, socket")),
+                None => Err(self.wrong(name, "is not one of none, hwthread, core, l3cache, numa, socket")),
             },
         }
     }
@@ -177,7 +177,7 @@ impl Values<'_> {
                 None if matches!(word, "" | "oversubscribe" | "span" | "hwtcpus" | "corecpus" | "nolocal") => {}
                 _ => match level(word) {
                     Some(level) => map.level = Some(level),
-                    None => return Err(self.wrong(word, "is none of core, hwthread, l3cache, numa, socket, node")),
+                    None => return Err(self.wrong(word, "is not one of core, hwthread, l3cache, numa, socket, node")),
                 },
             }
         }
