@@ -341,9 +341,9 @@ impl<'a> Job<'a> {
         self.hear_children(now);
         dead.retain(|&(pid, status)| {
             let job = self.started.mailbox.ended(pid);
-            if job && libc::WIFSIGNALED(status) && !self.forced {
+            if let Some(signal) = report::killed_by(status).filter(|_| job && !self.forced) {
                 // It could not say so itself. Its ranks end with it, and ranks here that wait for them get an error.
-                let signal = sys::signal_text(libc::WTERMSIG(status));
+                let signal = sys::signal_text(signal);
                 self.started.outputs.say(&format!("the mpirun of a spawned job (pid {pid}) was killed by {signal}"));
             }
             if job && self.bad_child == 0 {

@@ -31,8 +31,8 @@ impl Ending {
         if state == STATE_ABORTED {
             return Ending::Abort(block.abort_code.load(Relaxed));
         }
-        if libc::WIFSIGNALED(status) {
-            return Ending::Signal(libc::WTERMSIG(status));
+        if let Some(signal) = killed_by(status) {
+            return Ending::Signal(signal);
         }
         match libc::WEXITSTATUS(status) {
             0 if state == STATE_RUNNING => Ending::NoFinalize,
@@ -220,7 +220,12 @@ pub fn losses(losses: &[Loss]) -> String {
 
 /// A process's exit status as a shell has it.
 pub fn status(status: i32) -> i32 {
-    if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
+    killed_by(status).map_or_else(|| libc::WEXITSTATUS(status), |signal| 128 + signal)
+}
+
+/// The signal that ended a process, if one did.
+pub fn killed_by(status: i32) -> Option<i32> {
+    libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status))
 }
 
 /// Where everybody is, with neighbours that are in the same place said together; `jobs` are those that were spawned.
