@@ -6,26 +6,28 @@
 //! wrong, of which the general way finds out.
 
 use crate::call::Call;
-use crate::collective::{self, Block, Operands};
+use crate::collective::{Block, Operands};
 use crate::comms;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::arena::Area;
 use oxmpi_base::huge;
+use oxmpi_coll::choose::{Facts, Kind};
+use oxmpi_coll::rules::longest_on_board;
+use oxmpi_core::explain::{self, Speaker};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::node::{Board, PATIENCE};
-use oxmpi_core::settings::EXPLAIN;
 use oxmpi_core::talk::Line;
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::Buf;
-use oxmpi_transport::node::{Means, Node, Reduction};
+use oxmpi_transport::node::{Node, Reduction};
 use std::ffi::{c_int, c_void};
 
 pub fn barrier(cx: &Call, comm: Comm) -> Result<bool> {
     let mut guard = cx.enter()?;
-    perform(cx, &mut guard, comm, None, |node, wait| node.barrier(wait))
+    perform(cx, &mut guard, comm, None, (Kind::Barrier, 0), |node, wait| node.barrier(wait))
 }
 
 pub unsafe fn bcast(cx: &Call, buffer: Block, root: c_int, comm: Comm) -> Result<bool> {
@@ -33,7 +35,7 @@ pub unsafe fn bcast(cx: &Call, buffer: Block, root: c_int, comm: Comm) -> Result
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(false) };
-    perform(cx, &mut guard, comm, Some(root), |node, wait| node.bcast(wait, root, &buf))
+    perform(cx, &mut guard, comm, Some(root), (Kind::Bcast, buf.len()), |node, wait| node.bcast(wait, root, &buf))
 }
 
 pub unsafe fn gather(cx: &Call, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
@@ -42,10 +44,12 @@ pub unsafe fn gather(cx: &Call, send: Block, recv: Block, root: c_int, comm: Com
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(false) };
     let Some(block) = from.as_ref().map(Buf::len).or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(false) };
-    if block > BLOCKS {
+    if block > GATHERED {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, Some(root), |node, wait| node.gather(wait, root, block, from.as_ref(), to.as_ref()))
+    perform(cx, &mut guard, comm, Some(root), (Kind::Gather, block), |node, wait| {
+        node.gather(wait, root, block, from.as_ref(), to.as_ref())
+    })
 }
 
 pub unsafe fn scatter(cx: &Call, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
@@ -56,10 +60,12 @@ pub unsafe fn scatter(cx: &Call, send: Block, recv: Block, root: c_int, comm: Co
     let Some(block) = to.as_ref().map(Buf::len).or(from.as_ref().map(|from| from.len() / ranks)) else {
         return Ok(false);
     };
-    if block > BLOCKS {
+    if block > SCATTERED {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, Some(root), |node, wait| node.scatter(wait, root, block, from.as_ref(), to.as_ref()))
+    perform(cx, &mut guard, comm, Some(root), (Kind::Scatter, block), |node, wait| {
+        node.scatter(wait, root, block, from.as_ref(), to.as_ref())
+    })
 }
 
 pub unsafe fn allgather(cx: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
@@ -70,7 +76,9 @@ pub unsafe fn allgather(cx: &Call, send: Block, recv: Block, comm: Comm) -> Resu
     if from.as_ref().is_some_and(|from| from.len() != block) {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, None, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
+    perform(cx, &mut guard, comm, None, (Kind::Allgather, block), |node, wait| {
+        node.allgather(wait, block, from.as_ref(), &to)
+    })
 }
 
 pub unsafe fn alltoall(cx: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
@@ -81,7 +89,9 @@ pub unsafe fn alltoall(cx: &Call, send: Block, recv: Block, comm: Comm) -> Resul
     if from.as_ref().is_some_and(|from| from.len() != to.len()) {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, None, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
+    perform(cx, &mut guard, comm, None, (Kind::Alltoall, block), |node, wait| {
+        node.alltoall(wait, block, from.as_ref(), &to)
+    })
 }
 
 pub unsafe fn reduce(cx: &Call, operands: &Operands, count: i64, root: c_int, comm: Comm) -> Result<bool> {
@@ -97,7 +107,9 @@ pub unsafe fn reduce(cx: &Call, operands: &Operands, count: i64, root: c_int, co
         (own, None)
     };
     // SAFETY: checked as far as can be; the rest is the caller's promise.
-    compute(cx, &mut guard, comm, Some(root), |node, wait| unsafe { node.reduce(wait, &reduction, root, own, out) })
+    compute(cx, &mut guard, comm, Some(root), (Kind::Reduce, reduction.bytes()), |node, wait| unsafe {
+        node.reduce(wait, &reduction, root, own, out)
+    })
 }
 
 pub unsafe fn allreduce(cx: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
@@ -108,7 +120,9 @@ pub unsafe fn allreduce(cx: &Call, operands: &Operands, count: i64, comm: Comm) 
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
     // SAFETY: as above.
-    compute(cx, &mut guard, comm, None, |node, wait| unsafe { node.allreduce(wait, &reduction, own, out) })
+    compute(cx, &mut guard, comm, None, (Kind::Allreduce, reduction.bytes()), |node, wait| unsafe {
+        node.allreduce(wait, &reduction, own, out)
+    })
 }
 
 /// The count is that of one rank's block.
@@ -118,14 +132,17 @@ pub unsafe fn reduce_scatter_block(cx: &Call, operands: &Operands, count: i64, c
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(false) };
     // SAFETY: as above.
-    compute(cx, &mut guard, comm, None, |node, wait| unsafe { node.reduce_scatter_block(wait, &reduction, own, out) })
+    compute(cx, &mut guard, comm, None, (Kind::ReduceScatter, reduction.bytes() * ranks), |node, wait| unsafe {
+        node.reduce_scatter_block(wait, &reduction, own, out)
+    })
 }
 
 pub unsafe fn scan(cx: &Call, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
     let mut guard = cx.enter()?;
     let Some((rank, _)) = place(&guard, comm) else { return Ok(false) };
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
-    if reduction.element * reduction.count > SCANS {
+    let kind = if exclusive { Kind::Exscan } else { Kind::Scan };
+    if reduction.bytes() > SCANS {
         return Ok(false);
     }
     let (own, out) = if exclusive && rank == 0 && !is_in_place(operands.send) && operands.send != operands.recv {
@@ -137,13 +154,16 @@ pub unsafe fn scan(cx: &Call, operands: &Operands, count: i64, exclusive: bool, 
         found
     };
     // SAFETY: as above.
-    compute(cx, &mut guard, comm, None, |node, wait| unsafe { node.scan(wait, &reduction, exclusive, own, out) })
+    compute(cx, &mut guard, comm, None, (kind, reduction.bytes()), |node, wait| unsafe {
+        node.scan(wait, &reduction, exclusive, own, out)
+    })
 }
 
-/// Blocks of a gather or scatter, beyond which the root's copying is what counts.
-const BLOCKS: usize = 64 << 10;
-/// Operands of a scan, which everybody reads from all ranks before it.
-const SCANS: usize = 32 << 10;
+/// The longest blocks and operands that go over a board, says the table.
+const GATHERED: usize = longest_on_board(Kind::Gather) as usize;
+const SCATTERED: usize = longest_on_board(Kind::Scatter) as usize;
+const SCANS: usize = longest_on_board(Kind::Scan) as usize;
+const _: () = assert!(SCANS == longest_on_board(Kind::Exscan) as usize, "one limit for both scans");
 
 /// Our rank and the number of ranks, if there may be a board.
 #[inline]
@@ -275,6 +295,7 @@ fn compute(
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
+    shape: (Kind, usize),
     operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
 ) -> Result<bool> {
     if let Ok(found) = guard.comm_mut(comm)
@@ -282,7 +303,7 @@ fn compute(
     {
         *calls = PATIENCE;
     }
-    perform(cx, guard, comm, root, operation)
+    perform(cx, guard, comm, root, shape, operation)
 }
 
 /// Runs an operation over the communicator's board, if it has one.
@@ -292,12 +313,13 @@ fn perform(
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
+    shape: (Kind, usize),
     operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
 ) -> Result<bool> {
     let watch = MismatchCheck::new(cx.fun, comm, root);
     let Some(mut node) = take(cx, guard, comm, &watch)? else { return Ok(false) };
-    if EXPLAIN.is_on() && node.is_owner() {
-        collective::explain(format!("{}: over a board of {} ranks", cx.fun.name(), node.ranks()));
+    if explain::is_on() {
+        explain_way(cx, guard, comm, &node, shape);
     }
     let watch = watch.counted();
     let wait = &mut BoardWait::new(cx, guard, &watch);
@@ -312,6 +334,24 @@ fn perform(
         Err(_) => guard.leave_board(*node),
     }
     result.map(|()| true)
+}
+
+/// Says what the ranks are going to do at the board.
+#[cold]
+fn explain_way(cx: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes): (Kind, usize)) {
+    if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
+        let shape = node.shape(kind, bytes);
+        let rule = shape.choose();
+        speaker.say(cx.fun.name(), rule.why, || shape.describe(rule));
+    }
+}
+
+/// Says why a communicator has no board, or what is true of the one that it has.
+#[cold]
+fn explain_board(guard: &Guard, comm: Comm, text: &str) {
+    if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
+        speaker.tell(text);
+    }
 }
 
 /// Takes the board out of the communicator while an operation uses it, since other threads may change the table of
@@ -342,8 +382,14 @@ fn take_slowly(
         Board::Busy => {
             bail!(MPI_ERR_OTHER, "another thread is in a collective operation on {}", found.describe())
         }
-        Board::Wanted(_) if !found.may_have_board() => found.board = Board::Refused,
-        Board::Wanted(calls) if calls < PATIENCE => found.board = Board::Wanted(calls + 1),
+        Board::Wanted(_) if !found.may_have_board() => {
+            found.board = Board::Refused;
+            explain_board(guard, comm, "no board, because it is for 2 to 64 ranks of one group");
+        }
+        Board::Wanted(calls) if calls < PATIENCE => {
+            found.board = Board::Wanted(calls + 1);
+            explain_board(guard, comm, "no board yet, because a communicator of a single use shall cost little");
+        }
         Board::Wanted(_) => {
             let mut joined = join(cx, guard, comm, watch);
             watch.end(guard);
@@ -353,7 +399,10 @@ fn take_slowly(
                     found.calls.count(watch.call());
                     node.set_history(found.calls.history);
                 }
-                Ok(None) => found.board = Board::Refused,
+                Ok(None) => {
+                    found.board = Board::Refused;
+                    explain_board(guard, comm, "no board, because a process has no memory for it, or has too many");
+                }
                 // The call ends here; the ones after it keep their numbers.
                 Err(_) => {
                     found.calls.count(watch.call());
@@ -376,16 +425,16 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     if party.rank == 0
         && let Some((area, room)) = guard.allocate_board(party.len())
     {
-        let crowded = guard.is_crowded(party.len());
-        words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(crowded)];
+        let oversubscribed = guard.is_crowded(party.len());
+        words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(oversubscribed)];
         allocated = Some(area);
     }
     let among = party.clone();
     let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
     let words = comms::talk_watched(cx, guard, watch, tell)?;
-    let [offset, bytes, room, crowded] = words.map(|word| word as usize);
+    let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
-    let node = if bytes > 0 { guard.join_board(comm, area, room, crowded != 0)? } else { None };
+    let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
     let here = node.is_some();
     let among = party.clone();
     let all_here = comms::talk_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
@@ -395,9 +444,12 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     };
     let wait = &mut BoardWait::new(cx, guard, watch);
     let probed = node.probe(wait).map_err(|error| wait.error.take().unwrap_or(error))?;
-    let means = Means { direct: probed && guard.engine.may_copy(), huge_pages: huge::is_allowed() };
-    let bits = means.to_bits();
+    let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
+    let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let common = comms::talk_watched(cx, guard, watch, |line| async move { line.common(&party, bits).await })?;
-    node.set_means(Means::from_bits(common));
+    node.add_facts(Facts::from_bits(common));
+    if explain::is_on() {
+        explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));
+    }
     Ok(Some(node))
 }

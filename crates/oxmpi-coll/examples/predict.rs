@@ -4,8 +4,9 @@
 //! `cargo run -p oxmpi-coll --example predict [node|network] [operation]`; `table` prints the table
 //! itself.
 
-use oxmpi_coll::choose::{Operation, choose, table};
+use oxmpi_coll::choose::table;
 use oxmpi_coll::cost::{Model, work};
+use oxmpi_coll::operation::Operation;
 use oxmpi_coll::reduce_scatter::Counts;
 
 const RANKS: &[u32] = &[2, 8, 16, 64, 100, 1024, 16_384, 1 << 20];
@@ -38,7 +39,7 @@ fn main() {
         for ranks in RANKS {
             for bytes in BYTES {
                 let (operation, unit) = shape(*bytes, *ranks);
-                let chosen = choose(&operation, *ranks, unit);
+                let chosen = operation.shape(*ranks, unit).choose().take;
                 let mut line = format!("{ranks:>9} {bytes:>9}");
                 for algorithm in operation.algorithms(*ranks) {
                     let Some(work) = work(&operation, algorithm, *ranks, unit) else { continue };

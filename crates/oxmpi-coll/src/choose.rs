@@ -1,240 +1,113 @@
-//! Chooses the algorithm of each operation: one table, and the step from a choice to a plan.
+//! Which algorithm an operation takes: the one table for all collective operations, over messages and over the board that the
+//! ranks of a node share.
 //!
-//! All ranks must make the same choice. The table therefore uses only facts that are equal on all
-//! ranks: never a buffer that only some have, counts that only the root knows, or "in place" where
-//! each rank decides it.
+//! All ranks must choose alike. A [`Shape`] therefore holds only what is the same on all of them: never a buffer that only some
+//! have, counts that only the root knows, or "in place" where each rank decides it; and of the machine only what comes from the
+//! job description or was agreed when the board was made. The rows, with their reasons, are in `rules.rs`; [`crate::operation`]
+//! leads from an algorithm to a plan, `oxmpi-transport/src/node` carries out the ways over a board.
 
-use crate::plan::{Blocks, Plan, Region};
-use crate::reduce_scatter::Counts;
-use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter};
+use crate::rules::TABLE;
 
-/// An operation of one group, with its shape in units (see [`Region`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation<'a> {
-    Barrier,
-    Bcast {
-        root: u32,
-        units: u64,
-    },
-    Gather {
-        root: u32,
-        in_place: bool,
-    },
-    /// `recv` is used only at the root.
-    Gatherv {
-        root: u32,
-        in_place: bool,
-        send: u64,
-        recv: Blocks<'a>,
-    },
-    Scatter {
-        root: u32,
-        in_place: bool,
-    },
-    /// `send` is used only at the root.
-    Scatterv {
-        root: u32,
-        in_place: bool,
-        send: Blocks<'a>,
-        recv: u64,
-    },
-    Allgather {
-        in_place: bool,
-    },
-    Allgatherv {
-        in_place: bool,
-        send: u64,
-        recv: Blocks<'a>,
-    },
-    Alltoall {
-        in_place: bool,
-    },
-    /// With [`Blocks::Spread`] for `v`, [`Blocks::Each`] for `w`; in place, `send` is not used.
-    Alltoallv {
-        in_place: bool,
-        send: Blocks<'a>,
-        recv: Blocks<'a>,
-    },
-    Reduce {
-        root: u32,
-        units: u64,
-        commutes: bool,
-        in_place: bool,
-    },
-    Allreduce {
-        units: u64,
-        commutes: bool,
-        in_place: bool,
-    },
-    /// With equal blocks, or with given ones.
-    ReduceScatter {
-        counts: Counts<'a>,
-        commutes: bool,
-        in_place: bool,
-    },
-    Scan {
-        units: u64,
-        in_place: bool,
-    },
-    Exscan {
-        units: u64,
-        in_place: bool,
-    },
-}
-
-/// An algorithm. The same name stands for the same idea in several operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Algorithm {
-    /// All messages at once, directly from their source to their destination.
-    Linear,
-    /// A tree with a root of log2 n children.
-    Binomial,
-    /// Each rank signals the one `2^k` further.
-    Dissemination,
-    /// Exchange with a partner at distance 1, 2, 4, …
-    Doubling,
-    /// Doubling for any number of ranks, through packed blocks.
-    Bruck,
-    /// Recursive halving (and then gathering of the shares).
-    Halving,
-    /// Shares down a tree, then around a ring.
-    ScatterAllgather,
-    /// Shares down a tree, then doubled.
-    ScatterDoubling,
-    /// From neighbour to neighbour, once around.
-    Ring,
-    /// One partner at a time.
-    Pairwise,
-    /// Segments along the row of ranks.
-    Chain,
-}
-
-/// Chooses an algorithm. `unit_bytes`: the size of a unit, or of a block for operations in blocks.
-pub fn choose(operation: &Operation, size: u32, unit_bytes: u64) -> Algorithm {
-    let bytes = operation.measure(size).saturating_mul(unit_bytes);
-    let kind = operation.kind();
-    let fits = |rule: &&Rule| {
-        let only = rule.only == Only::Any || size.is_power_of_two();
-        rule.kind == kind && size <= rule.ranks && bytes <= rule.bytes && only && operation.allows(rule.algorithm, size)
-    };
-    TABLE.iter().find(fits).map_or(Algorithm::Linear, |rule| rule.algorithm)
-}
-
-/// The plan of a rank. `None` if the algorithm cannot do the operation.
-pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, unit_bytes: u64) -> Option<Plan> {
-    if !operation.allows(algorithm, size) {
-        return None;
-    }
-    let segment = segment_units(unit_bytes);
-    let (one, block) = (Region::Send.at(0, 1), Region::Recv.at(0, 1));
-    let units = Blocks::Units;
-    use Algorithm::*;
-    let plan = match (*operation, algorithm) {
-        (Operation::Barrier, Dissemination) => barrier::dissemination(rank, size),
-
-        (Operation::Bcast { root, units }, Binomial) => bcast::binomial(rank, size, root, units),
-        (Operation::Bcast { root, units }, ScatterAllgather) => bcast::scatter_allgather(rank, size, root, units),
-        (Operation::Bcast { root, units }, ScatterDoubling) => bcast::scatter_doubling(rank, size, root, units),
-        (Operation::Bcast { root, units }, Chain) => bcast::chain(rank, size, root, units, segment),
-
-        (Operation::Gather { root, in_place }, Linear) => gather::linear(rank, size, root, in_place, one, units),
-        (Operation::Gather { root, in_place }, Binomial) => gather::binomial(rank, size, root, in_place),
-        (Operation::Gatherv { root, in_place, send, recv }, Linear) => {
-            gather::linear(rank, size, root, in_place, Region::Send.at(0, send), recv)
-        }
-
-        (Operation::Scatter { root, in_place }, Linear) => scatter::linear(rank, size, root, in_place, units, block),
-        (Operation::Scatter { root, in_place }, Binomial) => scatter::binomial(rank, size, root, in_place),
-        (Operation::Scatterv { root, in_place, send, recv }, Linear) => {
-            scatter::linear(rank, size, root, in_place, send, Region::Recv.at(0, recv))
-        }
-
-        (Operation::Allgather { in_place }, Linear) => allgather::linear(rank, size, in_place, one, units),
-        (Operation::Allgather { in_place }, Ring) => allgather::ring(rank, size, in_place, one, units),
-        (Operation::Allgather { in_place }, Doubling) => allgather::doubling(rank, size, in_place),
-        (Operation::Allgather { in_place }, Bruck) => allgather::bruck(rank, size, in_place, one, units),
-        (Operation::Allgatherv { in_place, send, recv }, Linear) => {
-            allgather::linear(rank, size, in_place, Region::Send.at(0, send), recv)
-        }
-        (Operation::Allgatherv { in_place, send, recv }, Ring) => {
-            allgather::ring(rank, size, in_place, Region::Send.at(0, send), recv)
-        }
-        (Operation::Allgatherv { in_place, send, recv }, Bruck) => {
-            allgather::bruck(rank, size, in_place, Region::Send.at(0, send), recv)
-        }
-
-        (Operation::Alltoall { in_place }, Linear) => alltoall::linear(rank, size, in_place, units, units),
-        (Operation::Alltoall { in_place }, Pairwise) => alltoall::pairwise(rank, size, in_place, units, units),
-        (Operation::Alltoall { in_place }, Bruck) => alltoall::bruck(rank, size, in_place),
-        (Operation::Alltoallv { in_place, send, recv }, Linear) => alltoall::linear(rank, size, in_place, send, recv),
-        (Operation::Alltoallv { in_place, send, recv }, Pairwise) => {
-            alltoall::pairwise(rank, size, in_place, send, recv)
-        }
-
-        (Operation::Reduce { root, units, commutes, in_place }, Binomial) => {
-            reduce::binomial(rank, size, root, units, commutes, in_place)
-        }
-        (Operation::Reduce { root, units, in_place, .. }, Halving) => {
-            reduce::halving(rank, size, root, units, in_place)
-        }
-        (Operation::Reduce { root, units, in_place, .. }, Chain) => {
-            reduce::chain(rank, size, root, units, segment, in_place)
-        }
-
-        (Operation::Allreduce { units, in_place, .. }, Doubling) => allreduce::doubling(rank, size, units, in_place),
-        (Operation::Allreduce { units, in_place, .. }, Halving) => allreduce::halving(rank, size, units, in_place),
-        (Operation::Allreduce { units, in_place, .. }, Ring) => allreduce::ring(rank, size, units, in_place),
-
-        (Operation::ReduceScatter { counts, commutes, in_place }, Halving) => {
-            reduce_scatter::halving(rank, size, counts, commutes, in_place)
-        }
-        (Operation::ReduceScatter { counts, commutes, in_place }, Pairwise) => {
-            reduce_scatter::pairwise(rank, size, counts, commutes, in_place)
-        }
-
-        (Operation::Scan { units, in_place }, Doubling) => scan::inclusive(rank, size, units, in_place),
-        (Operation::Scan { units, in_place }, Chain) => scan::inclusive_chain(rank, size, units, segment, in_place),
-        (Operation::Exscan { units, in_place }, Doubling) => scan::exclusive(rank, size, units, in_place),
-        (Operation::Exscan { units, in_place }, Chain) => scan::exclusive_chain(rank, size, units, segment, in_place),
-        _ => return None,
-    };
-    Some(plan)
-}
-
-/// The choice for a call, as text.
-pub fn describe(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: u64) -> String {
-    let kind = operation.kind();
-    let bytes = operation.measure(size).saturating_mul(unit_bytes);
-    let measured = kind.measured().map_or(String::new(), |what| format!(", {bytes} bytes {what}"));
-    format!("{} on {size} ranks{measured}: {}", kind.name(), algorithm.describe())
-}
-
-/// The whole table, as text.
-pub fn table() -> String {
-    let mut text = String::from("operation        ranks up to  bytes up to  only             algorithm\n");
-    for rule in TABLE {
-        let limit = |n: u64, none: u64| if n == none { "any".to_string() } else { n.to_string() };
-        text.push_str(&format!(
-            "{:15}  {:>11}  {:>11}  {:15}  {}\n",
-            rule.kind.name(),
-            limit(rule.ranks.into(), ANY_RANKS.into()),
-            limit(rule.bytes, ANY_BYTES),
-            if rule.only == Only::Any { "" } else { "powers of two" },
-            rule.algorithm.describe()
-        ));
-    }
-    text
-}
-
-/// The bytes of a segment in a pipeline.
-const SEGMENT: u64 = 64 << 10;
-
-pub(crate) fn segment_units(unit_bytes: u64) -> u64 {
-    (SEGMENT / unit_bytes.max(1)).max(1)
-}
-
+/// What the choice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub struct Shape {
+    pub kind: Kind,
+    pub ranks: u32,
+    /// Nodes that the ranks run on: a board is memory of one node.
+    pub nodes: u32,
+    /// The bytes that [`Kind::measured`] names; 0 where ranks do not know the same.
+    pub bytes: u64,
+    pub facts: Facts,
+}
+
+impl Shape {
+    /// The shape of an operation of ranks on one node.
+    #[inline]
+    pub fn new(kind: Kind, ranks: u32, bytes: u64, facts: Facts) -> Shape {
+        Shape { kind, ranks, nodes: 1, bytes, facts: facts.and(Facts::POWER_OF_TWO.when(ranks.is_power_of_two())) }
+    }
+
+    /// The row that decides: the first that fits.
+    pub fn choose(&self) -> &'static Rule {
+        match TABLE.iter().find(|rule| rule.fits(self)) {
+            Some(rule) => rule,
+            None => unreachable!("each kind has a row that fits every shape; a test checks it"),
+        }
+    }
+
+    /// The choices for all sizes: from so many bytes on, this one. What a communicator keeps, so that a call does not look at
+    /// the table.
+    pub fn choices(kind: Kind, ranks: u32, facts: Facts) -> Vec<(u64, Algorithm)> {
+        let rows = TABLE.iter().filter(|rule| rule.kind == kind);
+        let mut sizes: Vec<u64> = rows.flat_map(|rule| rule.bytes.changes(ranks.into())).chain([0]).collect();
+        sizes.sort_unstable();
+        let mut choices: Vec<_> =
+            sizes.into_iter().map(|bytes| (bytes, Shape::new(kind, ranks, bytes, facts).choose().take)).collect();
+        choices.dedup_by_key(|(_, algorithm)| *algorithm);
+        choices
+    }
+
+    /// The choice in words; its reason is the row's.
+    pub fn describe(&self, rule: &Rule) -> String {
+        let measured = self.kind.measured().map_or(String::new(), |what| format!(", {} bytes {what}", self.bytes));
+        format!("{} ranks{measured}: {}", self.ranks, rule.take.describe())
+    }
+}
+
+/// What is true of an operation, of its communicator's board and of the machine: a set of facts, equal on all ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts(u16);
+
+impl Facts {
+    pub const NONE: Facts = Facts(0);
+    /// The operation of a reduction commutes.
+    pub const COMMUTES: Facts = Facts(1);
+    /// What is sent and what is received is not the same memory.
+    pub const APART: Facts = Facts(1 << 1);
+    /// The number of ranks is a power of two.
+    pub const POWER_OF_TWO: Facts = Facts(1 << 2);
+    /// The ranks share a board, and the arguments are such that it can be used.
+    pub const BOARD: Facts = Facts(1 << 3);
+    /// The kernel lets all ranks copy from and to each other's memory.
+    pub const DIRECT: Facts = Facts(1 << 4);
+    /// All ranks may move buffers that come again to huge pages, which the kernel copies sooner.
+    pub const HUGE_PAGES: Facts = Facts(1 << 5);
+    /// Ranks outnumber CPUs, or they do not: exactly one of the two is true of a board.
+    pub const OVERSUBSCRIBED: Facts = Facts(1 << 6);
+    pub const CPU_EACH: Facts = Facts(1 << 7);
+    /// Staging buffers of the board are large, or small because there are many boards: exactly one of the two.
+    pub const LARGE_STAGING: Facts = Facts(1 << 8);
+    pub const SMALL_STAGING: Facts = Facts(1 << 9);
+
+    /// These facts and others.
+    #[must_use]
+    pub const fn and(self, others: Facts) -> Facts {
+        Facts(self.0 | others.0)
+    }
+
+    /// These facts if they are true, else none.
+    #[must_use]
+    pub const fn when(self, is_true: bool) -> Facts {
+        if is_true { self } else { Facts::NONE }
+    }
+
+    pub const fn has(self, all: Facts) -> bool {
+        self.0 & all.0 == all.0
+    }
+
+    /// As a word in which ranks tell each other what is true of them.
+    pub const fn to_bits(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The facts of such a word; bits that mean nothing are passed over.
+    pub const fn from_bits(bits: u64) -> Facts {
+        Facts(bits as u16 & 0x3ff)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
     Barrier,
     Bcast,
     Gather,
@@ -252,164 +125,177 @@ enum Kind {
     Exscan,
 }
 
-/// A rule holds up to a number of ranks and a number of bytes, which [`Kind::measured`] defines.
-/// The first rule that fits is taken, and each kind has one that always fits. A rule whose
-/// algorithm the operation does not allow is skipped.
-struct Rule {
-    kind: Kind,
-    ranks: u32,
-    bytes: u64,
-    only: Only,
-    algorithm: Algorithm,
+/// A way to do an operation. The same name stands for the same idea in several operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// Over the board of the node, without messages.
+    Board(BoardWay),
+    /// All messages at once, straight from where data is to where it goes.
+    Linear,
+    /// A tree with a root of log2 n children.
+    Binomial,
+    /// Each rank tells the one `2^k` further.
+    Dissemination,
+    /// Exchange with a partner at distance 1, 2, 4, …
+    Doubling,
+    /// Doubling for any number of ranks, through packed blocks.
+    Bruck,
+    /// Shares by an exchange of halves (and then gathered).
+    Halving,
+    /// Shares down a tree, then around a ring.
+    ScatterAllgather,
+    /// Shares down a tree, then doubled.
+    ScatterDoubling,
+    /// From neighbour to neighbour, all the way round.
+    Ring,
+    /// One partner at a time.
+    Pairwise,
+    /// Segments along the row of ranks.
+    Chain,
 }
 
+/// What ranks do at a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BoardWay {
+    /// One piece after the other through the staging buffers, a round each; short ones in one round.
+    Pieces,
+    /// The same, written past the cache of the rank that receives.
+    PiecesPastCache,
+    /// Straight from one rank's memory to another's, by the kernel; the board carries addresses.
+    Direct,
+    /// Each piece has a part for every rank, computed by any rank that is free.
+    Parts,
+    /// The same, with results written past the cache.
+    PartsPastCache,
+    /// From rank to rank, each of which adds its elements.
+    Chain,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    pub(crate) kind: Kind,
+    /// From so many ranks to so many.
+    pub(crate) ranks: (u32, u32),
+    pub(crate) bytes: Bytes,
+    pub(crate) needs: Facts,
+    pub take: Algorithm,
+    pub why: &'static str,
+}
+
+/// Which sizes a row is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Only {
+pub(crate) enum Bytes {
     Any,
-    PowersOfTwo,
+    UpTo(u64),
+    From(u64),
+    /// From the first on, but less than the second.
+    Between(u64, u64),
+    /// The bytes times the ranks: what one rank reads from all.
+    ReadUpTo(u64),
+    ReadFrom(u64),
+    /// The bytes times the square of the ranks: what all of them read from all.
+    AllReadFrom(u64),
+    /// The bytes divided by the ranks: what one rank computes for all.
+    PartFrom(u64),
 }
 
-const ANY_RANKS: u32 = u32::MAX;
-const ANY_BYTES: u64 = u64::MAX;
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-
-const fn rule(kind: Kind, ranks: u32, bytes: u64, algorithm: Algorithm) -> Rule {
-    Rule { kind, ranks, bytes, only: Only::Any, algorithm }
+impl Rule {
+    fn fits(&self, shape: &Shape) -> bool {
+        self.kind == shape.kind
+            && (self.ranks.0..=self.ranks.1).contains(&shape.ranks)
+            && shape.facts.has(self.needs)
+            && (shape.nodes == 1 || !matches!(self.take, Algorithm::Board(_)))
+            && self.bytes.contains(shape.bytes, shape.ranks.into())
+    }
 }
 
-const fn power_of_two(kind: Kind, ranks: u32, bytes: u64, algorithm: Algorithm) -> Rule {
-    Rule { kind, ranks, bytes, only: Only::PowersOfTwo, algorithm }
+impl Bytes {
+    fn contains(self, bytes: u64, ranks: u64) -> bool {
+        match self {
+            Bytes::Any => true,
+            Bytes::UpTo(most) => bytes <= most,
+            Bytes::From(least) => bytes >= least,
+            Bytes::Between(least, end) => (least..end).contains(&bytes),
+            Bytes::ReadUpTo(most) => bytes.saturating_mul(ranks) <= most,
+            Bytes::ReadFrom(least) => bytes.saturating_mul(ranks) >= least,
+            Bytes::AllReadFrom(least) => bytes.saturating_mul(ranks * ranks) >= least,
+            Bytes::PartFrom(least) => bytes / ranks >= least,
+        }
+    }
+
+    /// The sizes at which a row begins or ceases to fit.
+    fn changes(self, ranks: u64) -> impl Iterator<Item = u64> {
+        let (begins, ends) = match self {
+            Bytes::Any => (None, None),
+            Bytes::UpTo(most) => (None, Some(most + 1)),
+            Bytes::From(least) => (Some(least), None),
+            Bytes::Between(least, end) => (Some(least), Some(end)),
+            Bytes::ReadUpTo(most) => (None, Some(most / ranks + 1)),
+            Bytes::ReadFrom(least) => (Some(least.div_ceil(ranks)), None),
+            Bytes::AllReadFrom(least) => (Some(least.div_ceil(ranks * ranks)), None),
+            Bytes::PartFrom(least) => (Some(least * ranks), None),
+        };
+        begins.into_iter().chain(ends)
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Bytes::Any => "any".to_string(),
+            Bytes::UpTo(most) => format!("up to {most}"),
+            Bytes::From(least) => format!("from {least}"),
+            Bytes::Between(least, end) => format!("{least} to {}", end - 1),
+            Bytes::ReadUpTo(most) => format!("x ranks up to {most}"),
+            Bytes::ReadFrom(least) => format!("x ranks from {least}"),
+            Bytes::AllReadFrom(least) => format!("x ranks^2 from {least}"),
+            Bytes::PartFrom(least) => format!("/ ranks from {least}"),
+        }
+    }
 }
 
-const TABLE: &[Rule] = &[
-    rule(Kind::Barrier, ANY_RANKS, ANY_BYTES, Algorithm::Dissemination),
-    rule(Kind::Bcast, 64, 16 * KIB, Algorithm::Binomial),
-    rule(Kind::Bcast, 2, ANY_BYTES, Algorithm::Binomial),
-    rule(Kind::Bcast, 3, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Bcast, ANY_RANKS, 8 * KIB, Algorithm::Binomial),
-    rule(Kind::Bcast, ANY_RANKS, 512 * KIB, Algorithm::ScatterDoubling),
-    rule(Kind::Bcast, 8, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Bcast, 64, 2 * MIB, Algorithm::ScatterAllgather),
-    rule(Kind::Bcast, 64, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Bcast, ANY_RANKS, ANY_BYTES, Algorithm::ScatterDoubling),
-    rule(Kind::Gather, 8, 2 * KIB, Algorithm::Binomial),
-    rule(Kind::Gather, 8, ANY_BYTES, Algorithm::Linear),
-    rule(Kind::Gather, ANY_RANKS, 16 * KIB, Algorithm::Binomial),
-    rule(Kind::Gather, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
-    rule(Kind::Gatherv, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
-    rule(Kind::Scatter, 8, 2 * KIB, Algorithm::Binomial),
-    rule(Kind::Scatter, 8, ANY_BYTES, Algorithm::Linear),
-    rule(Kind::Scatter, ANY_RANKS, 16 * KIB, Algorithm::Binomial),
-    rule(Kind::Scatter, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
-    rule(Kind::Scatterv, ANY_RANKS, ANY_BYTES, Algorithm::Linear),
-    power_of_two(Kind::Allgather, ANY_RANKS, 32 * KIB, Algorithm::Doubling),
-    rule(Kind::Allgather, 64, 8 * KIB, Algorithm::Bruck),
-    rule(Kind::Allgather, 64, ANY_BYTES, Algorithm::Ring),
-    rule(Kind::Allgather, ANY_RANKS, 32 * KIB, Algorithm::Bruck),
-    rule(Kind::Allgather, ANY_RANKS, ANY_BYTES, Algorithm::Ring),
-    rule(Kind::Allgatherv, ANY_RANKS, 256 * KIB, Algorithm::Bruck),
-    rule(Kind::Allgatherv, ANY_RANKS, ANY_BYTES, Algorithm::Ring),
-    rule(Kind::Alltoall, 4, 32 * KIB, Algorithm::Linear),
-    rule(Kind::Alltoall, 8, 512, Algorithm::Bruck),
-    rule(Kind::Alltoall, 8, 32 * KIB, Algorithm::Linear),
-    rule(Kind::Alltoall, ANY_RANKS, 2 * KIB, Algorithm::Bruck),
-    rule(Kind::Alltoall, 32, 32 * KIB, Algorithm::Linear),
-    rule(Kind::Alltoall, ANY_RANKS, ANY_BYTES, Algorithm::Pairwise),
-    rule(Kind::Alltoallv, 64, ANY_BYTES, Algorithm::Linear),
-    rule(Kind::Alltoallv, ANY_RANKS, ANY_BYTES, Algorithm::Pairwise),
-    rule(Kind::Reduce, 64, 16 * KIB, Algorithm::Binomial),
-    rule(Kind::Reduce, ANY_RANKS, 8 * KIB, Algorithm::Binomial),
-    rule(Kind::Reduce, ANY_RANKS, 512 * KIB, Algorithm::Halving),
-    rule(Kind::Reduce, 8, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Reduce, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
-    rule(Kind::Allreduce, ANY_RANKS, 4 * KIB, Algorithm::Doubling),
-    power_of_two(Kind::Allreduce, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
-    rule(Kind::Allreduce, ANY_RANKS, 64 * KIB, Algorithm::Halving),
-    rule(Kind::Allreduce, 64, ANY_BYTES, Algorithm::Ring),
-    rule(Kind::Allreduce, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
-    power_of_two(Kind::ReduceScatter, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
-    rule(Kind::ReduceScatter, ANY_RANKS, 64 * KIB, Algorithm::Halving),
-    rule(Kind::ReduceScatter, 64, ANY_BYTES, Algorithm::Pairwise),
-    rule(Kind::ReduceScatter, ANY_RANKS, ANY_BYTES, Algorithm::Halving),
-    rule(Kind::Scan, ANY_RANKS, 256 * KIB, Algorithm::Doubling),
-    rule(Kind::Scan, 16, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Scan, ANY_RANKS, MIB, Algorithm::Doubling),
-    rule(Kind::Scan, 64, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Scan, ANY_RANKS, 4 * MIB, Algorithm::Doubling),
-    rule(Kind::Scan, 256, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Scan, ANY_RANKS, ANY_BYTES, Algorithm::Doubling),
-    rule(Kind::Exscan, ANY_RANKS, 256 * KIB, Algorithm::Doubling),
-    rule(Kind::Exscan, 16, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Exscan, ANY_RANKS, MIB, Algorithm::Doubling),
-    rule(Kind::Exscan, 64, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Exscan, ANY_RANKS, 4 * MIB, Algorithm::Doubling),
-    rule(Kind::Exscan, 256, ANY_BYTES, Algorithm::Chain),
-    rule(Kind::Exscan, ANY_RANKS, ANY_BYTES, Algorithm::Doubling),
+/// The whole table, in words.
+pub fn table() -> String {
+    let mut text = String::new();
+    for rule in TABLE {
+        let ranks = match rule.ranks {
+            (least, u32::MAX) => format!("{least} or more"),
+            (least, most) => format!("{least} to {most}"),
+        };
+        text.push_str(&format!(
+            "{:14} {:11} ranks, bytes {:24} {}, because {}{}\n",
+            rule.kind.name(),
+            ranks,
+            rule.bytes.describe(),
+            rule.take.describe(),
+            rule.why,
+            rule.needs.describe(),
+        ));
+    }
+    text
+}
+
+impl Facts {
+    fn describe(self) -> String {
+        let names: Vec<&str> = NAMES.iter().filter(|(fact, _)| self.has(*fact)).map(|(_, name)| *name).collect();
+        if names.is_empty() { String::new() } else { format!(" (needs: {})", names.join(", ")) }
+    }
+}
+
+const NAMES: &[(Facts, &str)] = &[
+    (Facts::COMMUTES, "commutes"),
+    (Facts::APART, "not in place"),
+    (Facts::POWER_OF_TWO, "power of two"),
+    (Facts::BOARD, "board"),
+    (Facts::DIRECT, "direct copy"),
+    (Facts::HUGE_PAGES, "huge pages"),
+    (Facts::OVERSUBSCRIBED, "oversubscribed"),
+    (Facts::CPU_EACH, "a CPU each"),
+    (Facts::LARGE_STAGING, "large staging buffers"),
+    (Facts::SMALL_STAGING, "small staging buffers"),
 ];
 
-impl Operation<'_> {
-    /// Whether the algorithm gives the right result. An operation that does not commute needs one
-    /// that keeps the order of ranks.
-    pub fn allows(&self, algorithm: Algorithm, size: u32) -> bool {
-        match (self, algorithm) {
-            (Operation::Allgather { .. }, Algorithm::Doubling) => size.is_power_of_two(),
-            (Operation::Allreduce { commutes, .. }, Algorithm::Ring) => *commutes,
-            (Operation::Alltoallv { in_place, .. }, Algorithm::Linear) => !in_place,
-            _ => self.kind().algorithms().contains(&algorithm),
-        }
-    }
-
-    /// All algorithms that it allows.
-    pub fn algorithms(&self, size: u32) -> impl Iterator<Item = Algorithm> {
-        self.kind().algorithms().iter().copied().filter(move |algorithm| self.allows(*algorithm, size))
-    }
-
-    fn kind(&self) -> Kind {
-        match self {
-            Operation::Barrier => Kind::Barrier,
-            Operation::Bcast { .. } => Kind::Bcast,
-            Operation::Gather { .. } => Kind::Gather,
-            Operation::Gatherv { .. } => Kind::Gatherv,
-            Operation::Scatter { .. } => Kind::Scatter,
-            Operation::Scatterv { .. } => Kind::Scatterv,
-            Operation::Allgather { .. } => Kind::Allgather,
-            Operation::Allgatherv { .. } => Kind::Allgatherv,
-            Operation::Alltoall { .. } => Kind::Alltoall,
-            Operation::Alltoallv { .. } => Kind::Alltoallv,
-            Operation::Reduce { .. } => Kind::Reduce,
-            Operation::Allreduce { .. } => Kind::Allreduce,
-            Operation::ReduceScatter { .. } => Kind::ReduceScatter,
-            Operation::Scan { .. } => Kind::Scan,
-            Operation::Exscan { .. } => Kind::Exscan,
-        }
-    }
-
-    /// The units that the table measures.
-    fn measure(&self, size: u32) -> u64 {
-        match self {
-            Operation::Bcast { units, .. }
-            | Operation::Reduce { units, .. }
-            | Operation::Allreduce { units, .. }
-            | Operation::Scan { units, .. }
-            | Operation::Exscan { units, .. } => *units,
-            Operation::Gather { .. }
-            | Operation::Scatter { .. }
-            | Operation::Allgather { .. }
-            | Operation::Alltoall { .. } => 1,
-            Operation::Allgatherv { recv, .. } => (0..size).map(|i| recv.at(Region::Recv, i).count).sum(),
-            Operation::ReduceScatter { counts: Counts::Equal(units), .. } => units * u64::from(size),
-            Operation::ReduceScatter { counts: Counts::Given(counts), .. } => counts.iter().sum(),
-            Operation::Barrier
-            | Operation::Gatherv { .. }
-            | Operation::Scatterv { .. }
-            | Operation::Alltoallv { .. } => 0,
-        }
-    }
-}
-
 impl Kind {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Kind::Barrier => "barrier",
             Kind::Bcast => "bcast",
@@ -429,7 +315,7 @@ impl Kind {
         }
     }
 
-    /// What the bytes of the table measure; nothing where ranks do not know the same value.
+    /// What the bytes of the table are; nothing where ranks do not know the same.
     fn measured(self) -> Option<&'static str> {
         match self {
             Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall => Some("a block"),
@@ -437,30 +323,17 @@ impl Kind {
             _ => Some("in all"),
         }
     }
-
-    /// All algorithms for it.
-    fn algorithms(self) -> &'static [Algorithm] {
-        use Algorithm::*;
-        match self {
-            Kind::Barrier => &[Dissemination],
-            Kind::Bcast => &[Binomial, ScatterDoubling, ScatterAllgather, Chain],
-            Kind::Gather | Kind::Scatter => &[Linear, Binomial],
-            Kind::Gatherv | Kind::Scatterv => &[Linear],
-            Kind::Allgather => &[Linear, Ring, Bruck, Doubling],
-            Kind::Allgatherv => &[Linear, Ring, Bruck],
-            Kind::Alltoall => &[Linear, Pairwise, Bruck],
-            Kind::Alltoallv => &[Linear, Pairwise],
-            Kind::Reduce => &[Binomial, Halving, Chain],
-            Kind::Allreduce => &[Doubling, Halving, Ring],
-            Kind::ReduceScatter => &[Halving, Pairwise],
-            Kind::Scan | Kind::Exscan => &[Doubling, Chain],
-        }
-    }
 }
 
 impl Algorithm {
-    fn describe(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
+            Algorithm::Board(BoardWay::Pieces) => "over the board, in pieces",
+            Algorithm::Board(BoardWay::PiecesPastCache) => "over the board, in pieces written past the cache",
+            Algorithm::Board(BoardWay::Direct) => "over the board, with direct copies",
+            Algorithm::Board(BoardWay::Parts) => "over the board, in parts that free ranks compute",
+            Algorithm::Board(BoardWay::PartsPastCache) => "over the board, in parts written past the cache",
+            Algorithm::Board(BoardWay::Chain) => "over the board, along a chain",
             Algorithm::Linear => "linear (all messages at once)",
             Algorithm::Binomial => "binomial tree",
             Algorithm::Dissemination => "dissemination",

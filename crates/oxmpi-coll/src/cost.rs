@@ -5,7 +5,8 @@
 //! with the plans. For reductions it is the cost with root 0 of a commutative operation; operations
 //! whose blocks differ between ranks have no formula.
 
-use crate::choose::{Algorithm, Operation, segment_units};
+use crate::choose::Algorithm;
+use crate::operation::{Operation, segment_units};
 use crate::reduce_scatter::Counts;
 
 /// The cost of an operation on all ranks together, in units of [`crate::plan::Region`].

@@ -2,7 +2,7 @@
 //! within one group the planners for one group are used, made local, as the table chooses them.
 //! `unit_bytes` is the size of a unit, equal on all ranks.
 
-use crate::choose::{Operation, choose, plan};
+use crate::operation::{Operation, plan};
 use crate::plan::{Blocks, Piece, Plan, Region};
 use crate::reduce_scatter::Counts;
 use crate::tree::{after, before, children, parent, subtree};
@@ -209,7 +209,7 @@ fn spread(rank: u32, local: u32, units: u64, unit_bytes: u64) -> Plan {
 }
 
 fn within(operation: &Operation, rank: u32, local: u32, unit_bytes: u64) -> Plan {
-    let algorithm = choose(operation, local, unit_bytes);
+    let algorithm = operation.shape(local, unit_bytes).choose().take;
     match plan(operation, algorithm, rank, local, unit_bytes) {
         Some(plan) => plan.local(),
         None => unreachable!("the table has only what there is"),

@@ -1,12 +1,12 @@
-//! Collective operations as plans: pure functions from a rank, a number of ranks and the shape of
-//! an operation to the steps that this rank takes.
+//! Collective operations as plans: pure functions from a rank, a number of ranks and the shape of an operation to the
+//! steps that this rank takes.
 //!
-//! This crate moves no bytes and knows no transport, datatype or communicator: the executor in
-//! `oxmpi-core` executes plans, and the simulator in the tests of this crate checks them.
+//! Nothing here moves a byte or knows a transport, a datatype or a communicator: the executor in `oxmpi-core` carries
+//! plans out, and the simulator among the tests of this crate proves them.
 //!
-//! Start with [`plan`], the elements of a plan; [`choose`] has the table and the step from an
-//! operation to a plan. There is a module for each operation, [`inter`] for those between two
-//! groups and [`neighbor`] for those of a topology.
+//! Start with [`plan`], what a plan is made of; [`choose`] decides which algorithm an operation takes, over messages or over
+//! the board of a node, by the rows in [`rules`]; [`operation`] leads from an operation and an algorithm to a plan. There is a
+//! module for each operation, [`inter`] for those between two groups and [`neighbor`] for those of a topology.
 #![forbid(unsafe_code)]
 
 mod accumulate;
@@ -20,9 +20,11 @@ pub mod cost;
 pub mod gather;
 pub mod inter;
 pub mod neighbor;
+pub mod operation;
 pub mod plan;
 pub mod reduce;
 pub mod reduce_scatter;
+pub mod rules;
 pub mod scan;
 pub mod scatter;
 mod tree;

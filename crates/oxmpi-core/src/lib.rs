@@ -27,6 +27,7 @@ pub mod comm;
 pub mod connections;
 pub mod contexts;
 pub mod engine;
+pub mod explain;
 pub mod file;
 mod foreign;
 pub mod group;

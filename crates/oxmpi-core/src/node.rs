@@ -10,6 +10,7 @@ use crate::process::Process;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle;
 use oxmpi_base::arena::Area;
+use oxmpi_coll::rules::BOARD_RANKS;
 use oxmpi_transport::node::Node;
 
 /// What a communicator has of a board.
@@ -26,9 +27,6 @@ pub enum Board {
 /// Operations without a board, so that a communicator for a single use costs little. Not for those that are always there.
 pub const PATIENCE: u32 = 2;
 
-/// The most ranks whose lines everybody can read one by one.
-const MOST_RANKS: usize = 64;
-
 /// Boards that a process takes part in: each is a mapping, of which the kernel allows a limited number.
 const MOST_BOARDS: usize = 1024;
 
@@ -40,7 +38,7 @@ const FIRST_BOARDS: usize = 8;
 impl Comm {
     /// Whether its ranks could share a board.
     pub fn may_have_board(&self) -> bool {
-        !self.is_inter() && (2..=MOST_RANKS).contains(&self.group.len())
+        !self.is_inter() && (2..=BOARD_RANKS as usize).contains(&self.group.len())
     }
 }
 

@@ -10,9 +10,6 @@ pub static SINGLE_COPY: Switch = Switch::new("OXMPI_SINGLE_COPY", true);
 /// Huge pages for buffers that come again. Looked at once, as above.
 pub static HUGE_PAGES: Switch = Switch::new("OXMPI_HUGE_PAGES", true);
 
-/// Whether to say which algorithms were chosen.
-pub static EXPLAIN: Switch = Switch::new("OXMPI_EXPLAIN", false);
-
 /// A setting that is on or off. The environment is asked when somebody first wants to know; the value is independent of
 /// everything else, hence the relaxed accesses.
 pub struct Switch {

@@ -16,7 +16,6 @@ pub use data::{
 pub use neighbors::{
     neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw,
 };
-pub use plans::explain;
 pub use reductions::{Operands, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 
 use crate::args::Ints;

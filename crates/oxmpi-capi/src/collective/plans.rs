@@ -5,38 +5,26 @@ use super::neighbors::Neighbors;
 use super::reductions::Vector;
 use super::scene::{Role, Scene};
 use crate::call::Call;
-use oxmpi_coll::choose::{Operation, choose, describe, plan};
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
+use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
 use oxmpi_coll::reduce_scatter::Counts;
-use oxmpi_core::settings::EXPLAIN;
 use oxmpi_datatype::Buf;
-use std::collections::HashSet;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The plan of an operation of one group. `unit`: bytes of a unit.
 fn within(cx: &Call, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Plan> {
     let (rank, size) = (scene.rank as u32, scene.size as u32);
     let unit = unit as u64;
-    let algorithm = choose(operation, size, unit);
-    if EXPLAIN.is_on() && rank == 0 {
-        explain(format!("{}: {}", cx.fun.name(), describe(operation, algorithm, size, unit)));
+    let shape = operation.shape(size, unit);
+    let rule = shape.choose();
+    if let Some(speaker) = &scene.speaker {
+        speaker.say(cx.fun.name(), rule.why, || shape.describe(rule));
     }
-    match plan(operation, algorithm, rank, size, unit) {
+    match plan(operation, rule.take, rank, size, unit) {
         Some(plan) => Arc::new(plan),
         None => unreachable!("the table has only what there is"),
-    }
-}
-
-/// Says a choice on stderr, once.
-#[cold]
-pub fn explain(line: String) {
-    static SAID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if !said.contains(&line) {
-        eprintln!("oxmpi: {line}");
-        said.insert(line);
     }
 }
 

@@ -4,10 +4,11 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::collective::Stage;
+use oxmpi_core::explain::Speaker;
 use oxmpi_core::guard::Guard;
 
 /// The communicator of a collective operation, as plans see it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Scene {
     /// This process's rank in its own group.
     pub rank: usize,
@@ -16,6 +17,8 @@ pub(super) struct Scene {
     /// The group that this process is in.
     pub local: usize,
     pub inter: bool,
+    /// Tells which algorithms are chosen, where that is wanted.
+    pub speaker: Option<Speaker>,
 }
 
 /// What this process is in an operation with a root.
@@ -39,6 +42,7 @@ impl Scene {
             size: comm.size() as usize,
             local: comm.local_group().len(),
             inter: comm.is_inter(),
+            speaker: Speaker::of(comm),
         })
     }
 

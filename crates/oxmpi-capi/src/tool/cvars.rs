@@ -8,7 +8,8 @@ use crate::library::{self, LIBRARY};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, TCvarHandle};
 use oxmpi_core::engine::STORE_LIMIT;
-use oxmpi_core::settings::{EXPLAIN, HUGE_PAGES, SINGLE_COPY, Switch};
+use oxmpi_core::explain;
+use oxmpi_core::settings::{HUGE_PAGES, SINGLE_COPY, Switch};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::LazyLock;
 
@@ -23,17 +24,12 @@ pub struct Cvar {
 
 /// Where the value is; with it go the type and who may change it when.
 enum Setting {
-    Switch(&'static Switch, Until),
+    /// Can be set until this process takes its place in the job, which happens once.
+    Switch(&'static Switch),
+    Explain,
     Errhandler,
     Text(fn() -> &'static str),
     Size(fn() -> u64),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    TheEnd,
-    /// This process takes its place in the job, which happens once.
-    TheStart,
 }
 
 pub static CVARS: [Cvar; 7] = [
@@ -45,7 +41,7 @@ pub static CVARS: [Cvar; 7] = [
         verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
         category: Category::Messages,
         scope: MPI_T_SCOPE_ALL_EQ,
-        setting: Setting::Switch(&SINGLE_COPY, Until::TheStart),
+        setting: Setting::Switch(&SINGLE_COPY),
     },
     Cvar {
         name: "OXMPI_HUGE_PAGES",
@@ -54,7 +50,7 @@ pub static CVARS: [Cvar; 7] = [
         verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
         category: Category::Memory,
         scope: MPI_T_SCOPE_LOCAL,
-        setting: Setting::Switch(&HUGE_PAGES, Until::TheStart),
+        setting: Setting::Switch(&HUGE_PAGES),
     },
     Cvar {
         name: "oxmpi_eager_limit",
@@ -76,12 +72,12 @@ pub static CVARS: [Cvar; 7] = [
     },
     Cvar {
         name: "OXMPI_EXPLAIN",
-        description: "Whether to say on stderr which algorithms collective operations use. Can be set at any time, in any \
-                      process; the first rank of a communicator says it.",
+        description: "Whether to say on stderr what is decided and why: the algorithms of collective operations, how messages \
+                      go. Can be set at any time, in any process; the first rank of a communicator says it.",
         verbosity: MPI_T_VERBOSITY_USER_BASIC,
         category: Category::Collectives,
         scope: MPI_T_SCOPE_LOCAL,
-        setting: Setting::Switch(&EXPLAIN, Until::TheEnd),
+        setting: Setting::Explain,
     },
     Cvar {
         name: "OXMPI_MEMORY_ALLOC_KINDS",
@@ -108,7 +104,7 @@ pub static CVARS: [Cvar; 7] = [
 impl Cvar {
     pub fn datatype(&self) -> Datatype {
         match self.setting {
-            Setting::Switch(..) | Setting::Errhandler => MPI_INT,
+            Setting::Switch(_) | Setting::Explain | Setting::Errhandler => MPI_INT,
             Setting::Text(_) => MPI_CHAR,
             Setting::Size(_) => MPI_UNSIGNED_LONG_LONG,
         }
@@ -116,7 +112,7 @@ impl Cvar {
 
     pub fn enumeration(&self) -> Option<Enumeration> {
         match self.setting {
-            Setting::Switch(..) => Some(Enumeration::Switch),
+            Setting::Switch(_) | Setting::Explain => Some(Enumeration::Switch),
             Setting::Errhandler => Some(Enumeration::Errhandler),
             _ => None,
         }
@@ -136,7 +132,8 @@ impl Cvar {
         // SAFETY: the room is for a value of this type.
         unsafe {
             match self.setting {
-                Setting::Switch(switch, _) => to.cast::<c_int>().write(switch.is_on().into()),
+                Setting::Explain => to.cast::<c_int>().write(explain::is_on().into()),
+                Setting::Switch(switch) => to.cast::<c_int>().write(switch.is_on().into()),
                 Setting::Errhandler => to.cast::<c_int>().write(LIBRARY.initial_errhandler().0 as c_int),
                 Setting::Size(size) => to.cast::<u64>().write(size()),
                 Setting::Text(text) => {
@@ -151,14 +148,19 @@ impl Cvar {
     /// # Safety
     /// There is a value.
     pub unsafe fn write(&self, from: *const c_void) -> Answer {
-        let Setting::Switch(switch, until) = self.setting else { return Err(Code(MPI_T_ERR_CVAR_SET_NEVER)) };
-        if until == Until::TheStart && LIBRARY.has_started() {
-            return Err(Code(MPI_T_ERR_CVAR_SET_NEVER));
-        }
-        // SAFETY: a value of a switch is an int.
+        let set: fn(&Cvar, bool) = match self.setting {
+            Setting::Explain => |_, on| explain::set(on),
+            Setting::Switch(_) if !LIBRARY.has_started() => |cvar, on| {
+                if let Setting::Switch(switch) = cvar.setting {
+                    switch.set(on);
+                }
+            },
+            _ => return Err(Code(MPI_T_ERR_CVAR_SET_NEVER)),
+        };
+        // SAFETY: a value of either is an int.
         match unsafe { from.cast::<c_int>().read() } {
-            0 => switch.set(false),
-            1 => switch.set(true),
+            0 => set(self, false),
+            1 => set(self, true),
             _ => return Err(INVALID),
         }
         Ok(())

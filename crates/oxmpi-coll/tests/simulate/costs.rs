@@ -2,8 +2,8 @@
 //! table against the formulas.
 
 use crate::machine::{Model, Process, ROUNDS, Store, Units, Value, run};
-use oxmpi_coll::choose::{Operation, choose, plan};
 use oxmpi_coll::cost::{self, work};
+use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::reduce_scatter::Counts;
 
 /// So many bytes a unit that a segment is of four.
@@ -87,7 +87,7 @@ fn the_table_is_sound() {
             // Blocks for a million ranks: of a size that they can have.
             let all = vectors(bytes).into_iter().map(|o| (o, 1)).chain(blocks().into_iter().map(|o| (o, bytes)));
             for (operation, unit) in all.filter(|(_, unit)| unit * u64::from(size) < 1 << 34) {
-                let chosen = choose(&operation, size, unit);
+                let chosen = operation.shape(size, unit).choose().take;
                 assert!(operation.allows(chosen, size), "{operation:?} by {size}");
                 for model in [cost::Model::NODE, cost::Model::NETWORK] {
                     let seconds = |algorithm| {

@@ -10,7 +10,8 @@ mod neighbor;
 mod reductions;
 
 use machine::{Outcome, Process, ROUNDS, Value};
-use oxmpi_coll::choose::{Algorithm, Operation, plan};
+use oxmpi_coll::choose::Algorithm;
+use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::plan::Plan;
 
 /// Runs the plans of `size` ranks and compares what is in `Recv` at the end with what `expect`

@@ -2,7 +2,8 @@
 
 use crate::machine::{NOTHING, Process, Store, Units, Value, everyone};
 use crate::{check, counts, planned, roots, sizes, some};
-use oxmpi_coll::choose::{Algorithm, Operation};
+use oxmpi_coll::choose::Algorithm;
+use oxmpi_coll::operation::Operation;
 use oxmpi_coll::plan::{Blocks, Plan};
 use oxmpi_coll::{allgather, bcast};
 

@@ -3,7 +3,8 @@
 
 use crate::machine::{self, NOTHING, Outcome, Process, ROUNDS, Store, Units, Value, everyone};
 use crate::{counts, planned, roots, sizes, some};
-use oxmpi_coll::choose::{Algorithm, Operation};
+use oxmpi_coll::choose::Algorithm;
+use oxmpi_coll::operation::Operation;
 use oxmpi_coll::plan::Plan;
 use oxmpi_coll::reduce_scatter::Counts;
 use oxmpi_coll::{reduce, scan};

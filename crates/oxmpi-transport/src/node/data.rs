@@ -7,31 +7,8 @@ use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::LINE_BYTES;
+use oxmpi_coll::choose::BoardWay;
 use oxmpi_datatype::Buf;
-
-/// A copy of so many bytes from rank to rank is faster by the kernel than with a stop on the way: every line that a rank
-/// writes and another reads changes caches twice.
-pub(super) const DIRECT: usize = 8 << 10;
-
-/// That for a broadcast to one rank, of which each side copies a half: writing one piece and reading the one before overlap, too.
-const DIRECT_BROADCAST: usize = 64 << 10;
-
-/// That for a block that all of three or more ranks want, where rooms are small. Else the copy into a room is little beside
-/// those out of it, and nobody waits at the kernel's door.
-const DIRECT_FOR_ALL: usize = 64 << 10;
-/// Blocks of a middling length, of many ranks with a CPU each, are an exception: each stays in the cache of its rank, which
-/// writes it to all.
-const DIRECT_FOR_MANY: std::ops::Range<usize> = 256 << 10..1 << 20;
-pub(super) const MANY: usize = 6;
-
-/// A rank that receives so many bytes writes them past its cache; so it does in a crowd when all receive so many together.
-const STREAM: usize = 8 << 20;
-const STREAM_IN_CROWD: usize = 32 << 20;
-/// When many ranks with a CPU each have so many bytes for each other, memory is what they wait for: a copy into a room and one
-/// past the cache fetch less from there than the kernel's copy.
-const STREAM_FOR_MANY: usize = 48 << 20;
-/// In a crowd that is so from this number of ranks and the fewer bytes on, unless their buffers come to lie on huge pages.
-const MANY_IN_CROWD: usize = 4;
 
 /// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
@@ -44,7 +21,7 @@ impl Node {
         if std::mem::take(&mut self.met) {
             self.sender = Some(root);
         }
-        if self.ranks() == 2 && buf.len() >= DIRECT_BROADCAST && self.means.direct {
+        if self.choices.bcast.of(buf.len()) == BoardWay::Direct {
             return self.bcast_directly(wait, call, root, buf);
         }
         let piece = (buf.len() / 2).clamp(BROADCAST.0, BROADCAST.1).next_multiple_of(64);
@@ -147,18 +124,13 @@ impl Node {
     pub fn allgather(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Allgather, None, block);
         self.spread(block * self.ranks());
-        let directly = match self.ranks() {
-            2 => block >= DIRECT,
-            _ if !self.is_roomy() => block >= DIRECT_FOR_ALL,
-            MANY.. if !self.crowded => DIRECT_FOR_MANY.contains(&block),
-            _ => false,
-        };
-        if self.means.direct && directly {
+        let way = self.choices.allgather.of(block);
+        if way == BoardWay::Direct {
             return self.allgather_directly(wait, call, block, send, recv);
         }
         let own = self.rank() * block;
         let (from, start) = send.map_or((recv, own), |send| (send, 0));
-        let unpack = self.unpack_for(recv);
+        let unpack = unpack_for(way);
         for (at, bytes) in pieces(block, self.chunk()) {
             let round = self.open(wait, call)?;
             self.write(wait, round, from, start + at, bytes)?;
@@ -182,14 +154,12 @@ impl Node {
     pub fn alltoall(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
         let call = Call::of(Fun::Alltoall, None, block);
         self.spread(block * self.ranks());
-        let (many, stream) = if self.crowded { (MANY_IN_CROWD, STREAM) } else { (MANY, STREAM_FOR_MANY) };
-        let looked_up_soon = self.crowded && self.means.huge_pages;
-        let streams = self.ranks() >= many && self.is_roomy() && recv.len() >= stream && !looked_up_soon;
-        if self.goes_directly(block) && !streams {
+        let way = self.choices.alltoall.of(block);
+        if way == BoardWay::Direct {
             return self.alltoall_directly(wait, call, block, send, recv);
         }
         let from = send.unwrap_or(recv);
-        let unpack = self.unpack_for(recv);
+        let unpack = unpack_for(way);
         for (at, bytes) in pieces(block, self.stride(block)) {
             let round = self.open(wait, call)?;
             let to = self.target(wait, round, bytes * self.ranks())?;
@@ -218,21 +188,15 @@ impl Node {
         Ok(())
     }
 
-    /// How the pieces of a receive buffer are filled.
-    fn unpack_for(&self, recv: &Buf) -> unsafe fn(&Buf, usize, *const u8, usize) {
-        let streams = recv.len() >= STREAM || self.crowded && recv.len() * self.ranks() >= STREAM_IN_CROWD;
-        if streams { unpack_streaming } else { unpack }
-    }
-
-    /// Whether copies of so many bytes, from one rank to another, are worth a system call each.
-    pub(super) fn goes_directly(&self, bytes: usize) -> bool {
-        self.means.direct && bytes >= DIRECT
-    }
-
     /// The longest piece of a block when a rank writes one for everybody.
     fn stride(&self, block: usize) -> usize {
         let most = self.chunk() / self.ranks();
         // Whole lines, unless the blocks are small.
         if block <= most { block.max(1) } else { most & !63 }
     }
+}
+
+/// How the pieces of a receive buffer are filled.
+fn unpack_for(way: BoardWay) -> unsafe fn(&Buf, usize, *const u8, usize) {
+    if way == BoardWay::PiecesPastCache { unpack_streaming } else { unpack }
 }

@@ -4,12 +4,14 @@
 //! A second round ends every operation: nobody goes on before all have read what they needed. A buffer that does not lie in
 //! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
 
-use super::data::MANY;
 use super::{Call, Node, Reduction, Wait, pack, pieces, unpack, unpack_streaming};
 use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
 use oxmpi_datatype::Buf;
+
+/// From so many ranks on a block is written to all by its rank, in whose cache it stays, not read by each.
+const PUSHES: usize = 6;
 
 /// Bytes of all ranks that are combined at a time.
 const PIECES: usize = 256 << 10;
@@ -144,7 +146,7 @@ impl Node {
         if let Some(send) = send {
             copy_own(send, 0, recv, own, block);
         }
-        let pushes = self.ranks() >= MANY;
+        let pushes = self.ranks() >= PUSHES;
         for rank in self.partners() {
             self.meet(wait, rank)?;
             let (theirs, process) = (self.addresses(rank), self.members[rank]);

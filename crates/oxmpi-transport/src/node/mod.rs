@@ -10,8 +10,8 @@
 //! spread.rs      ranks that outnumber CPUs, evenly on them
 //! ```
 //!
-//! Everything is decided by what is the same on all ranks: the call, its root, its operation and its bytes, never the layout
-//! or the address of a buffer. Waiting is the caller's business (see [`Wait`]), so that messages move and other
+//! What a rank does is decided in one table (`oxmpi_coll::choose`) by what is the same on all ranks: the call, its bytes and the
+//! facts that all agreed on when the board was made; never the layout or the address of a buffer. Waiting is the caller's business (see [`Wait`]), so that messages move and other
 //! threads get their turn meanwhile.
 
 mod call;
@@ -30,6 +30,8 @@ use oxmpi_base::board::{LINE_BYTES, Seat};
 use oxmpi_base::ids::Peer;
 use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
+use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
+use oxmpi_coll::rules::ENTRY_BYTES;
 use oxmpi_datatype::{Buf, Cursor};
 use std::sync::Arc;
 
@@ -60,22 +62,65 @@ pub trait Wait {
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()>;
 }
 
-/// What ranks can do for long operations. All of a communicator's must go by the same.
-#[derive(Clone, Copy, Default)]
-pub struct Means {
-    /// Copy from and to each other's memory.
-    pub direct: bool,
-    /// Move buffers that come again to huge pages, which the kernel copies sooner.
-    pub huge_pages: bool,
+/// What ranks do by the size of an operation, taken from the table once, when the board's facts are known.
+struct Ways {
+    /// Up to so many bytes they go in pieces, short ones in one round: the hot path makes this one comparison.
+    short: usize,
+    /// Beyond that: from so many bytes on, this way.
+    long: Box<[(usize, BoardWay)]>,
 }
 
-impl Means {
-    pub fn to_bits(self) -> u64 {
-        u64::from(self.direct) | u64::from(self.huge_pages) << 1
+impl Ways {
+    fn new(kind: Kind, ranks: usize, facts: Facts) -> Ways {
+        let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let choices = Shape::choices(kind, ranks as u32, facts).into_iter().skip(1);
+        let long: Box<[_]> = choices.map(|(from, algorithm)| (size(from), way(algorithm))).collect();
+        Ways { short: long.first().map_or(usize::MAX, |(from, _)| from.saturating_sub(1)), long }
     }
 
-    pub fn from_bits(bits: u64) -> Means {
-        Means { direct: bits & 1 != 0, huge_pages: bits & 2 != 0 }
+    #[inline]
+    fn of(&self, bytes: usize) -> BoardWay {
+        if bytes <= self.short { BoardWay::Pieces } else { self.long(bytes) }
+    }
+
+    fn long(&self, bytes: usize) -> BoardWay {
+        self.long.iter().rev().find(|(from, _)| *from <= bytes).map_or(BoardWay::Pieces, |(_, way)| *way)
+    }
+}
+
+/// A way over the board. Where the table says "by messages" nobody comes here.
+fn way(algorithm: Algorithm) -> BoardWay {
+    match algorithm {
+        Algorithm::Board(way) => way,
+        _ => BoardWay::Pieces,
+    }
+}
+
+/// The ways of all operations that have more than one.
+struct Choices {
+    bcast: Ways,
+    allgather: Ways,
+    alltoall: Ways,
+    reduce: Ways,
+    allreduce: Ways,
+}
+
+impl Choices {
+    fn new(ranks: usize, facts: Facts) -> Choices {
+        let of = |kind| Ways::new(kind, ranks, facts);
+        Choices {
+            bcast: of(Kind::Bcast),
+            allgather: of(Kind::Allgather),
+            alltoall: of(Kind::Alltoall),
+            reduce: of(Kind::Reduce),
+            allreduce: of(Kind::Allreduce),
+        }
+    }
+
+    /// Up to so many bytes all operations are short.
+    fn short(&self) -> usize {
+        let all = [&self.bcast, &self.allgather, &self.alltoall, &self.reduce, &self.allreduce];
+        all.into_iter().map(|ways| ways.short).min().unwrap_or(0)
     }
 }
 
@@ -86,9 +131,11 @@ pub struct Node {
     /// Each rank's process.
     members: Box<[Peer]>,
     barrier: Barrier,
-    means: Means,
-    /// Whether the job has more ranks than CPUs.
-    crowded: bool,
+    /// What is true of this board, agreed by all ranks.
+    facts: Facts,
+    choices: Choices,
+    /// Up to so many bytes an allreduce takes one round.
+    one_round: usize,
     /// Memory for what is being combined, once there was any.
     scratch: Vec<u8>,
     /// Whether the last operation was a barrier, and who sent to all after the last one.
@@ -106,35 +153,69 @@ impl Node {
         Seat::memory_for(ranks, room)
     }
 
-    /// Takes a rank's place; `None` if the memory does not fit. All ranks say the same of the crowd.
+    /// Takes a rank's place; `None` if the memory does not fit. `oversubscribed`: ranks outnumber CPUs; all ranks must say the
+    /// same.
     pub fn new(
         mapping: Mapping,
         members: Box<[Peer]>,
         rank: usize,
         room: usize,
         barrier: Barrier,
-        crowded: bool,
+        oversubscribed: bool,
     ) -> Option<Node> {
         let mapping = Arc::new(mapping);
         let seat = Seat::new(Arc::clone(&mapping), members.len(), room, rank)?;
-        Some(Node {
+        let cpus = if oversubscribed { Facts::OVERSUBSCRIBED } else { Facts::CPU_EACH };
+        let staging = if seat.largest_place() >= ROOMY { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
+        let facts = Facts::BOARD.and(cpus).and(staging);
+        let mut node = Node {
+            one_round: 0,
+            choices: Choices::new(members.len(), facts),
             seat,
             mapping,
             members,
             barrier,
-            means: Means::default(),
-            crowded,
+            facts,
             scratch: Vec::new(),
             met: false,
             sender: None,
             history: 0,
             can_go_on: false,
-        })
+        };
+        node.add_facts(Facts::NONE);
+        Some(node)
     }
 
-    /// All ranks have found what all of them can do.
-    pub fn set_means(&mut self, means: Means) {
-        self.means = means;
+    /// All ranks have found out what all of them can do: copy directly, use huge pages.
+    pub fn add_facts(&mut self, common: Facts) {
+        self.facts = self.facts.and(common);
+        self.choices = Choices::new(self.ranks(), self.facts);
+        self.one_round = self.choices.allreduce.short.min(self.chunk());
+    }
+
+    /// What is true of this board, in words.
+    pub fn describe_facts(&self) -> String {
+        let either = |fact, yes: &'static str, no| if self.facts.has(fact) { yes } else { no };
+        [
+            either(Facts::OVERSUBSCRIBED, "ranks outnumber CPUs", "every rank has a CPU"),
+            either(
+                Facts::DIRECT,
+                "all may copy directly",
+                "not all may copy directly (OXMPI_SINGLE_COPY, or the kernel)",
+            ),
+            either(Facts::LARGE_STAGING, "staging buffers are large", "staging buffers are small (many boards)"),
+            either(Facts::HUGE_PAGES, "huge pages are allowed", "huge pages are not allowed"),
+        ]
+        .join(", ")
+    }
+
+    /// What the table looks at for an operation over this board.
+    pub fn shape(&self, kind: Kind, bytes: usize) -> Shape {
+        Shape::new(kind, self.ranks() as u32, bytes as u64, self.facts)
+    }
+
+    fn is_oversubscribed(&self) -> bool {
+        self.facts.has(Facts::OVERSUBSCRIBED)
     }
 
     /// A hash of the calls that do not go over the board, and must have been the same on all ranks up to the next that does.
@@ -391,7 +472,7 @@ impl Node {
             return call::gone(rank, self.rank());
         }
         let calls = self.seat.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
-        self.can_go_on = calls.is_some_and(|(theirs, ours)| theirs.is_like(ours, self.one_round()));
+        self.can_go_on = calls.is_some_and(|(theirs, ours)| theirs.is_like(ours, self.all_in_one_round()));
         if !self.can_go_on {
             self.give_up(wait);
         }
@@ -399,8 +480,8 @@ impl Node {
     }
 
     /// Up to so many bytes every operation takes one round, in which everybody shows its line before it looks at others'.
-    fn one_round(&self) -> usize {
-        self.shared_work().min(self.chunk() / self.ranks()).min(data::DIRECT - 1)
+    fn all_in_one_round(&self) -> usize {
+        self.choices.short().min(self.chunk() / self.ranks())
     }
 
     #[inline]
@@ -479,11 +560,6 @@ impl Node {
     fn chunk(&self) -> usize {
         self.seat.largest_place()
     }
-
-    /// Whether rooms are large enough for long operations: many communicators have small ones.
-    fn is_roomy(&self) -> bool {
-        self.chunk() >= ROOMY
-    }
 }
 
 /// Has one other rank find what we wrote to our room sooner.
@@ -496,6 +572,8 @@ fn hand_down(room: *const u8, bytes: usize) {
 
 /// What one round can move where rooms are large.
 const ROOMY: usize = 256 << 10;
+
+const _: () = assert!(ENTRY_BYTES == LINE_BYTES as u64, "the table knows what fits into a line");
 
 /// Copies bytes out of a buffer, from a place in its packed stream on.
 ///

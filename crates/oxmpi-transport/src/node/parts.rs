@@ -11,6 +11,7 @@ use super::{Call, Node, Reduction, Wait, call};
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
 use oxmpi_base::desk::{AREAS, Desk};
+use oxmpi_coll::choose::{BoardWay, Facts};
 use std::ptr::NonNull;
 
 /// The longest pieces. Long ones are read in long runs and seldom waited for, but those under way should stay in the
@@ -20,10 +21,6 @@ const PIECE_IN_CROWD: usize = 128 << 10;
 
 /// In pieces of so many bytes a rank that has a CPU can be late.
 const LATE: usize = 16 << 10;
-
-/// Ranks that share CPUs share caches: when all their results are so many bytes, they write them past those. Not the others, who
-/// would only wait for memory.
-const STREAM_IN_CROWD: usize = 16 << 20;
 
 /// An allreduce under way, as one rank sees it.
 struct Work<'a> {
@@ -52,11 +49,13 @@ impl Node {
         wait: &mut impl Wait,
         reduction: &Reduction,
         call: Call,
+        way: BoardWay,
         own: *const u8,
         out: *mut u8,
     ) -> Result<()> {
         let me = self.rank();
-        let piece = if self.crowded { PIECE_IN_CROWD } else { PIECE };
+        let oversubscribed = self.is_oversubscribed();
+        let piece = if oversubscribed { PIECE_IN_CROWD } else { PIECE };
         let most = (((self.chunk() - size_of::<Desk>()) / AREAS).min(piece) & !63) / reduction.element;
         let count = reduction.count.div_ceil(most);
         // Pieces of the same length.
@@ -67,9 +66,8 @@ impl Node {
         self.say_both(round, [place as u64, own as u64]);
         // Of the places we know only ours yet.
         let places = vec![self.seat.room(me, place); self.ranks()];
-        let streams = self.crowded && reduction.bytes() * self.ranks() >= STREAM_IN_CROWD;
-        let copy = if streams { copy::past_cache } else { copy::bytes };
-        let reads = self.means.direct && !self.crowded;
+        let copy = if way == BoardWay::PartsPastCache { copy::past_cache } else { copy::bytes };
+        let reads = self.facts.has(Facts::DIRECT) && !oversubscribed;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
         work.desk(me).clear();
         // SAFETY: as the caller says; nobody looks at our place before we publish.

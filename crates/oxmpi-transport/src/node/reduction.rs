@@ -12,6 +12,7 @@ use oxmpi_base::board::LINE_BYTES;
 use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
+use oxmpi_coll::choose::BoardWay;
 use oxmpi_datatype::Buf;
 use std::mem::MaybeUninit;
 
@@ -32,7 +33,8 @@ impl Reduction {
     /// Elements to whose multiples the parts of ranks are cut.
     pub(super) const CUT: usize = 16;
 
-    pub(super) fn bytes(&self) -> usize {
+    #[inline]
+    pub fn bytes(&self) -> usize {
         self.element * self.count
     }
 
@@ -64,7 +66,7 @@ impl Node {
         let bytes = reduction.bytes();
         let call = Call::of(Fun::Allreduce, Some(reduction.op), bytes);
         self.spread(bytes);
-        if bytes <= self.shared_work() {
+        if bytes <= self.one_round {
             let round = self.open(wait, call)?;
             self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
             self.seat.publish();
@@ -76,7 +78,8 @@ impl Node {
             self.close(wait);
             return Ok(());
         }
-        if self.computes_directly(bytes) {
+        let way = self.choices.allreduce.long(bytes);
+        if way == BoardWay::Direct {
             // SAFETY: as the caller says.
             return unsafe {
                 match self.ranks() {
@@ -86,7 +89,7 @@ impl Node {
             };
         }
         // SAFETY: as the caller says.
-        unsafe { self.allreduce_in_parts(wait, reduction, call, own, out) }
+        unsafe { self.allreduce_in_parts(wait, reduction, call, way, own, out) }
     }
 
     /// `MPI_Reduce`: `out` is `None` but at the root. In place, the root's `own` is `out`.
@@ -105,14 +108,15 @@ impl Node {
         let call = Call::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
         self.spread(bytes);
         let offset = |at: usize| at * reduction.element;
-        if self.goes_along_chain(bytes) {
-            let _stay = self.stay_with_neighbours(bytes);
+        match self.choices.reduce.of(bytes) {
+            BoardWay::Chain => {
+                let _stay = self.stay_with_neighbours(bytes);
+                // SAFETY: as the caller says.
+                return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
+            }
             // SAFETY: as the caller says.
-            return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
-        }
-        if self.ranks() == 2 && self.goes_directly(bytes) {
-            // SAFETY: as the caller says.
-            return unsafe { self.reduce_directly(wait, reduction, call, own, out) };
+            BoardWay::Direct => return unsafe { self.reduce_directly(wait, reduction, call, own, out) },
+            _ => {}
         }
         let most = REDUCE.min(self.chunk()) / reduction.element;
         for (at, count) in pieces(reduction.count, most) {
@@ -215,30 +219,6 @@ impl Node {
         Ok(())
     }
 
-    /// Whether parts are worth being copied by the kernel. Two ranks have one copy in and one out each; more have as many
-    /// copies in as there are others, each of a part, and only do that where rooms are small: the kernel's copies, of pages
-    /// that it looks up one by one, and of memory that nobody has touched for a while, take longer.
-    fn computes_directly(&self, bytes: usize) -> bool {
-        self.goes_directly(match self.ranks() {
-            2 => bytes,
-            _ if self.is_roomy() => 0,
-            ranks => bytes / ranks / 16,
-        })
-    }
-
-    /// Whether a reduction to one rank goes through all ranks' hands.
-    pub(super) fn goes_along_chain(&self, bytes: usize) -> bool {
-        match self.ranks() {
-            2 => bytes >= CHAIN_OF_TWO && self.is_roomy(),
-            _ => bytes >= CHAIN,
-        }
-    }
-
-    /// Up to so many bytes everybody who wants a result computes it all.
-    pub(super) fn shared_work(&self) -> usize {
-        (SHARED_WORK / self.ranks()).max(LINE_BYTES).min(self.chunk())
-    }
-
     /// A piece after the other goes from the rank behind the root on around to the root; each rank adds its elements on the way,
     /// in one pass over them, and writes to one of a few areas in turn. They stay in the caches, and a rank waits for the next one
     /// alone: whoever shares its CPU gets a turn, and some have work for every CPU.
@@ -333,10 +313,8 @@ impl Node {
     }
 }
 
-/// From so many bytes on a reduction of more than two ranks goes along a chain, in pieces of as many.
+/// The pieces of a chain.
 const CHAIN: usize = 32 << 10;
-/// Two ranks read from each other's memory up to here: then each has less to do, but a system call for every piece.
-const CHAIN_OF_TWO: usize = 128 << 10;
 /// Pieces that a rank may be ahead of the next one.
 const AREAS: usize = 8;
 
@@ -349,9 +327,6 @@ struct Areas {
 
 /// Pieces of a reduction that the root computes alone: combining one overlaps writing the next.
 const REDUCE: usize = 64 << 10;
-
-/// Bytes that a rank reads for a result that all of them compute for themselves.
-const SHARED_WORK: usize = 16 << 10;
 
 /// Combines the elements of `ranks` ranks, at least two, in their order. The results go to `out`, and also elsewhere.
 /// `out` may be the source of any rank. What others have written is in their caches: it is asked for a part ahead,

@@ -14,7 +14,7 @@ impl Node {
     /// may run on stays as it is.
     #[inline]
     pub(super) fn spread(&self, bytes: usize) {
-        if self.crowded && bytes >= LONG {
+        if bytes >= LONG && self.is_oversubscribed() {
             self.leave_full_cpu();
         }
     }
@@ -23,7 +23,7 @@ impl Node {
     /// same CPU. Along a chain they hand each other what is in its cache; and all have to wait for a rank that is moved in the middle
     /// of long copies. Where ranks share their work, the scheduler does better.
     pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<Stay> {
-        if !self.crowded || bytes < LONG_WITH_NEIGHBOURS {
+        if bytes < LONG_WITH_NEIGHBOURS || !self.is_oversubscribed() {
             return None;
         }
         let all = CpuSet::affinity().ok().filter(|all| (2..self.ranks()).contains(&all.len()))?;

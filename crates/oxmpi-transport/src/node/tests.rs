@@ -127,7 +127,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             // SAFETY: both have `count` words.
             unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
             // Along a chain the root comes last.
-            let turn = if node.goes_along_chain(block) { root + 1 } else { 0 };
+            let turn = if node.choices.reduce.of(block) == BoardWay::Chain { root + 1 } else { 0 };
             let order = (turn..ranks).chain(0..turn);
             let expected = |index| reduced(order.clone(), |rank| value(step, rank, index));
             assert!(me != root || out.iter().enumerate().all(|(index, &word)| word == expected(index)));
@@ -202,7 +202,7 @@ fn operations_in_any_order() {
         on_cpus(crowded, ranks, room, move |mut node| {
             if direct {
                 assert!(node.probe(&mut Yield).unwrap());
-                node.set_means(Means { direct: true, huge_pages: false });
+                node.add_facts(Facts::DIRECT);
             }
             (0..1500).for_each(|step| one_operation(&mut node, step, direct));
         });
@@ -254,7 +254,7 @@ fn a_late_rank_is_read() {
     let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let all_reads = Arc::clone(&reads);
     on_cpus(false, RANKS, 1 << 20, move |mut node| {
-        node.set_means(Means { direct: true, huge_pages: false });
+        node.add_facts(Facts::DIRECT);
         let me = node.rank();
         for step in 0..12 {
             let mut wait = Slow { is_slow: me == step as usize % RANKS, reads: 0 };

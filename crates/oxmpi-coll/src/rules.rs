@@ -1,0 +1,214 @@
+//! The rows of the table that chooses (see [`crate::choose`]). Of each kind come first the rows for a board, then those for
+//! messages; the first row that fits is taken, and the last of each kind always does.
+//!
+//! Sizes were measured on machines of 2 to 64 CPUs (`bench/NOTES.md`, `bench/run --only coll`).
+
+use crate::choose::{Algorithm, BoardWay, Bytes, Facts, Kind, Rule};
+
+/// The most ranks whose entries every rank can read one by one: larger communicators have no board.
+pub const BOARD_RANKS: u32 = 64;
+
+/// Bytes that fit into a rank's entry on a board, beside the words that say which round and call it is of.
+pub const ENTRY_BYTES: u64 = 48;
+
+/// The longest operation of a kind that goes over a board, whatever the facts of the board are.
+pub const fn longest_on_board(kind: Kind) -> u64 {
+    let mut row = 0;
+    let mut longest = 0;
+    while row < TABLE.len() {
+        let Rule { kind: of, bytes, needs, take, .. } = TABLE[row];
+        if of as u8 == kind as u8 && needs.to_bits() == Facts::BOARD.to_bits() && matches!(take, Algorithm::Board(_)) {
+            longest = match bytes {
+                Bytes::UpTo(most) if most > longest => most,
+                Bytes::Any => u64::MAX,
+                _ => longest,
+            };
+        }
+        row += 1;
+    }
+    longest
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const ANY: u32 = u32::MAX;
+
+/// A row for messages, up to so many ranks.
+const fn row(kind: Kind, ranks: u32, bytes: Bytes, take: Algorithm, why: &'static str) -> Rule {
+    Rule { kind, ranks: (1, ranks), bytes, needs: Facts::NONE, take, why }
+}
+
+impl Rule {
+    const fn if_all(self, needs: Facts) -> Rule {
+        Rule { needs: self.needs.and(needs), ..self }
+    }
+}
+
+/// A row for a board of so many to so many ranks.
+const fn on_board(kind: Kind, ranks: (u32, u32), bytes: Bytes, take: BoardWay, why: &'static str) -> Rule {
+    let ranks = if ranks.1 < BOARD_RANKS { ranks } else { (ranks.0, BOARD_RANKS) };
+    Rule { kind, ranks, bytes, needs: Facts::BOARD, take: Algorithm::Board(take), why }
+}
+
+use Algorithm::{
+    Binomial, Bruck, Chain, Dissemination, Doubling, Halving, Linear, Pairwise, Ring, ScatterAllgather, ScatterDoubling,
+};
+use BoardWay::{Direct, Parts, PartsPastCache, Pieces, PiecesPastCache};
+use Bytes::{AllReadFrom, Between, From, PartFrom, ReadFrom, ReadUpTo, UpTo};
+
+const DIRECT: Facts = Facts::DIRECT;
+const CPU_EACH: Facts = Facts::CPU_EACH;
+const OVERSUBSCRIBED: Facts = Facts::OVERSUBSCRIBED;
+const LARGE: Facts = Facts::LARGE_STAGING;
+const SMALL: Facts = Facts::SMALL_STAGING;
+const TWO: (u32, u32) = (2, 2);
+const ALL: (u32, u32) = (2, ANY);
+
+const FEW_MESSAGES: &str = "short messages cost latency alone, and this has the fewest one after the other";
+const BYTES_COUNT: &str = "bytes cost more than messages here, and this moves each byte the fewest times";
+const OVERLAP: &str = "segments overlap on their way from rank to rank";
+const STRAIGHT: &str = "blocks go straight to where they belong";
+const ONE_WAY: &str = "ranks do not know each other's counts, so that blocks can only go straight";
+const TWO_COPIES: &str = "a copy into the staging buffer and one out of it cost less than messages or system calls";
+const ONE_COPY: &str = "one copy by the kernel moves fewer cache lines than a stop in the staging buffer";
+const PAST_CACHE: &str = "so many bytes do not stay in the cache of the rank that receives them";
+const PAST_CACHES: &str = "ranks that share CPUs share caches, which all their bytes together would overflow";
+const CHAIN_KEEPS: &str = "every piece stays in the caches, and all ranks compute at the same time";
+
+pub(crate) const TABLE: &[Rule] = &[
+    on_board(Kind::Barrier, ALL, Bytes::Any, Pieces, "every rank sees all others' entries in one round"),
+    row(Kind::Barrier, ANY, Bytes::Any, Dissemination, FEW_MESSAGES),
+    // ---- broadcast
+    on_board(Kind::Bcast, TWO, From(64 * KIB), Direct, "each of the two copies a half at the same time").if_all(DIRECT),
+    on_board(Kind::Bcast, ALL, Bytes::Any, Pieces, "the root writes one piece while the others read the one before"),
+    row(Kind::Bcast, 64, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Bcast, 2, Bytes::Any, Binomial, "with two ranks it is one message"),
+    row(Kind::Bcast, 3, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Bcast, ANY, UpTo(8 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Bcast, ANY, UpTo(512 * KIB), ScatterDoubling, BYTES_COUNT),
+    row(Kind::Bcast, 8, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Bcast, 64, UpTo(2 * MIB), ScatterAllgather, BYTES_COUNT),
+    row(Kind::Bcast, 64, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Bcast, ANY, Bytes::Any, ScatterDoubling, "a chain of so many ranks takes too long to fill"),
+    // ---- gather, scatter
+    on_board(Kind::Gather, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
+    row(Kind::Gather, 8, UpTo(2 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Gather, 8, Bytes::Any, Linear, STRAIGHT),
+    row(Kind::Gather, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Gather, ANY, Bytes::Any, Linear, STRAIGHT),
+    row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
+    on_board(Kind::Scatter, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
+    row(Kind::Scatter, 8, UpTo(2 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Scatter, 8, Bytes::Any, Linear, STRAIGHT),
+    row(Kind::Scatter, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Scatter, ANY, Bytes::Any, Linear, STRAIGHT),
+    row(Kind::Scatterv, ANY, Bytes::Any, Linear, ONE_WAY),
+    // ---- allgather
+    on_board(Kind::Allgather, TWO, From(8 * KIB), Direct, ONE_COPY).if_all(DIRECT),
+    on_board(Kind::Allgather, (3, ANY), From(64 * KIB), Direct, "small staging buffers would take many rounds")
+        .if_all(DIRECT.and(SMALL)),
+    on_board(
+        Kind::Allgather,
+        (6, ANY),
+        Between(256 * KIB, MIB),
+        Direct,
+        "a block stays in the cache of its rank, which writes it to all",
+    )
+    .if_all(DIRECT.and(LARGE).and(CPU_EACH)),
+    on_board(Kind::Allgather, ALL, ReadFrom(8 * MIB), PiecesPastCache, PAST_CACHE),
+    on_board(Kind::Allgather, ALL, AllReadFrom(32 * MIB), PiecesPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
+    on_board(Kind::Allgather, ALL, Bytes::Any, Pieces, "one copy into the staging buffer serves all other ranks"),
+    row(Kind::Allgather, ANY, UpTo(32 * KIB), Doubling, FEW_MESSAGES).if_all(Facts::POWER_OF_TWO),
+    row(Kind::Allgather, 64, UpTo(8 * KIB), Bruck, FEW_MESSAGES),
+    row(Kind::Allgather, 64, Bytes::Any, Ring, BYTES_COUNT),
+    row(Kind::Allgather, ANY, UpTo(32 * KIB), Bruck, FEW_MESSAGES),
+    row(Kind::Allgather, ANY, Bytes::Any, Ring, BYTES_COUNT),
+    row(Kind::Allgatherv, ANY, UpTo(256 * KIB), Bruck, FEW_MESSAGES),
+    row(Kind::Allgatherv, ANY, Bytes::Any, Ring, BYTES_COUNT),
+    // ---- all-to-all
+    on_board(Kind::Alltoall, ALL, UpTo(8 * KIB - 1), Pieces, TWO_COPIES),
+    on_board(Kind::Alltoall, ALL, Bytes::Any, Direct, "huge pages let the kernel copy soon, whatever the caches hold")
+        .if_all(DIRECT.and(OVERSUBSCRIBED).and(Facts::HUGE_PAGES)),
+    on_board(Kind::Alltoall, (4, ANY), ReadFrom(8 * MIB), PiecesPastCache, PAST_CACHES)
+        .if_all(DIRECT.and(OVERSUBSCRIBED).and(LARGE)),
+    on_board(
+        Kind::Alltoall,
+        (6, ANY),
+        ReadFrom(48 * MIB),
+        PiecesPastCache,
+        "memory is what all wait for, and this fetches less from there than the kernel's copies",
+    )
+    .if_all(DIRECT.and(CPU_EACH).and(LARGE)),
+    on_board(Kind::Alltoall, ALL, Bytes::Any, Direct, ONE_COPY).if_all(DIRECT),
+    on_board(Kind::Alltoall, ALL, ReadFrom(8 * MIB), PiecesPastCache, PAST_CACHE),
+    on_board(Kind::Alltoall, ALL, AllReadFrom(32 * MIB), PiecesPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
+    on_board(Kind::Alltoall, ALL, Bytes::Any, Pieces, TWO_COPIES),
+    row(Kind::Alltoall, 4, UpTo(32 * KIB), Linear, STRAIGHT),
+    row(Kind::Alltoall, 8, UpTo(512), Bruck, FEW_MESSAGES),
+    row(Kind::Alltoall, 8, UpTo(32 * KIB), Linear, STRAIGHT),
+    row(Kind::Alltoall, ANY, UpTo(2 * KIB), Bruck, FEW_MESSAGES),
+    row(Kind::Alltoall, 32, UpTo(32 * KIB), Linear, STRAIGHT),
+    row(
+        Kind::Alltoall,
+        ANY,
+        Bytes::Any,
+        Pairwise,
+        "one partner at a time keeps long blocks from waiting for each other",
+    ),
+    row(Kind::Alltoallv, 64, Bytes::Any, Linear, STRAIGHT).if_all(Facts::APART),
+    row(Kind::Alltoallv, ANY, Bytes::Any, Pairwise, "one block at a time is in flight, in place or among many ranks"),
+    // ---- reduce
+    on_board(Kind::Reduce, TWO, From(128 * KIB), BoardWay::Chain, CHAIN_KEEPS).if_all(LARGE),
+    on_board(Kind::Reduce, (3, ANY), From(32 * KIB), BoardWay::Chain, CHAIN_KEEPS),
+    on_board(Kind::Reduce, TWO, From(8 * KIB), Direct, "each of the two computes a part from the other's memory")
+        .if_all(DIRECT),
+    on_board(Kind::Reduce, ALL, Bytes::Any, Pieces, "the root combines one piece while the others write the next"),
+    row(Kind::Reduce, 64, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Reduce, ANY, UpTo(8 * KIB), Binomial, FEW_MESSAGES),
+    row(Kind::Reduce, ANY, UpTo(512 * KIB), Halving, BYTES_COUNT),
+    row(Kind::Reduce, 8, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Reduce, ANY, Bytes::Any, Halving, BYTES_COUNT),
+    // ---- allreduce
+    on_board(Kind::Allreduce, ALL, UpTo(ENTRY_BYTES), Pieces, "one cache line a rank holds the operands"),
+    on_board(
+        Kind::Allreduce,
+        ALL,
+        ReadUpTo(16 * KIB),
+        Pieces,
+        "to combine all operands costs a rank less than a second round",
+    ),
+    on_board(Kind::Allreduce, TWO, From(8 * KIB), Direct, "each of the two computes a half from the other's memory")
+        .if_all(DIRECT),
+    on_board(Kind::Allreduce, (3, ANY), PartFrom(128 * KIB), Direct, "small staging buffers would take many rounds")
+        .if_all(DIRECT.and(SMALL)),
+    on_board(Kind::Allreduce, ALL, ReadFrom(16 * MIB), PartsPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
+    on_board(Kind::Allreduce, ALL, Bytes::Any, Parts, "each element is combined once, by any rank that is free"),
+    row(Kind::Allreduce, ANY, UpTo(4 * KIB), Doubling, FEW_MESSAGES),
+    row(Kind::Allreduce, ANY, Bytes::Any, Halving, BYTES_COUNT).if_all(Facts::POWER_OF_TWO),
+    row(Kind::Allreduce, ANY, UpTo(64 * KIB), Halving, BYTES_COUNT),
+    row(Kind::Allreduce, 64, Bytes::Any, Ring, "without a power of two, halving moves everything once more")
+        .if_all(Facts::COMMUTES),
+    row(Kind::Allreduce, ANY, Bytes::Any, Halving, "a ring of so many ranks, or out of order, is no choice"),
+    // ---- reduce-scatter, scans
+    on_board(Kind::ReduceScatter, ALL, Bytes::Any, Pieces, TWO_COPIES),
+    row(Kind::ReduceScatter, ANY, Bytes::Any, Halving, BYTES_COUNT).if_all(Facts::POWER_OF_TWO),
+    row(Kind::ReduceScatter, ANY, UpTo(64 * KIB), Halving, BYTES_COUNT),
+    row(Kind::ReduceScatter, 64, Bytes::Any, Pairwise, "without a power of two, halving moves everything once more"),
+    row(Kind::ReduceScatter, ANY, Bytes::Any, Halving, FEW_MESSAGES),
+    on_board(Kind::Scan, ALL, UpTo(32 * KIB), Pieces, "every rank reads all before it, which is little here"),
+    row(Kind::Scan, ANY, UpTo(256 * KIB), Doubling, FEW_MESSAGES),
+    row(Kind::Scan, 16, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Scan, ANY, UpTo(MIB), Doubling, FEW_MESSAGES),
+    row(Kind::Scan, 64, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Scan, ANY, UpTo(4 * MIB), Doubling, FEW_MESSAGES),
+    row(Kind::Scan, 256, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Scan, ANY, Bytes::Any, Doubling, "a chain of so many ranks takes too long to fill"),
+    on_board(Kind::Exscan, ALL, UpTo(32 * KIB), Pieces, "every rank reads all before it, which is little here"),
+    row(Kind::Exscan, ANY, UpTo(256 * KIB), Doubling, FEW_MESSAGES),
+    row(Kind::Exscan, 16, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Exscan, ANY, UpTo(MIB), Doubling, FEW_MESSAGES),
+    row(Kind::Exscan, 64, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Exscan, ANY, UpTo(4 * MIB), Doubling, FEW_MESSAGES),
+    row(Kind::Exscan, 256, Bytes::Any, Chain, OVERLAP),
+    row(Kind::Exscan, ANY, Bytes::Any, Doubling, "a chain of so many ranks takes too long to fill"),
+];

@@ -1,0 +1,120 @@
+//! `OXMPI_EXPLAIN`: says on stderr what was decided and why, each decision once.
+//!
+//! Nothing here decides anything. [`is_on`] is one relaxed load; it stands where a decision is taken for a communicator or a
+//! pair of processes, never where a short message is sent or in a round of a board.
+
+use crate::comm::Comm;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+const OFF: u8 = 0;
+/// Rank 0 speaks.
+const ON: u8 = 1;
+/// All ranks speak.
+const ALL: u8 = 2;
+/// The environment has not been asked.
+const UNKNOWN: u8 = 3;
+
+static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Whether anything is to be explained.
+#[inline]
+pub fn is_on() -> bool {
+    LEVEL.load(Relaxed) != OFF && is_wanted()
+}
+
+/// What a tool sets.
+pub fn set(on: bool) {
+    LEVEL.store(if on { ON } else { OFF }, Relaxed);
+}
+
+/// Who tells what was decided about a communicator: its rank 0, or all ranks.
+#[derive(Debug)]
+pub struct Speaker {
+    context: u32,
+    rank: i32,
+    comm: String,
+}
+
+impl Speaker {
+    /// `None` where nothing is to be said.
+    #[inline]
+    pub fn of(comm: &Comm) -> Option<Speaker> {
+        if is_on() { Speaker::new(comm) } else { None }
+    }
+
+    #[cold]
+    fn new(comm: &Comm) -> Option<Speaker> {
+        let speaker = || Speaker { context: comm.context, rank: comm.rank, comm: comm.describe() };
+        speaks(comm.rank as usize).then(speaker)
+    }
+
+    /// `what` was decided, and why, name the decision; `details` are those of the first time.
+    #[cold]
+    pub fn say(&self, what: &str, why: &str, details: impl FnOnce() -> String) {
+        let key = format!("{} {what} {why}", self.context);
+        say(key, || format!("rank {} of {}: {what}: {}, because {why}", self.rank, self.comm, details()));
+    }
+
+    /// What is true of the communicator.
+    #[cold]
+    pub fn tell(&self, fact: &str) {
+        say(format!("{} {fact}", self.context), || format!("rank {} of {}: {fact}", self.rank, self.comm));
+    }
+}
+
+/// A decision about this process, or about it and a peer, told by process 0 of the job (or all).
+#[cold]
+pub fn of_process(process: usize, what: &str, why: &str, details: impl FnOnce() -> String) {
+    if speaks(process) {
+        let key = format!("{what} {why}");
+        say(key, || format!("process {process}: {what}: {}, because {why}", details()));
+    }
+}
+
+fn speaks(rank: usize) -> bool {
+    rank == 0 || LEVEL.load(Relaxed) == ALL
+}
+
+/// Says a line, unless one with this key has been said.
+fn say(key: String, line: impl FnOnce() -> String) {
+    static SAID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.insert(key) {
+        eprintln!("oxmpi: {}", line());
+    }
+}
+
+#[cold]
+fn is_wanted() -> bool {
+    if LEVEL.load(Relaxed) == UNKNOWN {
+        let asked = level(std::env::var_os("OXMPI_EXPLAIN").as_deref());
+        // Not over what a tool has set meanwhile.
+        let _ = LEVEL.compare_exchange(UNKNOWN, asked, Relaxed, Relaxed);
+    }
+    LEVEL.load(Relaxed) != OFF
+}
+
+fn level(value: Option<&OsStr>) -> u8 {
+    match value {
+        Some(value) if value == "all" => ALL,
+        Some(value) if !value.is_empty() && value != "0" => ON,
+        _ => OFF,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_and_zero_are_off_and_all_is_more_than_on() {
+        assert_eq!(level(None), OFF);
+        assert_eq!(level(Some(OsStr::new(""))), OFF);
+        assert_eq!(level(Some(OsStr::new("0"))), OFF);
+        assert_eq!(level(Some(OsStr::new("1"))), ON);
+        assert_eq!(level(Some(OsStr::new("all"))), ALL);
+    }
+}
