@@ -30,6 +30,8 @@ use std::sync::Arc;
 const SLOTS: usize = 128;
 /// The part of a call that all later rounds depend on, too. Ranks that differ in the rest may go on after that round.
 pub const LASTING: u64 = (1 << 30) - 1;
+/// In the number of a round: the rank makes no more calls after it.
+const LEAVING: u64 = 1 << 63;
 
 /// Bytes that are prefetched at the most, and the most of a round for which another place is taken than that of the round
 /// before: a longer one would only fill the caches.
@@ -526,6 +528,19 @@ impl Seat {
     /// The ranks are out of step: nobody shall wait for anybody any more.
     pub fn break_up(&self) {
         self.memory.header().broken.store(1, Ordering::Relaxed);
+    }
+
+    /// Publishes the history of all our calls, before we leave, and compares it with those of ranks that have done so after as
+    /// many rounds: the first one that differs. Of two ranks that differ at least one finds the other.
+    pub fn compare_histories(&mut self) -> Option<usize> {
+        let history = self.past(self.round).next_history() ^ std::mem::take(&mut self.mixed);
+        let about = LEAVING | self.round;
+        self.memory.finished(self.rank).waiting.put(about, [history]);
+        let differs = |&rank: &usize| match self.memory.finished(rank).waiting.get() {
+            Some((theirs, [other])) => theirs == about && other != history,
+            None => false,
+        };
+        (0..self.memory.ranks).filter(|&rank| rank != self.rank).find(differs)
     }
 
     /// Leaves for good: the memory is not touched any more, but for [`Seat::is_deserted`].

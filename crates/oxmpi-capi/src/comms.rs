@@ -6,12 +6,13 @@
 //! For who makes communicators: [`create`] when every process knows the members, [`split`] when they have yet to find each
 //! other, [`add`] when the context is agreed on.
 
-use crate::call::Call;
+use crate::call::{Call, On};
 use crate::keyvals::{self, Callbacks, Holder};
 use crate::library::LIBRARY;
+use crate::raise;
 use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
-use oxmpi_abi::{Result, bail};
+use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::{Comm as Made, Ranks};
@@ -180,14 +181,17 @@ pub fn root_of(comm: &Made, root: c_int) -> Result<usize> {
     }
 }
 
-/// Ends a communicator on this process: first its attributes, whose callbacks may still use it, then the rest.
+/// Ends a communicator on this process: first its attributes, whose callbacks may still use it, then the rest. Its error handler
+/// has been told if the ranks' collective calls on it were not the same; the call is to end with that error.
 ///
 /// # Safety
 /// The callbacks are the user's, as promised when their keys were made.
-pub unsafe fn remove(cx: &Call, comm: Comm) -> Result<()> {
+pub unsafe fn remove(cx: &Call, comm: Comm) -> Result<Option<Error>> {
     // SAFETY: as the caller says. No lock is held.
     unsafe { keyvals::delete_all(&Attributed(comm))? };
+    let different = cx.enter()?.compare_before_leaving(comm);
+    let told = different.map(|error| raise::tell(cx, On::Comm(comm), error));
     let removed = cx.enter()?.remove_comm(comm)?;
     LIBRARY.errhandlers().detach(removed.errhandler);
-    Ok(())
+    Ok(told)
 }

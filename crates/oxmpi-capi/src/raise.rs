@@ -42,6 +42,16 @@ pub fn raise(call: &Call, error: &Error) -> c_int {
     }
 }
 
+/// Hands an error to the handler of an object that the call takes away all the same; the error is what the call ends with, and
+/// no handler hears of it again.
+#[cold]
+pub fn tell(cx: &Call, on: On, error: Error) -> Error {
+    cx.raise_on(on);
+    raise(cx, &error);
+    cx.raise_on(On::Handler(MPI_ERRORS_RETURN, MPI_COMM_NULL.0));
+    error
+}
+
 /// Calls the handler of an object with a code; returns if the handler does, with the code that it leaves to be returned.
 #[cold]
 pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {

@@ -7,8 +7,8 @@
 
 use crate::comm::Comm;
 use crate::process::Process;
-use oxmpi_abi::Result;
 use oxmpi_abi::handle;
+use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::Area;
 use oxmpi_coll::rules::BOARD_RANKS;
 use oxmpi_transport::node::Node;
@@ -94,6 +94,16 @@ impl Process {
         self.boards -= usize::from(joined);
         if let Some(area) = allocated {
             self.engine.node_mut().release(area);
+        }
+    }
+
+    /// What ranks called differently that share a board and make no more calls on this communicator; see
+    /// [`Node::compare_before_leaving`].
+    pub fn compare_before_leaving(&mut self, comm: handle::Comm) -> Option<Error> {
+        let comm = self.comm_mut(comm).ok()?;
+        match &mut comm.board {
+            Board::Ready(node) => node.compare_before_leaving(comm.calls.history),
+            _ => None,
         }
     }
 

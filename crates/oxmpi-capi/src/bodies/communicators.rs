@@ -263,8 +263,9 @@ pub unsafe fn comm_free(cx: &Call, comm: *mut Comm) -> Result<()> {
     let handle = unsafe { ending(cx, comm)? };
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
     unsafe {
-        comms::remove(cx, handle)?;
-        store(comm, MPI_COMM_NULL, "comm")
+        let told = comms::remove(cx, handle)?;
+        store(comm, MPI_COMM_NULL, "comm")?;
+        told.map_or(Ok(()), Err)
     }
 }
 
@@ -291,14 +292,15 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
     }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
-    unsafe {
-        comms::remove(cx, handle)?;
+    let told = unsafe {
+        let told = comms::remove(cx, handle)?;
         store(comm, MPI_COMM_NULL, "comm")?;
-    }
+        told
+    };
     let mut guard = cx.enter()?;
     guard.leave_family();
     guard.leave_strangers();
-    Ok(())
+    told.map_or(Ok(()), Err)
 }
 
 /// The communicator that is to go, checked.

@@ -1,7 +1,7 @@
 //! The world model: initialising, finalising, aborting, and who is who in a communicator.
 
 use super::{attributes, store};
-use crate::call::Call;
+use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
 use crate::{ports, raise, spawn};
 use oxmpi_abi::constants::*;
@@ -55,6 +55,10 @@ pub unsafe fn finalize(cx: &Call) -> Result<()> {
     // SAFETY: the callbacks are the user's, as promised when their keys were made.
     unsafe { attributes::free_self()? };
     let mut guard = cx.enter_world()?;
+    let different = guard.compare_before_leaving(MPI_COMM_WORLD);
+    drop(guard);
+    let told = different.map(|error| raise::tell(cx, On::Comm(MPI_COMM_WORLD), error));
+    let mut guard = cx.enter_world()?;
     guard.end_world();
     for handler in [guard.world.errhandler, guard.own.errhandler] {
         LIBRARY.errhandlers().detach(handler);
@@ -64,7 +68,7 @@ pub unsafe fn finalize(cx: &Call) -> Result<()> {
     if LIBRARY.retire() {
         flush_and_leave(cx);
     }
-    Ok(())
+    told.map_or(Ok(()), Err)
 }
 
 /// The last user of the library in this process has ended. What was sent must arrive, also what nobody waited for, unless

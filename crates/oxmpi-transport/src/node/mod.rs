@@ -259,6 +259,19 @@ impl Node {
         self.rank() == 0
     }
 
+    /// Compares all our calls with those of ranks that are about to leave, too, or have left. `history`: as for
+    /// [`Node::set_history`]. Ranks that did not wait for each other in their last call may not have noticed that it was a
+    /// different one. What was told before is not told again.
+    pub fn compare_before_leaving(&mut self, history: u64) -> Option<oxmpi_abi::Error> {
+        if self.seat.is_broken() {
+            return None;
+        }
+        self.set_history(history);
+        let rank = self.seat.compare_histories()?;
+        let calls = self.seat.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
+        Some(call::mismatch(rank, self.rank(), calls))
+    }
+
     /// Leaves for good.
     pub fn leave(&self) {
         self.seat.leave();
