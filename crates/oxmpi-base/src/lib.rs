@@ -17,6 +17,7 @@ pub mod huge;
 pub mod ids;
 pub mod lifeline;
 pub mod limits;
+pub mod load;
 pub mod lock;
 pub mod notice;
 pub mod own_slot;

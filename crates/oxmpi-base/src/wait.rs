@@ -6,6 +6,7 @@
 //! stores out with `membarrier`, looks at its rings once more, and only then sleeps. Where the kernel has no
 //! `membarrier` for this, the waker pays for a fence of its own.
 
+use crate::load::{self, now};
 use crate::segment::{JobHeader, RankBlock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -107,6 +108,7 @@ pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: Barrier, alone
 pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration, alone: bool) {
     let start = now();
     futex_wait(&me.sleep, if alone { COUNTED } else { UNCOUNTED }, Some(limit));
+    load::slept();
     // Where ranks outnumber CPUs it is not the machine that makes us wait. Whoever cleared the word has said when before; if
     // that was before we slept, we did not sleep.
     let woken_at = (me.sleep.load(Ordering::Acquire) == 0).then(|| me.woken_at.load(Ordering::Relaxed));
@@ -137,10 +139,10 @@ pub(crate) fn futex_wake(word: &AtomicU32, most: i32) {
     }
 }
 
-/// Whether more ranks are awake than there are CPUs for them.
+/// Whether more ranks are awake than there are CPUs for them, or something else runs on those CPUs.
 #[inline]
 pub fn is_crowded(job: &JobHeader) -> bool {
-    job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32
+    job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32 || load::is_contended()
 }
 
 /// Whether there is a CPU for one more rank than are awake.
@@ -150,8 +152,7 @@ pub fn has_idle_cpu(job: &JobHeader) -> bool {
 
 /// Lets another rank have this CPU.
 pub fn hand_over() {
-    // SAFETY: no arguments.
-    unsafe { libc::sched_yield() };
+    load::hand_over();
 }
 
 /// When a rank that asks again and again instead of waiting lets others have its CPU. A hand-over at every question would cost
@@ -191,11 +192,10 @@ impl Occupancy {
         if in_vain > QUICK_TURNS && lasted < length_after(in_vain) {
             return;
         }
-        hand_over();
-        let end = now();
-        self.came_back.store(end, Ordering::Relaxed);
+        let absence = load::hand_over();
+        self.came_back.store(now(), Ordering::Relaxed);
         // A scheduler that has given this rank less than others lets it go on; nobody could have brought anything.
-        if end.saturating_sub(start) >= SHORTEST_ABSENCE {
+        if absence >= SHORTEST_ABSENCE {
             self.in_vain.store(in_vain.saturating_add(1), Ordering::Relaxed);
         }
     }
@@ -204,13 +204,6 @@ impl Occupancy {
 /// Doubles from a microsecond on.
 fn length_after(in_vain: u32) -> u64 {
     (1_000 << in_vain.saturating_sub(QUICK_TURNS + 1).min(16)).min(LONGEST_TURN)
-}
-
-fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time may be written; this clock exists everywhere.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// What a waiting loop does next.
@@ -296,6 +289,7 @@ impl Patience {
 
     #[cold]
     fn round(&mut self, job: &JobHeader) -> Step {
+        load::polled_in_vain();
         let crowded = is_crowded(job);
         if !crowded && self.looks / LOOKS_A_ROUND < ROUNDS_ALONE {
             return Step::Again;

@@ -11,6 +11,7 @@
 
 use crate::library::Library;
 use crate::process::Process;
+use oxmpi_base::load;
 use oxmpi_base::lock::Lock;
 use oxmpi_base::segment::{JobHeader, RankBlock};
 use oxmpi_base::wait::{self, Barrier, Occupancy};
@@ -298,6 +299,8 @@ impl<'l> Guard<'l> {
     pub fn hand_over_at_times(&mut self) {
         if wait::is_crowded(self.shared().job()) {
             self.yield_cpu_at_times();
+        } else {
+            load::polled_in_vain();
         }
     }
 

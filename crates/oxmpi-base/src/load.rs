@@ -1,0 +1,156 @@
+//! Whether this process gets the CPUs that it counts on. Ranks that outnumber CPUs are counted (`wait.rs`); what else runs on the
+//! machine, other programs or more threads of the program's, is not, but shows: a thread that polls is switched out though
+//! it wants to run, and loses time by it.
+//!
+//! A polling thread calls [`polled_in_vain`] now and then, which compares the clock with the CPU time that the thread got.
+//! What follows is decided in `wait.rs` alone, which asks [`is_contended`]: one load. The evidence is forgotten after some
+//! milliseconds in which nobody else wanted the CPU.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Whether something else has lately been running where a thread of this process wanted to.
+#[inline]
+pub fn is_contended() -> bool {
+    // Relaxed, here and below: hints.
+    CONTENDED.load(Ordering::Relaxed)
+}
+
+/// A thread has polled some dozens of times without finding anything.
+#[inline]
+pub fn polled_in_vain() {
+    let polls = POLLS.load(Ordering::Relaxed).wrapping_add(1);
+    POLLS.store(polls, Ordering::Relaxed);
+    if polls.is_multiple_of(POLLS_A_LOOK) {
+        look();
+    }
+}
+
+/// The calling thread has slept of its own will: the time is not lost.
+pub fn slept() {
+    LAST.set(None);
+}
+
+/// Lets others have this CPU, and notices whether anybody wanted it; how long it took, in nanoseconds.
+pub fn hand_over() -> u64 {
+    let start = now();
+    // SAFETY: no arguments.
+    unsafe { libc::sched_yield() };
+    let end = now();
+    let absence = end.saturating_sub(start);
+    if is_contended() {
+        if absence >= SHORTEST_LOSS {
+            UNTIL.store(end + LASTS, Ordering::Relaxed);
+        } else if end > UNTIL.load(Ordering::Relaxed) {
+            CONTENDED.store(false, Ordering::Relaxed);
+        }
+    }
+    absence
+}
+
+pub(crate) fn now() -> u64 {
+    time(libc::CLOCK_MONOTONIC)
+}
+
+static CONTENDED: AtomicBool = AtomicBool::new(false);
+/// When that is forgotten, in nanoseconds of the monotonic clock.
+static UNTIL: AtomicU64 = AtomicU64::new(0);
+static POLLS: AtomicU32 = AtomicU32::new(0);
+
+/// Calls of [`polled_in_vain`] between two looks at the clock.
+const POLLS_A_LOOK: u32 = 8;
+/// Between two samples of a thread, at the least, and at the most for them to be compared; in nanoseconds.
+const SHORTEST_SAMPLE: u64 = 200_000;
+const LONGEST_SAMPLE: u64 = 100_000_000;
+/// Less is lost to interrupts and the kernel's own threads, also on an idle machine.
+const SHORTEST_LOSS: u64 = 300_000;
+/// How long the machine is taken to be contended after the last evidence.
+const LASTS: u64 = 30_000_000;
+
+#[derive(Clone, Copy)]
+struct Sample {
+    clock: u64,
+    cpu: u64,
+    /// How often the thread was switched out against its will.
+    switches: i64,
+}
+
+thread_local! {
+    static LAST: Cell<Option<Sample>> = const { Cell::new(None) };
+}
+
+#[cold]
+fn look() {
+    let clock = now();
+    let last = LAST.get();
+    if last.is_some_and(|last| clock.saturating_sub(last.clock) < SHORTEST_SAMPLE) {
+        return;
+    }
+    let new = Sample { clock, cpu: time(libc::CLOCK_THREAD_CPUTIME_ID), switches: switches() };
+    LAST.set(Some(new));
+    if last.is_some_and(|last| is_evidence(&last, &new)) {
+        UNTIL.store(clock + LASTS, Ordering::Relaxed);
+        CONTENDED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether a thread that polled all the time between two samples wanted to run and could not. A thread that waited for
+/// something else in between lost no time by being switched out.
+fn is_evidence(last: &Sample, new: &Sample) -> bool {
+    let (passed, got) = (new.clock.saturating_sub(last.clock), new.cpu.saturating_sub(last.cpu));
+    passed <= LONGEST_SAMPLE && new.switches > last.switches && passed.saturating_sub(got) >= SHORTEST_LOSS
+}
+
+fn switches() -> i64 {
+    // SAFETY: a structure of numbers, for which zeroes are fine.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure may be written.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    usage.ru_nivcsw
+}
+
+fn time(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time may be written; both clocks exist everywhere.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn lost_time_is_evidence_and_time_given_away_is_not() {
+        let last = Sample { clock: 1_000_000, cpu: 5_000, switches: 3 };
+        let after = |clock: u64, cpu: u64, switches: i64| {
+            is_evidence(&last, &Sample { clock: last.clock + clock, cpu: last.cpu + cpu, switches: 3 + switches })
+        };
+        assert!(after(3_000_000, 1_000_000, 1), "a turn of somebody else's");
+        assert!(!after(3_000_000, 2_990_000, 4), "short interruptions");
+        assert!(!after(3_000_000, 1_000_000, 0), "it slept of its own will");
+        assert!(!after(LONGEST_SAMPLE + 1, 0, 1), "it did something else meanwhile");
+    }
+
+    /// More threads than CPUs that all poll: noticed soon, and forgotten when they are gone.
+    #[test]
+    fn threads_that_outnumber_cpus_are_noticed() {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let poll = |until: &(dyn Fn() -> bool + Sync)| {
+            let start = Instant::now();
+            while !until() && start.elapsed() < Duration::from_secs(20) {
+                polled_in_vain();
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..2 * cpus).for_each(|_| drop(scope.spawn(|| poll(&is_contended))));
+        });
+        assert!(is_contended());
+        UNTIL.store(0, Ordering::Relaxed);
+        while hand_over() >= SHORTEST_LOSS {
+            UNTIL.store(0, Ordering::Relaxed);
+        }
+        assert!(!is_contended());
+    }
+}
