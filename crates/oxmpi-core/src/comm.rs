@@ -5,9 +5,12 @@ use crate::info::Info;
 use crate::node::{Board, PATIENCE};
 use crate::talk::Party;
 use crate::topology::Topology;
+use crate::topology::cart::Cart;
+use crate::topology::graph::Graph;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
+use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::notice::Notice;
 use std::sync::Arc;
@@ -138,6 +141,14 @@ impl Ranks {
         (0..self.len()).map(|rank| self.peer(rank))
     }
 
+    /// The same processes in an order, or in their own.
+    pub fn ordered(&self, order: Option<&[u32]>) -> Ranks {
+        match order {
+            None => self.clone(),
+            Some(order) => Ranks::from_list(order.iter().map(|&rank| self.peer(rank as usize)).collect()),
+        }
+    }
+
     /// The rank of a process, by search: for now and then. A [`Group`](crate::group::Group) has a table.
     pub fn position(&self, process: Peer) -> Option<usize> {
         match self {
@@ -233,6 +244,28 @@ impl Comm {
             None => Party { members: self.group.clone(), rank: self.rank as usize, context, tag },
             Some(_) => Party::new(self.everybody(), process, context, tag),
         }
+    }
+
+    /// The grid of a communicator that must have one.
+    pub fn cart(&self) -> Result<&Cart> {
+        match self.topology.as_deref() {
+            Some(Topology::Cart(cart)) => Ok(cart),
+            _ => Err(self.other_topology("a Cartesian topology")),
+        }
+    }
+
+    /// The graph of a communicator that must have one.
+    pub fn graph(&self) -> Result<&Graph> {
+        match self.topology.as_deref() {
+            Some(Topology::Graph(graph)) => Ok(graph),
+            _ => Err(self.other_topology("a graph topology")),
+        }
+    }
+
+    #[cold]
+    pub fn other_topology(&self, wanted: &str) -> Error {
+        let has = self.topology.as_ref().map_or("no topology", |topology| topology.describe());
+        Error::new(MPI_ERR_TOPOLOGY, format!("{} has {has}; this function needs {wanted}", self.describe()))
     }
 
     /// How an error text calls it.

@@ -1,6 +1,6 @@
 //! Distributed graphs: communicators whose processes each describe a part of who is whose neighbour.
 
-use super::topology::{array, attach, fill, ordered, other_topology, places};
+use super::topology::{array, attach, fill, places};
 use super::{check_place, store};
 use crate::call::Call;
 use crate::{comms, hints, infos};
@@ -17,7 +17,7 @@ use std::ffi::c_int;
 fn adjacency_of(comm: &Made) -> Result<&Adjacency> {
     match comm.topology.as_deref() {
         Some(Topology::Distributed(adjacency)) => Ok(adjacency),
-        _ => Err(other_topology(comm, "a distributed graph topology")),
+        _ => Err(comm.other_topology("a distributed graph topology")),
     }
 }
 
@@ -125,7 +125,7 @@ pub unsafe fn dist_graph_create(
 
 /// The processes have agreed: the communicator, with its topology and its hints.
 fn add(guard: &mut Guard, parent: Comm, made: distributed::Made, given: &Info) -> Result<Comm> {
-    let group = ordered(&guard.comm(parent)?.group, made.order.as_deref());
+    let group = guard.comm(parent)?.group.ordered(made.order.as_deref());
     let handle = comms::add(guard, parent, made.context, group, None)?;
     attach(guard, handle, Topology::Distributed(made.adjacency))?;
     let made = guard.comm_mut(handle)?;

@@ -9,13 +9,13 @@ use crate::call::Call;
 use crate::{comms, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
-use oxmpi_abi::{Error, Result, bail};
+use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
-use oxmpi_core::topology::order::{self, Place};
+use oxmpi_core::topology::order::{self, Place, new_rank};
 use oxmpi_core::topology::{Topology, dims};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -67,26 +67,6 @@ pub(super) unsafe fn fill(to: *mut c_int, room: c_int, values: &[c_int], name: &
     Ok(())
 }
 
-#[cold]
-pub(super) fn other_topology(comm: &Made, wanted: &str) -> Error {
-    let has = comm.topology.as_ref().map_or("no topology", |topology| topology.describe());
-    Error::new(MPI_ERR_TOPOLOGY, format!("{} has {has}; this function needs {wanted}", comm.describe()))
-}
-
-fn cart_of(comm: &Made) -> Result<&Cart> {
-    match comm.topology.as_deref() {
-        Some(Topology::Cart(cart)) => Ok(cart),
-        _ => Err(other_topology(comm, "a Cartesian topology")),
-    }
-}
-
-fn graph_of(comm: &Made) -> Result<&Graph> {
-    match comm.topology.as_deref() {
-        Some(Topology::Graph(graph)) => Ok(graph),
-        _ => Err(other_topology(comm, "a graph topology")),
-    }
-}
-
 /// Where the processes of a communicator run; nothing when the order is to be kept, or when not all are bound.
 pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Place>> {
     let found = guard.comm(comm)?;
@@ -96,23 +76,6 @@ pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Pl
     let cpu = |process: Peer| guard.engine.node().cpu_of(process);
     let cpus: Option<Vec<usize>> = found.group.iter().map(cpu).collect();
     Ok(cpus.map_or_else(Vec::new, |cpus| hardware::places(&cpus)))
-}
-
-/// The processes of a group in an order, or in their own.
-pub(super) fn ordered(group: &Ranks, order: Option<&[u32]>) -> Ranks {
-    match order {
-        None => group.clone(),
-        Some(order) => Ranks::from_list(order.iter().map(|&rank| group.peer(rank as usize)).collect()),
-    }
-}
-
-/// The rank that a process gets which has this rank now.
-fn new_rank(rank: c_int, count: c_int, order: Option<&[u32]>) -> c_int {
-    match order {
-        _ if rank >= count => MPI_UNDEFINED,
-        None => rank,
-        Some(order) => order.iter().position(|&old| old as c_int == rank).map_or(MPI_UNDEFINED, |new| new as c_int),
-    }
 }
 
 /// Makes a communicator of the first processes of another, in an order or in their own. The rest get `MPI_COMM_NULL`.
@@ -126,7 +89,7 @@ fn create_first(
 ) -> Result<Comm> {
     let found = guard.comm(parent)?;
     let group = ((found.rank as usize) < count).then(|| match (&found.group, order) {
-        (all, Some(_)) => ordered(all, order),
+        (all, Some(_)) => all.ordered(order),
         (Ranks::All(_), None) => Ranks::All(count),
         (all, None) => Ranks::from_list(all.iter().take(count).collect()),
     });
@@ -208,7 +171,7 @@ pub unsafe fn cart_map(
 pub unsafe fn cart_sub(cx: &Call, comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
-    let cart = cart_of(found)?;
+    let cart = found.cart()?;
     check_place(newcomm, "newcomm")?;
     // SAFETY: as long as the grid has dimensions.
     let keep = unsafe { array(remain_dims, cart.dims().len() as c_int, "remain_dims", "ndims", MPI_ERR_DIMS)? };
@@ -223,7 +186,7 @@ pub unsafe fn cart_sub(cx: &Call, comm: Comm, remain_dims: *const c_int, newcomm
 
 pub unsafe fn cartdim_get(cx: &Call, comm: Comm, ndims: *mut c_int) -> Result<()> {
     let guard = cx.enter()?;
-    let cart = cart_of(guard.comm(comm)?)?;
+    let cart = guard.comm(comm)?.cart()?;
     // SAFETY: null or may be written.
     unsafe { store(ndims, cart.dims().len() as c_int, "ndims") }
 }
@@ -238,7 +201,7 @@ pub unsafe fn cart_get(
 ) -> Result<()> {
     let guard = cx.enter()?;
     let found = guard.comm(comm)?;
-    let cart = cart_of(found)?;
+    let cart = found.cart()?;
     let periodic: Vec<c_int> = cart.periods().iter().map(|&period| c_int::from(period)).collect();
     // SAFETY: null, or as long as `maxdims` says.
     unsafe {
@@ -250,7 +213,7 @@ pub unsafe fn cart_get(
 
 pub unsafe fn cart_rank(cx: &Call, comm: Comm, coords: *const c_int, rank: *mut c_int) -> Result<()> {
     let guard = cx.enter()?;
-    let cart = cart_of(guard.comm(comm)?)?;
+    let cart = guard.comm(comm)?.cart()?;
     // SAFETY: as long as the grid has dimensions.
     let coords = unsafe { array(coords, cart.dims().len() as c_int, "coords", "ndims", MPI_ERR_DIMS)? };
     // SAFETY: null or may be written.
@@ -259,7 +222,7 @@ pub unsafe fn cart_rank(cx: &Call, comm: Comm, coords: *const c_int, rank: *mut 
 
 pub unsafe fn cart_coords(cx: &Call, comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> Result<()> {
     let guard = cx.enter()?;
-    let found = cart_of(guard.comm(comm)?)?.coords(rank)?;
+    let found = guard.comm(comm)?.cart()?.coords(rank)?;
     // SAFETY: null, or as long as `maxdims` says.
     unsafe { fill(coords, maxdims, &found, "coords") }
 }
@@ -274,7 +237,7 @@ pub unsafe fn cart_shift(
 ) -> Result<()> {
     let guard = cx.enter()?;
     let found = guard.comm(comm)?;
-    let shift = cart_of(found)?.shift(found.rank, direction, disp)?;
+    let shift = found.cart()?.shift(found.rank, direction, disp)?;
     // SAFETY: null or may be written.
     unsafe {
         store(rank_source, shift.source, "rank_source")?;
@@ -341,7 +304,7 @@ pub unsafe fn graph_map(
 
 pub unsafe fn graphdims_get(cx: &Call, comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) -> Result<()> {
     let guard = cx.enter()?;
-    let graph = graph_of(guard.comm(comm)?)?;
+    let graph = guard.comm(comm)?.graph()?;
     // SAFETY: null or may be written.
     unsafe {
         store(nnodes, graph.index().len() as c_int, "nnodes")?;
@@ -358,7 +321,7 @@ pub unsafe fn graph_get(
     edges: *mut c_int,
 ) -> Result<()> {
     let guard = cx.enter()?;
-    let graph = graph_of(guard.comm(comm)?)?;
+    let graph = guard.comm(comm)?.graph()?;
     // SAFETY: null, or as long as `maxindex` and `maxedges` say.
     unsafe {
         fill(indx, maxindex, graph.index(), "index")?;
@@ -368,7 +331,7 @@ pub unsafe fn graph_get(
 
 pub unsafe fn graph_neighbors_count(cx: &Call, comm: Comm, rank: c_int, nneighbors: *mut c_int) -> Result<()> {
     let guard = cx.enter()?;
-    let neighbors = graph_of(guard.comm(comm)?)?.neighbors(rank)?;
+    let neighbors = guard.comm(comm)?.graph()?.neighbors(rank)?;
     // SAFETY: null or may be written.
     unsafe { store(nneighbors, neighbors.len() as c_int, "nneighbors") }
 }
@@ -381,7 +344,7 @@ pub unsafe fn graph_neighbors(
     neighbors: *mut c_int,
 ) -> Result<()> {
     let guard = cx.enter()?;
-    let found = graph_of(guard.comm(comm)?)?.neighbors(rank)?;
+    let found = guard.comm(comm)?.graph()?.neighbors(rank)?;
     // SAFETY: null, or as long as `maxneighbors` says.
     unsafe { fill(neighbors, maxneighbors, found, "neighbors") }
 }

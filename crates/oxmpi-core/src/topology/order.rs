@@ -6,6 +6,7 @@
 //! that the processes have.
 
 use super::cart::Cart;
+use oxmpi_abi::constants::MPI_UNDEFINED;
 
 /// How many kinds of hardware are looked at, each a part of the one before.
 pub const LEVELS: usize = 5;
@@ -58,6 +59,15 @@ pub fn for_graph(nodes: usize, links: &[Link], places: &[Place]) -> Option<Vec<u
         swap(&mut grown, &neighbors, places);
     }
     better(links, places, [machine.ranks, grown])
+}
+
+/// The rank that a process gets which has this rank now; `MPI_UNDEFINED` for those beyond the count.
+pub fn new_rank(rank: i32, count: i32, order: Option<&[u32]>) -> i32 {
+    match order {
+        _ if rank >= count => MPI_UNDEFINED,
+        None => rank,
+        Some(order) => order.iter().position(|&old| old as i32 == rank).map_or(MPI_UNDEFINED, |new| new as i32),
+    }
 }
 
 /// The best of some orders, where it is better than none.
