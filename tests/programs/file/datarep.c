@@ -131,7 +131,7 @@ static void digits(const char *name) {
     MPI_Type_free(&filetype);
 
     calls.fail = 1;
-    CHECK_ERROR(MPI_File_write_at(fh, 0, mine, 1, MPI_INT, &status), MPI_ERR_CONVERSION, "answered 5");
+    CHECK_ERROR(MPI_File_write_at(fh, 0, mine, 1, MPI_INT, &status), MPI_ERR_CONVERSION, "returned 5");
     calls.fail = 2;
     CHECK_ERROR(MPI_File_read_at(fh, 0, got, 1, MPI_INT, &status), MPI_ERR_CONVERSION, name);
     calls.fail = 0;
@@ -180,7 +180,7 @@ static void wrong(void) {
     OK(MPI_Register_datarep("unable", read_small, write_small, extent_of, &unable));
     fh = open_new("wrong");
     OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "failing", MPI_INFO_NULL));
-    CHECK_ERROR(MPI_File_write(fh, &value, 1, MPI_INT, &status), MPI_ERR_CONVERSION, "answered 17");
+    CHECK_ERROR(MPI_File_write(fh, &value, 1, MPI_INT, &status), MPI_ERR_CONVERSION, "returned 17");
     CHECK_ERROR(MPI_File_write_ordered(fh, &value, 1, MPI_INT, &status), MPI_ERR_CONVERSION, "MPI_INT");
     OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "unable", MPI_INFO_NULL));
     CHECK_ERROR(MPI_File_write(fh, &value, 1, MPI_INT, &status), MPI_ERR_VALUE_TOO_LARGE, "unable");

@@ -137,10 +137,11 @@ pub fn different_calls((rank, of): (usize, &str), me: usize, theirs: &str, ours:
 /// Another rank has found that already.
 #[cold]
 pub(super) fn out_of_step() -> Error {
-    Error::new(
-        MPI_ERR_OTHER,
-        "the ranks of the communicator made different collective calls: another rank has reported which",
-    )
+    let text = format!(
+        "the ranks of the communicator made different collective calls (another rank reports \
+         which): {RULE}"
+    );
+    Error::new(MPI_ERR_OTHER, text)
 }
 
 #[cfg(test)]
