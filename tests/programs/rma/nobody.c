@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
         CHECK_ERROR(MPI_Win_unlock(MPI_PROC_NULL, w.win), MPI_ERR_RMA_SYNC, "MPI_PROC_NULL");
         CHECK_ERROR(MPI_Win_flush(MPI_PROC_NULL, w.win), MPI_ERR_RMA_SYNC, "locked");
         OK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, w.win));
-        CHECK_ERROR(MPI_Win_unlock(MPI_PROC_NULL, w.win), MPI_ERR_RMA_SYNC, "others");
+        CHECK_ERROR(MPI_Win_unlock(MPI_PROC_NULL, w.win), MPI_ERR_RMA_SYNC, "other ranks are");
         OK(MPI_Win_unlock(rank, w.win));
         CHECK_ERROR(MPI_Win_lock(MPI_LOCK_SHARED, MPI_ANY_SOURCE, 0, w.win), MPI_ERR_RANK, "does not exist");
         MPI_Barrier(MPI_COMM_WORLD);
