@@ -3,38 +3,91 @@
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::codegen::Output;
-use crate::{Outcome, ctype, root};
+use crate::{Outcome, ctype, forms, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The bodies that are written: name of the function to name of the module.
-pub struct Bodies(BTreeMap<String, String>);
+/// The bodies that are written.
+pub struct Bodies {
+    /// Name of the function to name of the module.
+    modules: BTreeMap<String, String>,
+    /// Those that serve all forms of a collective; see `forms.rs`.
+    formed: BTreeSet<String>,
+}
 
 impl Bodies {
-    /// Looks for lines that start with `pub unsafe fn NAME(` in the files of a directory: the source is the only list.
+    /// Looks for lines that start with `pub unsafe fn NAME(` in the files of a directory, and for the names that a module
+    /// takes from `crate::collective`: the source is the only list.
     pub fn scan(dir: &Path) -> Result<Bodies, String> {
-        let mut bodies = BTreeMap::new();
-        let Ok(entries) = std::fs::read_dir(dir) else { return Ok(Bodies(bodies)) };
+        let mut bodies = Bodies { modules: BTreeMap::new(), formed: BTreeSet::new() };
+        let Ok(entries) = std::fs::read_dir(dir) else { return Ok(bodies) };
         for entry in entries.flatten() {
             let path = entry.path();
             let (Some("rs"), Some(module)) = (ext(&path), path.file_stem().and_then(|s| s.to_str())) else { continue };
-            for line in crate::read(&path)?.lines() {
-                let Some(rest) = line.strip_prefix("pub unsafe fn ") else { continue };
-                let Some((name, _)) = rest.split_once(['(', '<']) else { continue };
-                if let Some(other) = bodies.insert(name.to_string(), module.to_string()) {
-                    return Err(format!("the body {name} stands in both bodies/{other}.rs and bodies/{module}.rs"));
+            let text = crate::read(&path)?;
+            for (_, rest) in text.match_indices("\npub unsafe fn ").map(|(at, start)| text.split_at(at + start.len())) {
+                let Some((name, rest)) = rest.split_once(['(', '<']) else { continue };
+                let is_formed = rest.split(") ->").next().unwrap_or_default().contains("form: Form,");
+                bodies.add(name, module, is_formed)?;
+            }
+            for (_, rest) in
+                text.match_indices("\npub use crate::collective::{").map(|(at, start)| text.split_at(at + start.len()))
+            {
+                let list = rest.split('}').next().unwrap_or_default();
+                for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+                    bodies.add(name, module, true)?;
                 }
             }
         }
-        Ok(Bodies(bodies))
+        Ok(bodies)
     }
 
-    /// The body of a function, `pt2pt::send`.
-    pub fn of(&self, function: &Function) -> Option<String> {
-        let name = body_name(function);
-        self.0.get(&name).map(|module| format!("{module}::{name}"))
+    fn add(&mut self, name: &str, module: &str, is_formed: bool) -> Outcome {
+        if let Some(other) = self.modules.insert(name.to_string(), module.to_string()) {
+            return Err(format!("the body {name} stands in both bodies/{other}.rs and bodies/{module}.rs"));
+        }
+        if is_formed {
+            self.formed.insert(name.to_string());
+        }
+        Ok(())
     }
+
+    /// Names of the bodies that serve all forms of a collective.
+    pub fn formed(&self) -> impl Iterator<Item = &str> {
+        self.formed.iter().map(String::as_str)
+    }
+
+    /// Whether a collective, `Bcast`, has one.
+    pub fn takes_form(&self, name: &str) -> bool {
+        self.formed.contains(&name.to_lowercase())
+    }
+
+    /// A body by its name, `pt2pt::send`.
+    pub fn named(&self, name: &str) -> Option<String> {
+        self.modules.get(name).map(|module| format!("{module}::{name}"))
+    }
+}
+
+/// The body of a function, and what it is handed.
+struct Call {
+    body: String,
+    args: Vec<String>,
+    uses: &'static str,
+}
+
+/// How a function is carried out; `None` while it is not built.
+fn call_of(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<Call>, String> {
+    if let Some(member) = forms::member(function, api, bodies)? {
+        return Ok(Some(Call { body: member.body, args: member.args, uses: member.uses }));
+    }
+    let args = function.fixed_params().map(argument).collect();
+    Ok(bodies.named(&body_name(function)).map(|body| Call { body, args, uses: "" }))
+}
+
+/// Whether a function is built.
+pub fn is_built(function: &Function, api: &Api, bodies: &Bodies) -> Result<bool, String> {
+    Ok(call_of(function, api, bodies)?.is_some())
 }
 
 fn ext(path: &Path) -> Option<&str> {
@@ -62,6 +115,7 @@ fn is_callback(param: &Param) -> bool {
 }
 
 pub fn outputs(api: &Api, bodies: &Bodies) -> Result<Vec<Output>, String> {
+    forms::check(api, bodies)?;
     let dir = Path::new("crates/oxmpi-capi/src/generated");
     let chapters: BTreeSet<u8> = api.functions.iter().map(|f| f.chapter).collect();
     let mut outputs = vec![
@@ -71,8 +125,8 @@ pub fn outputs(api: &Api, bodies: &Bodies) -> Result<Vec<Output>, String> {
     ];
     for chapter in chapters {
         let functions: Vec<&Function> = api.functions.iter().filter(|f| f.chapter == chapter).collect();
-        outputs
-            .push(Output { path: dir.join(format!("ch{chapter:02}.rs")), text: entries(chapter, &functions, bodies) });
+        let text = entries(chapter, &functions, api, bodies)?;
+        outputs.push(Output { path: dir.join(format!("ch{chapter:02}.rs")), text });
     }
     Ok(outputs)
 }
@@ -133,32 +187,34 @@ fn variables(api: &Api) -> String {
     out
 }
 
-fn entries(chapter: u8, functions: &[&Function], bodies: &Bodies) -> String {
+fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> Result<String, String> {
+    let mut calls = Vec::new();
+    for function in functions {
+        calls.push((*function, call_of(function, api, bodies)?));
+    }
     let mut out = String::from(HEAD);
     let _ = writeln!(out, "//! The C entry points of chapter {chapter} of the standard.\n");
     out.push_str("use super::callbacks::*;\nuse crate::args::{Ints, OutInt, peek};\n");
-    let modules: BTreeSet<String> = functions
-        .iter()
-        .filter_map(|f| bodies.of(f))
-        .filter_map(|b| b.split("::").next().map(str::to_string))
-        .collect();
+    let built = || calls.iter().filter_map(|(_, call)| call.as_ref());
+    let modules: BTreeSet<&str> = built().filter_map(|call| call.body.split("::").next()).collect();
     if !modules.is_empty() {
-        let list: Vec<String> = modules.into_iter().collect();
+        let list: Vec<&str> = modules.into_iter().collect();
         let _ = writeln!(out, "use crate::bodies::{{{}}};", list.join(", "));
     }
+    out.extend(built().map(|call| call.uses).collect::<BTreeSet<&str>>());
     let answer = if functions.iter().any(|f| is_tool(f)) { "answer, " } else { "" };
     let _ = writeln!(out, "use crate::call::{{On, {answer}call, or_null, unsupported}};");
     out.push_str("use oxmpi_abi::Status;\nuse oxmpi_abi::constants::*;\nuse oxmpi_abi::functions::Fun;\nuse oxmpi_abi::handle::*;\nuse oxmpi_abi::types::*;\n");
     out.push_str("use std::ffi::{c_char, c_int, c_void};\n\n");
-    for function in functions {
+    for (function, call) in &calls {
         for prefix in ["", "P"] {
-            entry(&mut out, function, prefix, bodies);
+            entry(&mut out, function, prefix, call.as_ref());
         }
     }
-    out
+    Ok(out)
 }
 
-fn entry(out: &mut String, function: &Function, prefix: &str, bodies: &Bodies) {
+fn entry(out: &mut String, function: &Function, prefix: &str, call: Option<&Call>) {
     let params: Vec<String> =
         function.fixed_params().map(|p| format!("{}: {}", p.name, ctype::rust_param(&p.c_decl))).collect();
     let _ =
@@ -170,18 +226,17 @@ fn entry(out: &mut String, function: &Function, prefix: &str, bodies: &Bodies) {
     let returns = ctype::rust_base(&function.returns);
     let _ =
         writeln!(out, "pub unsafe extern \"C\" fn {prefix}{}({}) -> {returns} {{", function.name, params.join(", "));
-    let args: Vec<String> = function.fixed_params().map(argument).collect();
     let fun = ctype::variant(&function.name);
-    match (bodies.of(function), function.returns_value()) {
-        (Some(body), true) => {
+    match (call, function.returns_value()) {
+        (Some(Call { body, args, .. }), true) => {
             let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {body}({}) }}", args.join(", "));
         }
-        (Some(body), false) if is_tool(function) => {
+        (Some(Call { body, args, .. }), false) if is_tool(function) => {
             let call = format!("answer(|| {body}({}))", args.join(", "));
             let call = makes(function).fold(call, or_null);
             let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {call} }}");
         }
-        (Some(body), false) => {
+        (Some(Call { body, args, .. }), false) => {
             let args: String = args.iter().map(|a| format!(", {a}")).collect();
             let (on, _) = raised_on(function);
             let _ = writeln!(out, "// SAFETY: passed on from the caller.");
@@ -238,7 +293,7 @@ fn body_type(param: &Param) -> String {
 }
 
 /// What a body is handed for a parameter: where the twins differ, a form that holds both.
-fn argument(param: &Param) -> String {
+pub fn argument(param: &Param) -> String {
     let name = &param.name;
     if !param.widens || is_callback(param) {
         return name.clone();

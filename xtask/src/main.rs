@@ -8,6 +8,7 @@ mod coverage;
 mod ctype;
 mod docs;
 mod docs_text;
+mod forms;
 mod fuzz;
 mod gen_abi;
 mod gen_abi_test;

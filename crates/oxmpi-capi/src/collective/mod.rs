@@ -45,6 +45,11 @@ pub enum Form {
 }
 
 impl Form {
+    #[inline(always)]
+    pub fn is_blocking(self) -> bool {
+        matches!(self, Form::Now)
+    }
+
     /// Looks at the arguments that the form adds; before anything is started.
     fn check(self) -> Result<()> {
         match self {

@@ -3,8 +3,9 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{collective, collective_kept, collective_later, datatype, ops};
+use crate::bodies::{collective, datatype, ops};
 use crate::call::{On, call, or_null, unsupported};
+use crate::collective::{Block, Blocks, Form, Mixed, Operands};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -29,12 +30,9 @@ pub unsafe extern "C" fn MPI_Allgather(
         call(Fun::Allgather, On::Comm(comm), |cx| {
             collective::allgather(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -58,12 +56,9 @@ pub unsafe extern "C" fn PMPI_Allgather(
         call(Fun::Allgather, On::Comm(comm), |cx| {
             collective::allgather(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -85,7 +80,13 @@ pub unsafe extern "C" fn MPI_Allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllgatherC, On::Comm(comm), |cx| {
-            collective::allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            collective::allgather(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -105,7 +106,13 @@ pub unsafe extern "C" fn PMPI_Allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllgatherC, On::Comm(comm), |cx| {
-            collective::allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            collective::allgather(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -128,17 +135,12 @@ pub unsafe extern "C" fn MPI_Allgather_init(
     unsafe {
         or_null(
             call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-                collective_kept::allgather_init(
+                collective::allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -165,17 +167,12 @@ pub unsafe extern "C" fn PMPI_Allgather_init(
     unsafe {
         or_null(
             call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-                collective_kept::allgather_init(
+                collective::allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -202,8 +199,12 @@ pub unsafe extern "C" fn MPI_Allgather_init_c(
     unsafe {
         or_null(
             call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-                collective_kept::allgather_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                collective::allgather(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -230,8 +231,12 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(
     unsafe {
         or_null(
             call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-                collective_kept::allgather_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                collective::allgather(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -258,13 +263,9 @@ pub unsafe extern "C" fn MPI_Allgatherv(
         call(Fun::Allgatherv, On::Comm(comm), |cx| {
             collective::allgatherv(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
             )
         })
@@ -289,13 +290,9 @@ pub unsafe extern "C" fn PMPI_Allgatherv(
         call(Fun::Allgatherv, On::Comm(comm), |cx| {
             collective::allgatherv(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
             )
         })
@@ -320,13 +317,9 @@ pub unsafe extern "C" fn MPI_Allgatherv_c(
         call(Fun::AllgathervC, On::Comm(comm), |cx| {
             collective::allgatherv(
                 cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
             )
         })
@@ -351,13 +344,9 @@ pub unsafe extern "C" fn PMPI_Allgatherv_c(
         call(Fun::AllgathervC, On::Comm(comm), |cx| {
             collective::allgatherv(
                 cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
             )
         })
@@ -383,18 +372,12 @@ pub unsafe extern "C" fn MPI_Allgatherv_init(
     unsafe {
         or_null(
             call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-                collective_kept::allgatherv_init(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -422,18 +405,12 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init(
     unsafe {
         or_null(
             call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-                collective_kept::allgatherv_init(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -461,18 +438,12 @@ pub unsafe extern "C" fn MPI_Allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-                collective_kept::allgatherv_init(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -500,18 +471,12 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-                collective_kept::allgatherv_init(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -534,7 +499,7 @@ pub unsafe extern "C" fn MPI_Allreduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allreduce, On::Comm(comm), |cx| {
-            collective::allreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -553,7 +518,7 @@ pub unsafe extern "C" fn PMPI_Allreduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allreduce, On::Comm(comm), |cx| {
-            collective::allreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -572,7 +537,7 @@ pub unsafe extern "C" fn MPI_Allreduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllreduceC, On::Comm(comm), |cx| {
-            collective::allreduce(cx, sendbuf, recvbuf, count, datatype, op, comm)
+            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -591,7 +556,7 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllreduceC, On::Comm(comm), |cx| {
-            collective::allreduce(cx, sendbuf, recvbuf, count, datatype, op, comm)
+            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -613,16 +578,12 @@ pub unsafe extern "C" fn MPI_Allreduce_init(
     unsafe {
         or_null(
             call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-                collective_kept::allreduce_init(
+                collective::allreduce(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(count),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -648,16 +609,12 @@ pub unsafe extern "C" fn PMPI_Allreduce_init(
     unsafe {
         or_null(
             call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-                collective_kept::allreduce_init(
+                collective::allreduce(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(count),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -683,7 +640,13 @@ pub unsafe extern "C" fn MPI_Allreduce_init_c(
     unsafe {
         or_null(
             call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-                collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+                collective::allreduce(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -708,7 +671,13 @@ pub unsafe extern "C" fn PMPI_Allreduce_init_c(
     unsafe {
         or_null(
             call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-                collective_kept::allreduce_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+                collective::allreduce(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -733,12 +702,9 @@ pub unsafe extern "C" fn MPI_Alltoall(
         call(Fun::Alltoall, On::Comm(comm), |cx| {
             collective::alltoall(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -762,12 +728,9 @@ pub unsafe extern "C" fn PMPI_Alltoall(
         call(Fun::Alltoall, On::Comm(comm), |cx| {
             collective::alltoall(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -789,7 +752,13 @@ pub unsafe extern "C" fn MPI_Alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallC, On::Comm(comm), |cx| {
-            collective::alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            collective::alltoall(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -809,7 +778,13 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallC, On::Comm(comm), |cx| {
-            collective::alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            collective::alltoall(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -832,17 +807,12 @@ pub unsafe extern "C" fn MPI_Alltoall_init(
     unsafe {
         or_null(
             call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-                collective_kept::alltoall_init(
+                collective::alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -869,17 +839,12 @@ pub unsafe extern "C" fn PMPI_Alltoall_init(
     unsafe {
         or_null(
             call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-                collective_kept::alltoall_init(
+                collective::alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -906,8 +871,12 @@ pub unsafe extern "C" fn MPI_Alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-                collective_kept::alltoall_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                collective::alltoall(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -934,8 +903,12 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-                collective_kept::alltoall_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                collective::alltoall(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -963,14 +936,9 @@ pub unsafe extern "C" fn MPI_Alltoallv(
         call(Fun::Alltoallv, On::Comm(comm), |cx| {
             collective::alltoallv(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
             )
         })
@@ -996,14 +964,9 @@ pub unsafe extern "C" fn PMPI_Alltoallv(
         call(Fun::Alltoallv, On::Comm(comm), |cx| {
             collective::alltoallv(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
             )
         })
@@ -1029,14 +992,9 @@ pub unsafe extern "C" fn MPI_Alltoallv_c(
         call(Fun::AlltoallvC, On::Comm(comm), |cx| {
             collective::alltoallv(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
             )
         })
@@ -1062,14 +1020,9 @@ pub unsafe extern "C" fn PMPI_Alltoallv_c(
         call(Fun::AlltoallvC, On::Comm(comm), |cx| {
             collective::alltoallv(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
             )
         })
@@ -1096,19 +1049,12 @@ pub unsafe extern "C" fn MPI_Alltoallv_init(
     unsafe {
         or_null(
             call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-                collective_kept::alltoallv_init(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1137,19 +1083,12 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init(
     unsafe {
         or_null(
             call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-                collective_kept::alltoallv_init(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1178,19 +1117,12 @@ pub unsafe extern "C" fn MPI_Alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-                collective_kept::alltoallv_init(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1219,19 +1151,12 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-                collective_kept::alltoallv_init(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1259,14 +1184,9 @@ pub unsafe extern "C" fn MPI_Alltoallw(
         call(Fun::Alltoallw, On::Comm(comm), |cx| {
             collective::alltoallw(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                 comm,
             )
         })
@@ -1292,14 +1212,9 @@ pub unsafe extern "C" fn PMPI_Alltoallw(
         call(Fun::Alltoallw, On::Comm(comm), |cx| {
             collective::alltoallw(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                 comm,
             )
         })
@@ -1325,14 +1240,9 @@ pub unsafe extern "C" fn MPI_Alltoallw_c(
         call(Fun::AlltoallwC, On::Comm(comm), |cx| {
             collective::alltoallw(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
             )
         })
@@ -1358,14 +1268,9 @@ pub unsafe extern "C" fn PMPI_Alltoallw_c(
         call(Fun::AlltoallwC, On::Comm(comm), |cx| {
             collective::alltoallw(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
             )
         })
@@ -1392,19 +1297,12 @@ pub unsafe extern "C" fn MPI_Alltoallw_init(
     unsafe {
         or_null(
             call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-                collective_kept::alltoallw_init(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1433,19 +1331,12 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init(
     unsafe {
         or_null(
             call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-                collective_kept::alltoallw_init(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1474,19 +1365,12 @@ pub unsafe extern "C" fn MPI_Alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-                collective_kept::alltoallw_init(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1515,19 +1399,12 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-                collective_kept::alltoallw_init(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1541,7 +1418,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, comm)) }
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Now, comm)) }
 }
 
 /// # Safety
@@ -1549,7 +1426,7 @@ pub unsafe extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier(comm: Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, comm)) }
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Now, comm)) }
 }
 
 /// # Safety
@@ -1559,7 +1436,7 @@ pub unsafe extern "C" fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut 
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)),
+            call(Fun::BarrierInit, On::Comm(comm), |cx| collective::barrier(cx, Form::Kept(info, request), comm)),
             request,
             MPI_REQUEST_NULL,
         )
@@ -1573,7 +1450,7 @@ pub unsafe extern "C" fn PMPI_Barrier_init(comm: Comm, info: Info, request: *mut
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::BarrierInit, On::Comm(comm), |cx| collective_kept::barrier_init(cx, comm, info, request)),
+            call(Fun::BarrierInit, On::Comm(comm), |cx| collective::barrier(cx, Form::Kept(info, request), comm)),
             request,
             MPI_REQUEST_NULL,
         )
@@ -1592,7 +1469,9 @@ pub unsafe extern "C" fn MPI_Bcast(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Bcast, On::Comm(comm), |cx| collective::bcast(cx, buffer, i64::from(count), datatype, root, comm))
+        call(Fun::Bcast, On::Comm(comm), |cx| {
+            collective::bcast(cx, Form::Now, Block::new(buffer, i64::from(count), datatype), root, comm)
+        })
     }
 }
 
@@ -1608,7 +1487,9 @@ pub unsafe extern "C" fn PMPI_Bcast(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::Bcast, On::Comm(comm), |cx| collective::bcast(cx, buffer, i64::from(count), datatype, root, comm))
+        call(Fun::Bcast, On::Comm(comm), |cx| {
+            collective::bcast(cx, Form::Now, Block::new(buffer, i64::from(count), datatype), root, comm)
+        })
     }
 }
 
@@ -1623,7 +1504,11 @@ pub unsafe extern "C" fn MPI_Bcast_c(
     comm: Comm,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::BcastC, On::Comm(comm), |cx| collective::bcast(cx, buffer, count, datatype, root, comm)) }
+    unsafe {
+        call(Fun::BcastC, On::Comm(comm), |cx| {
+            collective::bcast(cx, Form::Now, Block::new(buffer, count, datatype), root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1637,7 +1522,11 @@ pub unsafe extern "C" fn PMPI_Bcast_c(
     comm: Comm,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::BcastC, On::Comm(comm), |cx| collective::bcast(cx, buffer, count, datatype, root, comm)) }
+    unsafe {
+        call(Fun::BcastC, On::Comm(comm), |cx| {
+            collective::bcast(cx, Form::Now, Block::new(buffer, count, datatype), root, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -1656,7 +1545,13 @@ pub unsafe extern "C" fn MPI_Bcast_init(
     unsafe {
         or_null(
             call(Fun::BcastInit, On::Comm(comm), |cx| {
-                collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
+                collective::bcast(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(buffer, i64::from(count), datatype),
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1680,7 +1575,13 @@ pub unsafe extern "C" fn PMPI_Bcast_init(
     unsafe {
         or_null(
             call(Fun::BcastInit, On::Comm(comm), |cx| {
-                collective_kept::bcast_init(cx, buffer, i64::from(count), datatype, root, comm, info, request)
+                collective::bcast(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(buffer, i64::from(count), datatype),
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1704,7 +1605,7 @@ pub unsafe extern "C" fn MPI_Bcast_init_c(
     unsafe {
         or_null(
             call(Fun::BcastInitC, On::Comm(comm), |cx| {
-                collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
+                collective::bcast(cx, Form::Kept(info, request), Block::new(buffer, count, datatype), root, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1728,7 +1629,7 @@ pub unsafe extern "C" fn PMPI_Bcast_init_c(
     unsafe {
         or_null(
             call(Fun::BcastInitC, On::Comm(comm), |cx| {
-                collective_kept::bcast_init(cx, buffer, count, datatype, root, comm, info, request)
+                collective::bcast(cx, Form::Kept(info, request), Block::new(buffer, count, datatype), root, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1750,7 +1651,7 @@ pub unsafe extern "C" fn MPI_Exscan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Exscan, On::Comm(comm), |cx| {
-            collective::exscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -1769,7 +1670,7 @@ pub unsafe extern "C" fn PMPI_Exscan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Exscan, On::Comm(comm), |cx| {
-            collective::exscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -1787,7 +1688,9 @@ pub unsafe extern "C" fn MPI_Exscan_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ExscanC, On::Comm(comm), |cx| collective::exscan(cx, sendbuf, recvbuf, count, datatype, op, comm))
+        call(Fun::ExscanC, On::Comm(comm), |cx| {
+            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+        })
     }
 }
 
@@ -1804,7 +1707,9 @@ pub unsafe extern "C" fn PMPI_Exscan_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::ExscanC, On::Comm(comm), |cx| collective::exscan(cx, sendbuf, recvbuf, count, datatype, op, comm))
+        call(Fun::ExscanC, On::Comm(comm), |cx| {
+            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+        })
     }
 }
 
@@ -1825,7 +1730,13 @@ pub unsafe extern "C" fn MPI_Exscan_init(
     unsafe {
         or_null(
             call(Fun::ExscanInit, On::Comm(comm), |cx| {
-                collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+                collective::exscan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1850,7 +1761,13 @@ pub unsafe extern "C" fn PMPI_Exscan_init(
     unsafe {
         or_null(
             call(Fun::ExscanInit, On::Comm(comm), |cx| {
-                collective_kept::exscan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+                collective::exscan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1875,7 +1792,13 @@ pub unsafe extern "C" fn MPI_Exscan_init_c(
     unsafe {
         or_null(
             call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-                collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+                collective::exscan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1900,7 +1823,13 @@ pub unsafe extern "C" fn PMPI_Exscan_init_c(
     unsafe {
         or_null(
             call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-                collective_kept::exscan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+                collective::exscan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1926,12 +1855,9 @@ pub unsafe extern "C" fn MPI_Gather(
         call(Fun::Gather, On::Comm(comm), |cx| {
             collective::gather(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
                 comm,
             )
@@ -1957,12 +1883,9 @@ pub unsafe extern "C" fn PMPI_Gather(
         call(Fun::Gather, On::Comm(comm), |cx| {
             collective::gather(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
                 comm,
             )
@@ -1986,7 +1909,14 @@ pub unsafe extern "C" fn MPI_Gather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::GatherC, On::Comm(comm), |cx| {
-            collective::gather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+            collective::gather(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                root,
+                comm,
+            )
         })
     }
 }
@@ -2007,7 +1937,14 @@ pub unsafe extern "C" fn PMPI_Gather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::GatherC, On::Comm(comm), |cx| {
-            collective::gather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+            collective::gather(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                root,
+                comm,
+            )
         })
     }
 }
@@ -2031,18 +1968,13 @@ pub unsafe extern "C" fn MPI_Gather_init(
     unsafe {
         or_null(
             call(Fun::GatherInit, On::Comm(comm), |cx| {
-                collective_kept::gather_init(
+                collective::gather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2070,18 +2002,13 @@ pub unsafe extern "C" fn PMPI_Gather_init(
     unsafe {
         or_null(
             call(Fun::GatherInit, On::Comm(comm), |cx| {
-                collective_kept::gather_init(
+                collective::gather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2109,8 +2036,13 @@ pub unsafe extern "C" fn MPI_Gather_init_c(
     unsafe {
         or_null(
             call(Fun::GatherInitC, On::Comm(comm), |cx| {
-                collective_kept::gather_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                collective::gather(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -2138,8 +2070,13 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(
     unsafe {
         or_null(
             call(Fun::GatherInitC, On::Comm(comm), |cx| {
-                collective_kept::gather_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                collective::gather(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -2167,13 +2104,9 @@ pub unsafe extern "C" fn MPI_Gatherv(
         call(Fun::Gatherv, On::Comm(comm), |cx| {
             collective::gatherv(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 root,
                 comm,
             )
@@ -2200,13 +2133,9 @@ pub unsafe extern "C" fn PMPI_Gatherv(
         call(Fun::Gatherv, On::Comm(comm), |cx| {
             collective::gatherv(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 root,
                 comm,
             )
@@ -2233,13 +2162,9 @@ pub unsafe extern "C" fn MPI_Gatherv_c(
         call(Fun::GathervC, On::Comm(comm), |cx| {
             collective::gatherv(
                 cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 root,
                 comm,
             )
@@ -2266,13 +2191,9 @@ pub unsafe extern "C" fn PMPI_Gatherv_c(
         call(Fun::GathervC, On::Comm(comm), |cx| {
             collective::gatherv(
                 cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 root,
                 comm,
             )
@@ -2300,19 +2221,13 @@ pub unsafe extern "C" fn MPI_Gatherv_init(
     unsafe {
         or_null(
             call(Fun::GathervInit, On::Comm(comm), |cx| {
-                collective_kept::gatherv_init(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2341,19 +2256,13 @@ pub unsafe extern "C" fn PMPI_Gatherv_init(
     unsafe {
         or_null(
             call(Fun::GathervInit, On::Comm(comm), |cx| {
-                collective_kept::gatherv_init(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2382,19 +2291,13 @@ pub unsafe extern "C" fn MPI_Gatherv_init_c(
     unsafe {
         or_null(
             call(Fun::GathervInitC, On::Comm(comm), |cx| {
-                collective_kept::gatherv_init(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2423,19 +2326,13 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(
     unsafe {
         or_null(
             call(Fun::GathervInitC, On::Comm(comm), |cx| {
-                collective_kept::gatherv_init(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2461,16 +2358,12 @@ pub unsafe extern "C" fn MPI_Iallgather(
     unsafe {
         or_null(
             call(Fun::Iallgather, On::Comm(comm), |cx| {
-                collective_later::iallgather(
+                collective::allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2496,16 +2389,12 @@ pub unsafe extern "C" fn PMPI_Iallgather(
     unsafe {
         or_null(
             call(Fun::Iallgather, On::Comm(comm), |cx| {
-                collective_later::iallgather(
+                collective::allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2531,8 +2420,12 @@ pub unsafe extern "C" fn MPI_Iallgather_c(
     unsafe {
         or_null(
             call(Fun::IallgatherC, On::Comm(comm), |cx| {
-                collective_later::iallgather(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                collective::allgather(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -2558,8 +2451,12 @@ pub unsafe extern "C" fn PMPI_Iallgather_c(
     unsafe {
         or_null(
             call(Fun::IallgatherC, On::Comm(comm), |cx| {
-                collective_later::iallgather(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                collective::allgather(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -2586,17 +2483,12 @@ pub unsafe extern "C" fn MPI_Iallgatherv(
     unsafe {
         or_null(
             call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-                collective_later::iallgatherv(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2623,17 +2515,12 @@ pub unsafe extern "C" fn PMPI_Iallgatherv(
     unsafe {
         or_null(
             call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-                collective_later::iallgatherv(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2660,17 +2547,12 @@ pub unsafe extern "C" fn MPI_Iallgatherv_c(
     unsafe {
         or_null(
             call(Fun::IallgathervC, On::Comm(comm), |cx| {
-                collective_later::iallgatherv(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2697,17 +2579,12 @@ pub unsafe extern "C" fn PMPI_Iallgatherv_c(
     unsafe {
         or_null(
             call(Fun::IallgathervC, On::Comm(comm), |cx| {
-                collective_later::iallgatherv(
+                collective::allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2732,7 +2609,13 @@ pub unsafe extern "C" fn MPI_Iallreduce(
     unsafe {
         or_null(
             call(Fun::Iallreduce, On::Comm(comm), |cx| {
-                collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+                collective::allreduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2756,7 +2639,13 @@ pub unsafe extern "C" fn PMPI_Iallreduce(
     unsafe {
         or_null(
             call(Fun::Iallreduce, On::Comm(comm), |cx| {
-                collective_later::iallreduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+                collective::allreduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2780,7 +2669,13 @@ pub unsafe extern "C" fn MPI_Iallreduce_c(
     unsafe {
         or_null(
             call(Fun::IallreduceC, On::Comm(comm), |cx| {
-                collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+                collective::allreduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2804,7 +2699,13 @@ pub unsafe extern "C" fn PMPI_Iallreduce_c(
     unsafe {
         or_null(
             call(Fun::IallreduceC, On::Comm(comm), |cx| {
-                collective_later::iallreduce(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+                collective::allreduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2829,16 +2730,12 @@ pub unsafe extern "C" fn MPI_Ialltoall(
     unsafe {
         or_null(
             call(Fun::Ialltoall, On::Comm(comm), |cx| {
-                collective_later::ialltoall(
+                collective::alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2864,16 +2761,12 @@ pub unsafe extern "C" fn PMPI_Ialltoall(
     unsafe {
         or_null(
             call(Fun::Ialltoall, On::Comm(comm), |cx| {
-                collective_later::ialltoall(
+                collective::alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2899,8 +2792,12 @@ pub unsafe extern "C" fn MPI_Ialltoall_c(
     unsafe {
         or_null(
             call(Fun::IalltoallC, On::Comm(comm), |cx| {
-                collective_later::ialltoall(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                collective::alltoall(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -2926,8 +2823,12 @@ pub unsafe extern "C" fn PMPI_Ialltoall_c(
     unsafe {
         or_null(
             call(Fun::IalltoallC, On::Comm(comm), |cx| {
-                collective_later::ialltoall(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                collective::alltoall(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -2955,18 +2856,12 @@ pub unsafe extern "C" fn MPI_Ialltoallv(
     unsafe {
         or_null(
             call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-                collective_later::ialltoallv(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -2994,18 +2889,12 @@ pub unsafe extern "C" fn PMPI_Ialltoallv(
     unsafe {
         or_null(
             call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-                collective_later::ialltoallv(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3033,18 +2922,12 @@ pub unsafe extern "C" fn MPI_Ialltoallv_c(
     unsafe {
         or_null(
             call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-                collective_later::ialltoallv(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3072,18 +2955,12 @@ pub unsafe extern "C" fn PMPI_Ialltoallv_c(
     unsafe {
         or_null(
             call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-                collective_later::ialltoallv(
+                collective::alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3111,18 +2988,12 @@ pub unsafe extern "C" fn MPI_Ialltoallw(
     unsafe {
         or_null(
             call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-                collective_later::ialltoallw(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3150,18 +3021,12 @@ pub unsafe extern "C" fn PMPI_Ialltoallw(
     unsafe {
         or_null(
             call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-                collective_later::ialltoallw(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3189,18 +3054,12 @@ pub unsafe extern "C" fn MPI_Ialltoallw_c(
     unsafe {
         or_null(
             call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-                collective_later::ialltoallw(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3228,18 +3087,12 @@ pub unsafe extern "C" fn PMPI_Ialltoallw_c(
     unsafe {
         or_null(
             call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-                collective_later::ialltoallw(
+                collective::alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3255,7 +3108,7 @@ pub unsafe extern "C" fn MPI_Ibarrier(comm: Comm, request: *mut Request) -> c_in
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)),
+            call(Fun::Ibarrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Later(request), comm)),
             request,
             MPI_REQUEST_NULL,
         )
@@ -3269,7 +3122,7 @@ pub unsafe extern "C" fn PMPI_Ibarrier(comm: Comm, request: *mut Request) -> c_i
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::Ibarrier, On::Comm(comm), |cx| collective_later::ibarrier(cx, comm, request)),
+            call(Fun::Ibarrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Later(request), comm)),
             request,
             MPI_REQUEST_NULL,
         )
@@ -3291,7 +3144,7 @@ pub unsafe extern "C" fn MPI_Ibcast(
     unsafe {
         or_null(
             call(Fun::Ibcast, On::Comm(comm), |cx| {
-                collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
+                collective::bcast(cx, Form::Later(request), Block::new(buffer, i64::from(count), datatype), root, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3314,7 +3167,7 @@ pub unsafe extern "C" fn PMPI_Ibcast(
     unsafe {
         or_null(
             call(Fun::Ibcast, On::Comm(comm), |cx| {
-                collective_later::ibcast(cx, buffer, i64::from(count), datatype, root, comm, request)
+                collective::bcast(cx, Form::Later(request), Block::new(buffer, i64::from(count), datatype), root, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3337,7 +3190,7 @@ pub unsafe extern "C" fn MPI_Ibcast_c(
     unsafe {
         or_null(
             call(Fun::IbcastC, On::Comm(comm), |cx| {
-                collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
+                collective::bcast(cx, Form::Later(request), Block::new(buffer, count, datatype), root, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3360,7 +3213,7 @@ pub unsafe extern "C" fn PMPI_Ibcast_c(
     unsafe {
         or_null(
             call(Fun::IbcastC, On::Comm(comm), |cx| {
-                collective_later::ibcast(cx, buffer, count, datatype, root, comm, request)
+                collective::bcast(cx, Form::Later(request), Block::new(buffer, count, datatype), root, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3384,7 +3237,13 @@ pub unsafe extern "C" fn MPI_Iexscan(
     unsafe {
         or_null(
             call(Fun::Iexscan, On::Comm(comm), |cx| {
-                collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+                collective::exscan(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3408,7 +3267,13 @@ pub unsafe extern "C" fn PMPI_Iexscan(
     unsafe {
         or_null(
             call(Fun::Iexscan, On::Comm(comm), |cx| {
-                collective_later::iexscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+                collective::exscan(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3432,7 +3297,7 @@ pub unsafe extern "C" fn MPI_Iexscan_c(
     unsafe {
         or_null(
             call(Fun::IexscanC, On::Comm(comm), |cx| {
-                collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+                collective::exscan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3456,7 +3321,7 @@ pub unsafe extern "C" fn PMPI_Iexscan_c(
     unsafe {
         or_null(
             call(Fun::IexscanC, On::Comm(comm), |cx| {
-                collective_later::iexscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+                collective::exscan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3482,17 +3347,13 @@ pub unsafe extern "C" fn MPI_Igather(
     unsafe {
         or_null(
             call(Fun::Igather, On::Comm(comm), |cx| {
-                collective_later::igather(
+                collective::gather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3519,17 +3380,13 @@ pub unsafe extern "C" fn PMPI_Igather(
     unsafe {
         or_null(
             call(Fun::Igather, On::Comm(comm), |cx| {
-                collective_later::igather(
+                collective::gather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3556,8 +3413,13 @@ pub unsafe extern "C" fn MPI_Igather_c(
     unsafe {
         or_null(
             call(Fun::IgatherC, On::Comm(comm), |cx| {
-                collective_later::igather(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                collective::gather(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -3584,8 +3446,13 @@ pub unsafe extern "C" fn PMPI_Igather_c(
     unsafe {
         or_null(
             call(Fun::IgatherC, On::Comm(comm), |cx| {
-                collective_later::igather(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                collective::gather(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -3613,18 +3480,13 @@ pub unsafe extern "C" fn MPI_Igatherv(
     unsafe {
         or_null(
             call(Fun::Igatherv, On::Comm(comm), |cx| {
-                collective_later::igatherv(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3652,18 +3514,13 @@ pub unsafe extern "C" fn PMPI_Igatherv(
     unsafe {
         or_null(
             call(Fun::Igatherv, On::Comm(comm), |cx| {
-                collective_later::igatherv(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3691,18 +3548,13 @@ pub unsafe extern "C" fn MPI_Igatherv_c(
     unsafe {
         or_null(
             call(Fun::IgathervC, On::Comm(comm), |cx| {
-                collective_later::igatherv(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3730,18 +3582,13 @@ pub unsafe extern "C" fn PMPI_Igatherv_c(
     unsafe {
         or_null(
             call(Fun::IgathervC, On::Comm(comm), |cx| {
-                collective_later::igatherv(
+                collective::gatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3767,7 +3614,14 @@ pub unsafe extern "C" fn MPI_Ireduce(
     unsafe {
         or_null(
             call(Fun::Ireduce, On::Comm(comm), |cx| {
-                collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
+                collective::reduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3792,7 +3646,14 @@ pub unsafe extern "C" fn PMPI_Ireduce(
     unsafe {
         or_null(
             call(Fun::Ireduce, On::Comm(comm), |cx| {
-                collective_later::ireduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm, request)
+                collective::reduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3817,7 +3678,14 @@ pub unsafe extern "C" fn MPI_Ireduce_c(
     unsafe {
         or_null(
             call(Fun::IreduceC, On::Comm(comm), |cx| {
-                collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
+                collective::reduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3842,7 +3710,14 @@ pub unsafe extern "C" fn PMPI_Ireduce_c(
     unsafe {
         or_null(
             call(Fun::IreduceC, On::Comm(comm), |cx| {
-                collective_later::ireduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm, request)
+                collective::reduce(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3866,15 +3741,12 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter(
     unsafe {
         or_null(
             call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::narrow(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3899,15 +3771,12 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter(
     unsafe {
         or_null(
             call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::narrow(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3932,15 +3801,12 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::wide(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3965,15 +3831,12 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::wide(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -3998,15 +3861,12 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter_block(
+                collective::reduce_scatter_block(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(recvcount),
-                    datatype,
-                    op,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4031,15 +3891,12 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter_block(
+                collective::reduce_scatter_block(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(recvcount),
-                    datatype,
-                    op,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4064,7 +3921,13 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+                collective::reduce_scatter_block(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    recvcount,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4088,7 +3951,13 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-                collective_later::ireduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+                collective::reduce_scatter_block(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    recvcount,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4112,7 +3981,13 @@ pub unsafe extern "C" fn MPI_Iscan(
     unsafe {
         or_null(
             call(Fun::Iscan, On::Comm(comm), |cx| {
-                collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+                collective::scan(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4136,7 +4011,13 @@ pub unsafe extern "C" fn PMPI_Iscan(
     unsafe {
         or_null(
             call(Fun::Iscan, On::Comm(comm), |cx| {
-                collective_later::iscan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, request)
+                collective::scan(
+                    cx,
+                    Form::Later(request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4160,7 +4041,7 @@ pub unsafe extern "C" fn MPI_Iscan_c(
     unsafe {
         or_null(
             call(Fun::IscanC, On::Comm(comm), |cx| {
-                collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+                collective::scan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4184,7 +4065,7 @@ pub unsafe extern "C" fn PMPI_Iscan_c(
     unsafe {
         or_null(
             call(Fun::IscanC, On::Comm(comm), |cx| {
-                collective_later::iscan(cx, sendbuf, recvbuf, count, datatype, op, comm, request)
+                collective::scan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4210,17 +4091,13 @@ pub unsafe extern "C" fn MPI_Iscatter(
     unsafe {
         or_null(
             call(Fun::Iscatter, On::Comm(comm), |cx| {
-                collective_later::iscatter(
+                collective::scatter(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4247,17 +4124,13 @@ pub unsafe extern "C" fn PMPI_Iscatter(
     unsafe {
         or_null(
             call(Fun::Iscatter, On::Comm(comm), |cx| {
-                collective_later::iscatter(
+                collective::scatter(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4284,8 +4157,13 @@ pub unsafe extern "C" fn MPI_Iscatter_c(
     unsafe {
         or_null(
             call(Fun::IscatterC, On::Comm(comm), |cx| {
-                collective_later::iscatter(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                collective::scatter(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -4312,8 +4190,13 @@ pub unsafe extern "C" fn PMPI_Iscatter_c(
     unsafe {
         or_null(
             call(Fun::IscatterC, On::Comm(comm), |cx| {
-                collective_later::iscatter(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
+                collective::scatter(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -4341,18 +4224,13 @@ pub unsafe extern "C" fn MPI_Iscatterv(
     unsafe {
         or_null(
             call(Fun::Iscatterv, On::Comm(comm), |cx| {
-                collective_later::iscatterv(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(displs),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4380,18 +4258,13 @@ pub unsafe extern "C" fn PMPI_Iscatterv(
     unsafe {
         or_null(
             call(Fun::Iscatterv, On::Comm(comm), |cx| {
-                collective_later::iscatterv(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(displs),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4419,18 +4292,13 @@ pub unsafe extern "C" fn MPI_Iscatterv_c(
     unsafe {
         or_null(
             call(Fun::IscattervC, On::Comm(comm), |cx| {
-                collective_later::iscatterv(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(displs),
-                    sendtype,
-                    recvbuf,
-                    recvcount,
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4458,18 +4326,13 @@ pub unsafe extern "C" fn PMPI_Iscatterv_c(
     unsafe {
         or_null(
             call(Fun::IscattervC, On::Comm(comm), |cx| {
-                collective_later::iscatterv(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(displs),
-                    sendtype,
-                    recvbuf,
-                    recvcount,
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
                     root,
                     comm,
-                    request,
                 )
             }),
             request,
@@ -4561,7 +4424,14 @@ pub unsafe extern "C" fn MPI_Reduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Reduce, On::Comm(comm), |cx| {
-            collective::reduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm)
+            collective::reduce(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                i64::from(count),
+                root,
+                comm,
+            )
         })
     }
 }
@@ -4581,7 +4451,14 @@ pub unsafe extern "C" fn PMPI_Reduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Reduce, On::Comm(comm), |cx| {
-            collective::reduce(cx, sendbuf, recvbuf, i64::from(count), datatype, op, root, comm)
+            collective::reduce(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                i64::from(count),
+                root,
+                comm,
+            )
         })
     }
 }
@@ -4601,7 +4478,7 @@ pub unsafe extern "C" fn MPI_Reduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceC, On::Comm(comm), |cx| {
-            collective::reduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm)
+            collective::reduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
         })
     }
 }
@@ -4621,7 +4498,7 @@ pub unsafe extern "C" fn PMPI_Reduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceC, On::Comm(comm), |cx| {
-            collective::reduce(cx, sendbuf, recvbuf, count, datatype, op, root, comm)
+            collective::reduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
         })
     }
 }
@@ -4644,17 +4521,13 @@ pub unsafe extern "C" fn MPI_Reduce_init(
     unsafe {
         or_null(
             call(Fun::ReduceInit, On::Comm(comm), |cx| {
-                collective_kept::reduce_init(
+                collective::reduce(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(count),
-                    datatype,
-                    op,
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -4681,17 +4554,13 @@ pub unsafe extern "C" fn PMPI_Reduce_init(
     unsafe {
         or_null(
             call(Fun::ReduceInit, On::Comm(comm), |cx| {
-                collective_kept::reduce_init(
+                collective::reduce(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(count),
-                    datatype,
-                    op,
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -4718,7 +4587,14 @@ pub unsafe extern "C" fn MPI_Reduce_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-                collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+                collective::reduce(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4744,7 +4620,14 @@ pub unsafe extern "C" fn PMPI_Reduce_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-                collective_kept::reduce_init(cx, sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+                collective::reduce(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    root,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4826,7 +4709,13 @@ pub unsafe extern "C" fn MPI_Reduce_scatter(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatter, On::Comm(comm), |cx| {
-            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::narrow(recvcounts), datatype, op, comm)
+            collective::reduce_scatter(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                Ints::narrow(recvcounts),
+                comm,
+            )
         })
     }
 }
@@ -4845,7 +4734,13 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatter, On::Comm(comm), |cx| {
-            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::narrow(recvcounts), datatype, op, comm)
+            collective::reduce_scatter(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                Ints::narrow(recvcounts),
+                comm,
+            )
         })
     }
 }
@@ -4864,7 +4759,13 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterC, On::Comm(comm), |cx| {
-            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm)
+            collective::reduce_scatter(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                Ints::wide(recvcounts),
+                comm,
+            )
         })
     }
 }
@@ -4883,7 +4784,13 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterC, On::Comm(comm), |cx| {
-            collective::reduce_scatter(cx, sendbuf, recvbuf, Ints::wide(recvcounts), datatype, op, comm)
+            collective::reduce_scatter(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                Ints::wide(recvcounts),
+                comm,
+            )
         })
     }
 }
@@ -4902,7 +4809,13 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlock, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(cx, sendbuf, recvbuf, i64::from(recvcount), datatype, op, comm)
+            collective::reduce_scatter_block(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                i64::from(recvcount),
+                comm,
+            )
         })
     }
 }
@@ -4921,7 +4834,13 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlock, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(cx, sendbuf, recvbuf, i64::from(recvcount), datatype, op, comm)
+            collective::reduce_scatter_block(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                i64::from(recvcount),
+                comm,
+            )
         })
     }
 }
@@ -4940,7 +4859,13 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlockC, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm)
+            collective::reduce_scatter_block(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                recvcount,
+                comm,
+            )
         })
     }
 }
@@ -4959,7 +4884,13 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlockC, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(cx, sendbuf, recvbuf, recvcount, datatype, op, comm)
+            collective::reduce_scatter_block(
+                cx,
+                Form::Now,
+                Operands::new(sendbuf, recvbuf, datatype, op),
+                recvcount,
+                comm,
+            )
         })
     }
 }
@@ -4981,16 +4912,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_block_init(
+                collective::reduce_scatter_block(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(recvcount),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5016,16 +4943,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_block_init(
+                collective::reduce_scatter_block(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     i64::from(recvcount),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5051,8 +4974,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_block_init(
-                    cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
+                collective::reduce_scatter_block(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    recvcount,
+                    comm,
                 )
             }),
             request,
@@ -5078,8 +5005,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_block_init(
-                    cx, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,
+                collective::reduce_scatter_block(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    recvcount,
+                    comm,
                 )
             }),
             request,
@@ -5105,16 +5036,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_init(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::narrow(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5140,16 +5067,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_init(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::narrow(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5175,16 +5098,12 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_init(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::wide(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5210,16 +5129,12 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-                collective_kept::reduce_scatter_init(
+                collective::reduce_scatter(
                     cx,
-                    sendbuf,
-                    recvbuf,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
                     Ints::wide(recvcounts),
-                    datatype,
-                    op,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5242,7 +5157,7 @@ pub unsafe extern "C" fn MPI_Scan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scan, On::Comm(comm), |cx| {
-            collective::scan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -5261,7 +5176,7 @@ pub unsafe extern "C" fn PMPI_Scan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scan, On::Comm(comm), |cx| {
-            collective::scan(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm)
+            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -5278,7 +5193,11 @@ pub unsafe extern "C" fn MPI_Scan_c(
     comm: Comm,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ScanC, On::Comm(comm), |cx| collective::scan(cx, sendbuf, recvbuf, count, datatype, op, comm)) }
+    unsafe {
+        call(Fun::ScanC, On::Comm(comm), |cx| {
+            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -5293,7 +5212,11 @@ pub unsafe extern "C" fn PMPI_Scan_c(
     comm: Comm,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::ScanC, On::Comm(comm), |cx| collective::scan(cx, sendbuf, recvbuf, count, datatype, op, comm)) }
+    unsafe {
+        call(Fun::ScanC, On::Comm(comm), |cx| {
+            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+        })
+    }
 }
 
 /// # Safety
@@ -5313,7 +5236,13 @@ pub unsafe extern "C" fn MPI_Scan_init(
     unsafe {
         or_null(
             call(Fun::ScanInit, On::Comm(comm), |cx| {
-                collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+                collective::scan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5338,7 +5267,13 @@ pub unsafe extern "C" fn PMPI_Scan_init(
     unsafe {
         or_null(
             call(Fun::ScanInit, On::Comm(comm), |cx| {
-                collective_kept::scan_init(cx, sendbuf, recvbuf, i64::from(count), datatype, op, comm, info, request)
+                collective::scan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    i64::from(count),
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5363,7 +5298,13 @@ pub unsafe extern "C" fn MPI_Scan_init_c(
     unsafe {
         or_null(
             call(Fun::ScanInitC, On::Comm(comm), |cx| {
-                collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+                collective::scan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5388,7 +5329,13 @@ pub unsafe extern "C" fn PMPI_Scan_init_c(
     unsafe {
         or_null(
             call(Fun::ScanInitC, On::Comm(comm), |cx| {
-                collective_kept::scan_init(cx, sendbuf, recvbuf, count, datatype, op, comm, info, request)
+                collective::scan(
+                    cx,
+                    Form::Kept(info, request),
+                    Operands::new(sendbuf, recvbuf, datatype, op),
+                    count,
+                    comm,
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5414,12 +5361,9 @@ pub unsafe extern "C" fn MPI_Scatter(
         call(Fun::Scatter, On::Comm(comm), |cx| {
             collective::scatter(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
                 comm,
             )
@@ -5445,12 +5389,9 @@ pub unsafe extern "C" fn PMPI_Scatter(
         call(Fun::Scatter, On::Comm(comm), |cx| {
             collective::scatter(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
                 comm,
             )
@@ -5474,7 +5415,14 @@ pub unsafe extern "C" fn MPI_Scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScatterC, On::Comm(comm), |cx| {
-            collective::scatter(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+            collective::scatter(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                root,
+                comm,
+            )
         })
     }
 }
@@ -5495,7 +5443,14 @@ pub unsafe extern "C" fn PMPI_Scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScatterC, On::Comm(comm), |cx| {
-            collective::scatter(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+            collective::scatter(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                root,
+                comm,
+            )
         })
     }
 }
@@ -5519,18 +5474,13 @@ pub unsafe extern "C" fn MPI_Scatter_init(
     unsafe {
         or_null(
             call(Fun::ScatterInit, On::Comm(comm), |cx| {
-                collective_kept::scatter_init(
+                collective::scatter(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5558,18 +5508,13 @@ pub unsafe extern "C" fn PMPI_Scatter_init(
     unsafe {
         or_null(
             call(Fun::ScatterInit, On::Comm(comm), |cx| {
-                collective_kept::scatter_init(
+                collective::scatter(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5597,8 +5542,13 @@ pub unsafe extern "C" fn MPI_Scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-                collective_kept::scatter_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                collective::scatter(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -5626,8 +5576,13 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-                collective_kept::scatter_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+                collective::scatter(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    root,
+                    comm,
                 )
             }),
             request,
@@ -5655,13 +5610,9 @@ pub unsafe extern "C" fn MPI_Scatterv(
         call(Fun::Scatterv, On::Comm(comm), |cx| {
             collective::scatterv(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(displs),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
                 comm,
             )
@@ -5688,13 +5639,9 @@ pub unsafe extern "C" fn PMPI_Scatterv(
         call(Fun::Scatterv, On::Comm(comm), |cx| {
             collective::scatterv(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(displs),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
                 comm,
             )
@@ -5721,13 +5668,9 @@ pub unsafe extern "C" fn MPI_Scatterv_c(
         call(Fun::ScattervC, On::Comm(comm), |cx| {
             collective::scatterv(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(displs),
-                sendtype,
-                recvbuf,
-                recvcount,
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
                 root,
                 comm,
             )
@@ -5754,13 +5697,9 @@ pub unsafe extern "C" fn PMPI_Scatterv_c(
         call(Fun::ScattervC, On::Comm(comm), |cx| {
             collective::scatterv(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(displs),
-                sendtype,
-                recvbuf,
-                recvcount,
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
                 root,
                 comm,
             )
@@ -5788,19 +5727,13 @@ pub unsafe extern "C" fn MPI_Scatterv_init(
     unsafe {
         or_null(
             call(Fun::ScattervInit, On::Comm(comm), |cx| {
-                collective_kept::scatterv_init(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(displs),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5829,19 +5762,13 @@ pub unsafe extern "C" fn PMPI_Scatterv_init(
     unsafe {
         or_null(
             call(Fun::ScattervInit, On::Comm(comm), |cx| {
-                collective_kept::scatterv_init(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(displs),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5870,19 +5797,13 @@ pub unsafe extern "C" fn MPI_Scatterv_init_c(
     unsafe {
         or_null(
             call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-                collective_kept::scatterv_init(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(displs),
-                    sendtype,
-                    recvbuf,
-                    recvcount,
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -5911,19 +5832,13 @@ pub unsafe extern "C" fn PMPI_Scatterv_init_c(
     unsafe {
         or_null(
             call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-                collective_kept::scatterv_init(
+                collective::scatterv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(displs),
-                    sendtype,
-                    recvbuf,
-                    recvcount,
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
                     root,
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,

@@ -3,8 +3,9 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{dist_graph, neighbor, neighbor_kept, neighbor_later, topology};
+use crate::bodies::{dist_graph, neighbor, topology};
 use crate::call::{On, call, or_null, unsupported};
+use crate::collective::{Block, Blocks, Form, Mixed, Operands};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -675,16 +676,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather(
     unsafe {
         or_null(
             call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgather(
+                neighbor::neighbor_allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -710,16 +707,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather(
     unsafe {
         or_null(
             call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgather(
+                neighbor::neighbor_allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -745,8 +738,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgather(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                neighbor::neighbor_allgather(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -772,8 +769,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgather(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                neighbor::neighbor_allgather(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -800,17 +801,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgatherv(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -837,17 +833,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgatherv(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -874,17 +865,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgatherv(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -911,17 +897,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_allgatherv(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -947,16 +928,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoall(
+                neighbor::neighbor_alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -982,16 +959,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoall(
+                neighbor::neighbor_alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Later(request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1017,8 +990,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoall(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                neighbor::neighbor_alltoall(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -1044,8 +1021,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoall(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,
+                neighbor::neighbor_alltoall(
+                    cx,
+                    Form::Later(request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -1073,18 +1054,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallv(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1112,18 +1087,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallv(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1151,18 +1120,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallv(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1190,18 +1153,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallv(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Later(request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1229,18 +1186,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallw(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1268,18 +1219,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallw(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1307,18 +1252,12 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallw(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1346,18 +1285,12 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-                neighbor_later::ineighbor_alltoallw(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Later(request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    request,
                 )
             }),
             request,
@@ -1383,12 +1316,9 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather(
         call(Fun::NeighborAllgather, On::Comm(comm), |cx| {
             neighbor::neighbor_allgather(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -1412,12 +1342,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather(
         call(Fun::NeighborAllgather, On::Comm(comm), |cx| {
             neighbor::neighbor_allgather(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -1439,7 +1366,13 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgatherC, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            neighbor::neighbor_allgather(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -1459,7 +1392,13 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgatherC, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgather(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            neighbor::neighbor_allgather(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -1482,17 +1421,12 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgather_init(
+                neighbor::neighbor_allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1519,17 +1453,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgather_init(
+                neighbor::neighbor_allgather(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1556,8 +1485,12 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgather_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                neighbor::neighbor_allgather(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -1584,8 +1517,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgather_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                neighbor::neighbor_allgather(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -1612,13 +1549,9 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv(
         call(Fun::NeighborAllgatherv, On::Comm(comm), |cx| {
             neighbor::neighbor_allgatherv(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
             )
         })
@@ -1643,13 +1576,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv(
         call(Fun::NeighborAllgatherv, On::Comm(comm), |cx| {
             neighbor::neighbor_allgatherv(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
             )
         })
@@ -1674,13 +1603,9 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_c(
         call(Fun::NeighborAllgathervC, On::Comm(comm), |cx| {
             neighbor::neighbor_allgatherv(
                 cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
             )
         })
@@ -1705,13 +1630,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_c(
         call(Fun::NeighborAllgathervC, On::Comm(comm), |cx| {
             neighbor::neighbor_allgatherv(
                 cx,
-                sendbuf,
-                sendcount,
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(displs),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
             )
         })
@@ -1737,18 +1658,12 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgatherv_init(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1776,18 +1691,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgatherv_init(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1815,18 +1724,12 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgatherv_init(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1854,18 +1757,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_allgatherv_init(
+                neighbor::neighbor_allgatherv(
                     cx,
-                    sendbuf,
-                    sendcount,
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(displs),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -1891,12 +1788,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall(
         call(Fun::NeighborAlltoall, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoall(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -1920,12 +1814,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall(
         call(Fun::NeighborAlltoall, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoall(
                 cx,
-                sendbuf,
-                i64::from(sendcount),
-                sendtype,
-                recvbuf,
-                i64::from(recvcount),
-                recvtype,
+                Form::Now,
+                Block::new(sendbuf, i64::from(sendcount), sendtype),
+                Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
             )
         })
@@ -1947,7 +1838,13 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            neighbor::neighbor_alltoall(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -1967,7 +1864,13 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoall(cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            neighbor::neighbor_alltoall(
+                cx,
+                Form::Now,
+                Block::new(sendbuf, sendcount, sendtype),
+                Block::new(recvbuf, recvcount, recvtype),
+                comm,
+            )
         })
     }
 }
@@ -1990,17 +1893,12 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoall_init(
+                neighbor::neighbor_alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2027,17 +1925,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoall_init(
+                neighbor::neighbor_alltoall(
                     cx,
-                    sendbuf,
-                    i64::from(sendcount),
-                    sendtype,
-                    recvbuf,
-                    i64::from(recvcount),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, i64::from(sendcount), sendtype),
+                    Block::new(recvbuf, i64::from(recvcount), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2064,8 +1957,12 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoall_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                neighbor::neighbor_alltoall(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -2092,8 +1989,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoall_init(
-                    cx, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+                neighbor::neighbor_alltoall(
+                    cx,
+                    Form::Kept(info, request),
+                    Block::new(sendbuf, sendcount, sendtype),
+                    Block::new(recvbuf, recvcount, recvtype),
+                    comm,
                 )
             }),
             request,
@@ -2121,14 +2022,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv(
         call(Fun::NeighborAlltoallv, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallv(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
             )
         })
@@ -2154,14 +2050,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv(
         call(Fun::NeighborAlltoallv, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallv(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                Ints::narrow(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                Ints::narrow(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
             )
         })
@@ -2187,14 +2078,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_c(
         call(Fun::NeighborAlltoallvC, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallv(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
             )
         })
@@ -2220,14 +2106,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_c(
         call(Fun::NeighborAlltoallvC, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallv(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                Ints::wide(sdispls),
-                sendtype,
-                recvbuf,
-                Ints::wide(recvcounts),
-                Ints::wide(rdispls),
-                recvtype,
+                Form::Now,
+                Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
             )
         })
@@ -2254,19 +2135,12 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallv_init(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2295,19 +2169,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallv_init(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    Ints::narrow(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    Ints::narrow(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2336,19 +2203,12 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallv_init(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2377,19 +2237,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallv_init(
+                neighbor::neighbor_alltoallv(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    Ints::wide(sdispls),
-                    sendtype,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    Ints::wide(rdispls),
-                    recvtype,
+                    Form::Kept(info, request),
+                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2417,14 +2270,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw(
         call(Fun::NeighborAlltoallw, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallw(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                rdispls,
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
             )
         })
@@ -2450,14 +2298,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw(
         call(Fun::NeighborAlltoallw, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallw(
                 cx,
-                sendbuf,
-                Ints::narrow(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::narrow(recvcounts),
-                rdispls,
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
             )
         })
@@ -2483,14 +2326,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_c(
         call(Fun::NeighborAlltoallwC, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallw(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                rdispls,
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
             )
         })
@@ -2516,14 +2354,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_c(
         call(Fun::NeighborAlltoallwC, On::Comm(comm), |cx| {
             neighbor::neighbor_alltoallw(
                 cx,
-                sendbuf,
-                Ints::wide(sendcounts),
-                sdispls,
-                sendtypes,
-                recvbuf,
-                Ints::wide(recvcounts),
-                rdispls,
-                recvtypes,
+                Form::Now,
+                Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
             )
         })
@@ -2550,19 +2383,12 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallw_init(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2591,19 +2417,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallw_init(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::narrow(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::narrow(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2632,19 +2451,12 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallw_init(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,
@@ -2673,19 +2485,12 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-                neighbor_kept::neighbor_alltoallw_init(
+                neighbor::neighbor_alltoallw(
                     cx,
-                    sendbuf,
-                    Ints::wide(sendcounts),
-                    sdispls,
-                    sendtypes,
-                    recvbuf,
-                    Ints::wide(recvcounts),
-                    rdispls,
-                    recvtypes,
+                    Form::Kept(info, request),
+                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                     comm,
-                    info,
-                    request,
                 )
             }),
             request,

@@ -3,13 +3,16 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{file, file_access, file_datarep, file_later};
+use crate::bodies::file_access::FileForm;
+use crate::bodies::{file, file_access, file_datarep};
 use crate::call::{On, call, or_null, unsupported};
+use crate::files::{Access, At};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::*;
+use oxmpi_core::file::SplitAccess;
 use std::ffi::{c_char, c_int, c_void};
 
 /// # Safety
@@ -298,7 +301,11 @@ pub unsafe extern "C" fn MPI_File_iread(
     unsafe {
         or_null(
             call(Fun::FileIread, On::File(fh), |cx| {
-                file_later::file_iread(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: false, buf, count: i64::from(count), datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -320,7 +327,11 @@ pub unsafe extern "C" fn PMPI_File_iread(
     unsafe {
         or_null(
             call(Fun::FileIread, On::File(fh), |cx| {
-                file_later::file_iread(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: false, buf, count: i64::from(count), datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -341,7 +352,13 @@ pub unsafe extern "C" fn MPI_File_iread_c(
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::FileIreadC, On::File(fh), |cx| file_later::file_iread(cx, fh, buf, count, datatype, request)),
+            call(Fun::FileIreadC, On::File(fh), |cx| {
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: false, buf, count, datatype },
+                )
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -361,7 +378,13 @@ pub unsafe extern "C" fn PMPI_File_iread_c(
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::FileIreadC, On::File(fh), |cx| file_later::file_iread(cx, fh, buf, count, datatype, request)),
+            call(Fun::FileIreadC, On::File(fh), |cx| {
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: false, buf, count, datatype },
+                )
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -382,7 +405,11 @@ pub unsafe extern "C" fn MPI_File_iread_all(
     unsafe {
         or_null(
             call(Fun::FileIreadAll, On::File(fh), |cx| {
-                file_later::file_iread_all(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: true, buf, count: i64::from(count), datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -404,7 +431,11 @@ pub unsafe extern "C" fn PMPI_File_iread_all(
     unsafe {
         or_null(
             call(Fun::FileIreadAll, On::File(fh), |cx| {
-                file_later::file_iread_all(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: true, buf, count: i64::from(count), datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -426,7 +457,11 @@ pub unsafe extern "C" fn MPI_File_iread_all_c(
     unsafe {
         or_null(
             call(Fun::FileIreadAllC, On::File(fh), |cx| {
-                file_later::file_iread_all(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: true, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -448,7 +483,11 @@ pub unsafe extern "C" fn PMPI_File_iread_all_c(
     unsafe {
         or_null(
             call(Fun::FileIreadAllC, On::File(fh), |cx| {
-                file_later::file_iread_all(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: false, together: true, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -471,7 +510,19 @@ pub unsafe extern "C" fn MPI_File_iread_at(
     unsafe {
         or_null(
             call(Fun::FileIreadAt, On::File(fh), |cx| {
-                file_later::file_iread_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: false,
+                        together: false,
+                        buf,
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -494,7 +545,19 @@ pub unsafe extern "C" fn PMPI_File_iread_at(
     unsafe {
         or_null(
             call(Fun::FileIreadAt, On::File(fh), |cx| {
-                file_later::file_iread_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: false,
+                        together: false,
+                        buf,
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -517,7 +580,11 @@ pub unsafe extern "C" fn MPI_File_iread_at_c(
     unsafe {
         or_null(
             call(Fun::FileIreadAtC, On::File(fh), |cx| {
-                file_later::file_iread_at(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Offset(offset), writes: false, together: false, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -540,7 +607,11 @@ pub unsafe extern "C" fn PMPI_File_iread_at_c(
     unsafe {
         or_null(
             call(Fun::FileIreadAtC, On::File(fh), |cx| {
-                file_later::file_iread_at(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Offset(offset), writes: false, together: false, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -563,7 +634,19 @@ pub unsafe extern "C" fn MPI_File_iread_at_all(
     unsafe {
         or_null(
             call(Fun::FileIreadAtAll, On::File(fh), |cx| {
-                file_later::file_iread_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: false,
+                        together: true,
+                        buf,
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -586,7 +669,19 @@ pub unsafe extern "C" fn PMPI_File_iread_at_all(
     unsafe {
         or_null(
             call(Fun::FileIreadAtAll, On::File(fh), |cx| {
-                file_later::file_iread_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: false,
+                        together: true,
+                        buf,
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -609,7 +704,11 @@ pub unsafe extern "C" fn MPI_File_iread_at_all_c(
     unsafe {
         or_null(
             call(Fun::FileIreadAtAllC, On::File(fh), |cx| {
-                file_later::file_iread_at_all(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Offset(offset), writes: false, together: true, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -632,7 +731,11 @@ pub unsafe extern "C" fn PMPI_File_iread_at_all_c(
     unsafe {
         or_null(
             call(Fun::FileIreadAtAllC, On::File(fh), |cx| {
-                file_later::file_iread_at_all(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Offset(offset), writes: false, together: true, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -654,7 +757,19 @@ pub unsafe extern "C" fn MPI_File_iread_shared(
     unsafe {
         or_null(
             call(Fun::FileIreadShared, On::File(fh), |cx| {
-                file_later::file_iread_shared(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Shared,
+                        writes: false,
+                        together: false,
+                        buf,
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -676,7 +791,19 @@ pub unsafe extern "C" fn PMPI_File_iread_shared(
     unsafe {
         or_null(
             call(Fun::FileIreadShared, On::File(fh), |cx| {
-                file_later::file_iread_shared(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Shared,
+                        writes: false,
+                        together: false,
+                        buf,
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -698,7 +825,11 @@ pub unsafe extern "C" fn MPI_File_iread_shared_c(
     unsafe {
         or_null(
             call(Fun::FileIreadSharedC, On::File(fh), |cx| {
-                file_later::file_iread_shared(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Shared, writes: false, together: false, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -720,7 +851,11 @@ pub unsafe extern "C" fn PMPI_File_iread_shared_c(
     unsafe {
         or_null(
             call(Fun::FileIreadSharedC, On::File(fh), |cx| {
-                file_later::file_iread_shared(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Shared, writes: false, together: false, buf, count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -742,7 +877,19 @@ pub unsafe extern "C" fn MPI_File_iwrite(
     unsafe {
         or_null(
             call(Fun::FileIwrite, On::File(fh), |cx| {
-                file_later::file_iwrite(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Own,
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -764,7 +911,19 @@ pub unsafe extern "C" fn PMPI_File_iwrite(
     unsafe {
         or_null(
             call(Fun::FileIwrite, On::File(fh), |cx| {
-                file_later::file_iwrite(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Own,
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -785,7 +944,13 @@ pub unsafe extern "C" fn MPI_File_iwrite_c(
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::FileIwriteC, On::File(fh), |cx| file_later::file_iwrite(cx, fh, buf, count, datatype, request)),
+            call(Fun::FileIwriteC, On::File(fh), |cx| {
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+                )
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -805,7 +970,13 @@ pub unsafe extern "C" fn PMPI_File_iwrite_c(
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::FileIwriteC, On::File(fh), |cx| file_later::file_iwrite(cx, fh, buf, count, datatype, request)),
+            call(Fun::FileIwriteC, On::File(fh), |cx| {
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+                )
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -826,7 +997,19 @@ pub unsafe extern "C" fn MPI_File_iwrite_all(
     unsafe {
         or_null(
             call(Fun::FileIwriteAll, On::File(fh), |cx| {
-                file_later::file_iwrite_all(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Own,
+                        writes: true,
+                        together: true,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -848,7 +1031,19 @@ pub unsafe extern "C" fn PMPI_File_iwrite_all(
     unsafe {
         or_null(
             call(Fun::FileIwriteAll, On::File(fh), |cx| {
-                file_later::file_iwrite_all(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Own,
+                        writes: true,
+                        together: true,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -870,7 +1065,11 @@ pub unsafe extern "C" fn MPI_File_iwrite_all_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteAllC, On::File(fh), |cx| {
-                file_later::file_iwrite_all(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -892,7 +1091,11 @@ pub unsafe extern "C" fn PMPI_File_iwrite_all_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteAllC, On::File(fh), |cx| {
-                file_later::file_iwrite_all(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Own, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -915,7 +1118,19 @@ pub unsafe extern "C" fn MPI_File_iwrite_at(
     unsafe {
         or_null(
             call(Fun::FileIwriteAt, On::File(fh), |cx| {
-                file_later::file_iwrite_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -938,7 +1153,19 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at(
     unsafe {
         or_null(
             call(Fun::FileIwriteAt, On::File(fh), |cx| {
-                file_later::file_iwrite_at(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -961,7 +1188,19 @@ pub unsafe extern "C" fn MPI_File_iwrite_at_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteAtC, On::File(fh), |cx| {
-                file_later::file_iwrite_at(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count,
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -984,7 +1223,19 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteAtC, On::File(fh), |cx| {
-                file_later::file_iwrite_at(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count,
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1007,7 +1258,19 @@ pub unsafe extern "C" fn MPI_File_iwrite_at_all(
     unsafe {
         or_null(
             call(Fun::FileIwriteAtAll, On::File(fh), |cx| {
-                file_later::file_iwrite_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: true,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1030,7 +1293,19 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at_all(
     unsafe {
         or_null(
             call(Fun::FileIwriteAtAll, On::File(fh), |cx| {
-                file_later::file_iwrite_at_all(cx, fh, offset, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: true,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1053,7 +1328,19 @@ pub unsafe extern "C" fn MPI_File_iwrite_at_all_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteAtAllC, On::File(fh), |cx| {
-                file_later::file_iwrite_at_all(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: true,
+                        buf: buf.cast_mut(),
+                        count,
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1076,7 +1363,19 @@ pub unsafe extern "C" fn PMPI_File_iwrite_at_all_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteAtAllC, On::File(fh), |cx| {
-                file_later::file_iwrite_at_all(cx, fh, offset, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Offset(offset),
+                        writes: true,
+                        together: true,
+                        buf: buf.cast_mut(),
+                        count,
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1098,7 +1397,19 @@ pub unsafe extern "C" fn MPI_File_iwrite_shared(
     unsafe {
         or_null(
             call(Fun::FileIwriteShared, On::File(fh), |cx| {
-                file_later::file_iwrite_shared(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Shared,
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1120,7 +1431,19 @@ pub unsafe extern "C" fn PMPI_File_iwrite_shared(
     unsafe {
         or_null(
             call(Fun::FileIwriteShared, On::File(fh), |cx| {
-                file_later::file_iwrite_shared(cx, fh, buf, i64::from(count), datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access {
+                        fh,
+                        at: At::Shared,
+                        writes: true,
+                        together: false,
+                        buf: buf.cast_mut(),
+                        count: i64::from(count),
+                        datatype,
+                    },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1142,7 +1465,11 @@ pub unsafe extern "C" fn MPI_File_iwrite_shared_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteSharedC, On::File(fh), |cx| {
-                file_later::file_iwrite_shared(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Shared, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1164,7 +1491,11 @@ pub unsafe extern "C" fn PMPI_File_iwrite_shared_c(
     unsafe {
         or_null(
             call(Fun::FileIwriteSharedC, On::File(fh), |cx| {
-                file_later::file_iwrite_shared(cx, fh, buf, count, datatype, request)
+                file_access::file_access(
+                    cx,
+                    FileForm::Nonblocking(request),
+                    Access { fh, at: At::Shared, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+                )
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1240,7 +1571,13 @@ pub unsafe extern "C" fn MPI_File_read(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileRead, On::File(fh), |cx| file_access::file_read(cx, fh, buf, i64::from(count), datatype, status))
+        call(Fun::FileRead, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: false, buf, count: i64::from(count), datatype },
+            )
+        })
     }
 }
 
@@ -1256,7 +1593,13 @@ pub unsafe extern "C" fn PMPI_File_read(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileRead, On::File(fh), |cx| file_access::file_read(cx, fh, buf, i64::from(count), datatype, status))
+        call(Fun::FileRead, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: false, buf, count: i64::from(count), datatype },
+            )
+        })
     }
 }
 
@@ -1271,7 +1614,15 @@ pub unsafe extern "C" fn MPI_File_read_c(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadC, On::File(fh), |cx| file_access::file_read(cx, fh, buf, count, datatype, status)) }
+    unsafe {
+        call(Fun::FileReadC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: false, buf, count, datatype },
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1285,7 +1636,15 @@ pub unsafe extern "C" fn PMPI_File_read_c(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadC, On::File(fh), |cx| file_access::file_read(cx, fh, buf, count, datatype, status)) }
+    unsafe {
+        call(Fun::FileReadC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: false, buf, count, datatype },
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -1301,7 +1660,11 @@ pub unsafe extern "C" fn MPI_File_read_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAll, On::File(fh), |cx| {
-            file_access::file_read_all(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1319,7 +1682,11 @@ pub unsafe extern "C" fn PMPI_File_read_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAll, On::File(fh), |cx| {
-            file_access::file_read_all(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1336,7 +1703,13 @@ pub unsafe extern "C" fn MPI_File_read_all_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileReadAllC, On::File(fh), |cx| file_access::file_read_all(cx, fh, buf, count, datatype, status))
+        call(Fun::FileReadAllC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count, datatype },
+            )
+        })
     }
 }
 
@@ -1352,7 +1725,13 @@ pub unsafe extern "C" fn PMPI_File_read_all_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileReadAllC, On::File(fh), |cx| file_access::file_read_all(cx, fh, buf, count, datatype, status))
+        call(Fun::FileReadAllC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count, datatype },
+            )
+        })
     }
 }
 
@@ -1368,7 +1747,11 @@ pub unsafe extern "C" fn MPI_File_read_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAllBegin, On::File(fh), |cx| {
-            file_later::file_read_all_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Read),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1385,7 +1768,11 @@ pub unsafe extern "C" fn PMPI_File_read_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAllBegin, On::File(fh), |cx| {
-            file_later::file_read_all_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Read),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1401,7 +1788,13 @@ pub unsafe extern "C" fn MPI_File_read_all_begin_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileReadAllBeginC, On::File(fh), |cx| file_later::file_read_all_begin(cx, fh, buf, count, datatype))
+        call(Fun::FileReadAllBeginC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Read),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count, datatype },
+            )
+        })
     }
 }
 
@@ -1416,7 +1809,13 @@ pub unsafe extern "C" fn PMPI_File_read_all_begin_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileReadAllBeginC, On::File(fh), |cx| file_later::file_read_all_begin(cx, fh, buf, count, datatype))
+        call(Fun::FileReadAllBeginC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Read),
+                Access { fh, at: At::Own, writes: false, together: true, buf, count, datatype },
+            )
+        })
     }
 }
 
@@ -1425,7 +1824,9 @@ pub unsafe extern "C" fn PMPI_File_read_all_begin_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_read_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadAllEnd, On::File(fh), |cx| file_later::file_read_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileReadAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Read, status))
+    }
 }
 
 /// # Safety
@@ -1433,7 +1834,9 @@ pub unsafe extern "C" fn MPI_File_read_all_end(fh: File, buf: *mut c_void, statu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_read_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadAllEnd, On::File(fh), |cx| file_later::file_read_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileReadAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Read, status))
+    }
 }
 
 /// # Safety
@@ -1450,7 +1853,19 @@ pub unsafe extern "C" fn MPI_File_read_at(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAt, On::File(fh), |cx| {
-            file_access::file_read_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: false,
+                    together: false,
+                    buf,
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -1469,7 +1884,19 @@ pub unsafe extern "C" fn PMPI_File_read_at(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAt, On::File(fh), |cx| {
-            file_access::file_read_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: false,
+                    together: false,
+                    buf,
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -1488,7 +1915,11 @@ pub unsafe extern "C" fn MPI_File_read_at_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtC, On::File(fh), |cx| {
-            file_access::file_read_at(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Offset(offset), writes: false, together: false, buf, count, datatype },
+            )
         })
     }
 }
@@ -1507,7 +1938,11 @@ pub unsafe extern "C" fn PMPI_File_read_at_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtC, On::File(fh), |cx| {
-            file_access::file_read_at(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Offset(offset), writes: false, together: false, buf, count, datatype },
+            )
         })
     }
 }
@@ -1526,7 +1961,19 @@ pub unsafe extern "C" fn MPI_File_read_at_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAll, On::File(fh), |cx| {
-            file_access::file_read_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: false,
+                    together: true,
+                    buf,
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -1545,7 +1992,19 @@ pub unsafe extern "C" fn PMPI_File_read_at_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAll, On::File(fh), |cx| {
-            file_access::file_read_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: false,
+                    together: true,
+                    buf,
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -1564,7 +2023,11 @@ pub unsafe extern "C" fn MPI_File_read_at_all_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAllC, On::File(fh), |cx| {
-            file_access::file_read_at_all(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Offset(offset), writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1583,7 +2046,11 @@ pub unsafe extern "C" fn PMPI_File_read_at_all_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAllC, On::File(fh), |cx| {
-            file_access::file_read_at_all(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Offset(offset), writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1601,7 +2068,19 @@ pub unsafe extern "C" fn MPI_File_read_at_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAllBegin, On::File(fh), |cx| {
-            file_later::file_read_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadAt),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: false,
+                    together: true,
+                    buf,
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -1619,7 +2098,19 @@ pub unsafe extern "C" fn PMPI_File_read_at_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAllBegin, On::File(fh), |cx| {
-            file_later::file_read_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadAt),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: false,
+                    together: true,
+                    buf,
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -1637,7 +2128,11 @@ pub unsafe extern "C" fn MPI_File_read_at_all_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAllBeginC, On::File(fh), |cx| {
-            file_later::file_read_at_all_begin(cx, fh, offset, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadAt),
+                Access { fh, at: At::Offset(offset), writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1655,7 +2150,11 @@ pub unsafe extern "C" fn PMPI_File_read_at_all_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadAtAllBeginC, On::File(fh), |cx| {
-            file_later::file_read_at_all_begin(cx, fh, offset, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadAt),
+                Access { fh, at: At::Offset(offset), writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1665,7 +2164,11 @@ pub unsafe extern "C" fn PMPI_File_read_at_all_begin_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_read_at_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadAtAllEnd, On::File(fh), |cx| file_later::file_read_at_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileReadAtAllEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::ReadAt, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1673,7 +2176,11 @@ pub unsafe extern "C" fn MPI_File_read_at_all_end(fh: File, buf: *mut c_void, st
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_read_at_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadAtAllEnd, On::File(fh), |cx| file_later::file_read_at_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileReadAtAllEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::ReadAt, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1689,7 +2196,11 @@ pub unsafe extern "C" fn MPI_File_read_ordered(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrdered, On::File(fh), |cx| {
-            file_access::file_read_ordered(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1707,7 +2218,11 @@ pub unsafe extern "C" fn PMPI_File_read_ordered(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrdered, On::File(fh), |cx| {
-            file_access::file_read_ordered(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1725,7 +2240,11 @@ pub unsafe extern "C" fn MPI_File_read_ordered_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrderedC, On::File(fh), |cx| {
-            file_access::file_read_ordered(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1743,7 +2262,11 @@ pub unsafe extern "C" fn PMPI_File_read_ordered_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrderedC, On::File(fh), |cx| {
-            file_access::file_read_ordered(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1760,7 +2283,11 @@ pub unsafe extern "C" fn MPI_File_read_ordered_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrderedBegin, On::File(fh), |cx| {
-            file_later::file_read_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadOrdered),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1777,7 +2304,11 @@ pub unsafe extern "C" fn PMPI_File_read_ordered_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrderedBegin, On::File(fh), |cx| {
-            file_later::file_read_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadOrdered),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1794,7 +2325,11 @@ pub unsafe extern "C" fn MPI_File_read_ordered_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrderedBeginC, On::File(fh), |cx| {
-            file_later::file_read_ordered_begin(cx, fh, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadOrdered),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1811,7 +2346,11 @@ pub unsafe extern "C" fn PMPI_File_read_ordered_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadOrderedBeginC, On::File(fh), |cx| {
-            file_later::file_read_ordered_begin(cx, fh, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::ReadOrdered),
+                Access { fh, at: At::Ordered, writes: false, together: true, buf, count, datatype },
+            )
         })
     }
 }
@@ -1821,7 +2360,11 @@ pub unsafe extern "C" fn PMPI_File_read_ordered_begin_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_read_ordered_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadOrderedEnd, On::File(fh), |cx| file_later::file_read_ordered_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileReadOrderedEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::ReadOrdered, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1829,7 +2372,11 @@ pub unsafe extern "C" fn MPI_File_read_ordered_end(fh: File, buf: *mut c_void, s
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_read_ordered_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileReadOrderedEnd, On::File(fh), |cx| file_later::file_read_ordered_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileReadOrderedEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::ReadOrdered, status)
+        })
+    }
 }
 
 /// # Safety
@@ -1845,7 +2392,11 @@ pub unsafe extern "C" fn MPI_File_read_shared(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadShared, On::File(fh), |cx| {
-            file_access::file_read_shared(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Shared, writes: false, together: false, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1863,7 +2414,11 @@ pub unsafe extern "C" fn PMPI_File_read_shared(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadShared, On::File(fh), |cx| {
-            file_access::file_read_shared(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Shared, writes: false, together: false, buf, count: i64::from(count), datatype },
+            )
         })
     }
 }
@@ -1881,7 +2436,11 @@ pub unsafe extern "C" fn MPI_File_read_shared_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadSharedC, On::File(fh), |cx| {
-            file_access::file_read_shared(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Shared, writes: false, together: false, buf, count, datatype },
+            )
         })
     }
 }
@@ -1899,7 +2458,11 @@ pub unsafe extern "C" fn PMPI_File_read_shared_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileReadSharedC, On::File(fh), |cx| {
-            file_access::file_read_shared(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Shared, writes: false, together: false, buf, count, datatype },
+            )
         })
     }
 }
@@ -2047,7 +2610,19 @@ pub unsafe extern "C" fn MPI_File_write(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWrite, On::File(fh), |cx| {
-            file_access::file_write(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Own,
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2065,7 +2640,19 @@ pub unsafe extern "C" fn PMPI_File_write(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWrite, On::File(fh), |cx| {
-            file_access::file_write(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Own,
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2081,7 +2668,15 @@ pub unsafe extern "C" fn MPI_File_write_c(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileWriteC, On::File(fh), |cx| file_access::file_write(cx, fh, buf, count, datatype, status)) }
+    unsafe {
+        call(Fun::FileWriteC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2095,7 +2690,15 @@ pub unsafe extern "C" fn PMPI_File_write_c(
     status: *mut Status,
 ) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileWriteC, On::File(fh), |cx| file_access::file_write(cx, fh, buf, count, datatype, status)) }
+    unsafe {
+        call(Fun::FileWriteC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -2111,7 +2714,19 @@ pub unsafe extern "C" fn MPI_File_write_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAll, On::File(fh), |cx| {
-            file_access::file_write_all(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Own,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2129,7 +2744,19 @@ pub unsafe extern "C" fn PMPI_File_write_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAll, On::File(fh), |cx| {
-            file_access::file_write_all(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Own,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2146,7 +2773,13 @@ pub unsafe extern "C" fn MPI_File_write_all_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileWriteAllC, On::File(fh), |cx| file_access::file_write_all(cx, fh, buf, count, datatype, status))
+        call(Fun::FileWriteAllC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
+        })
     }
 }
 
@@ -2162,7 +2795,13 @@ pub unsafe extern "C" fn PMPI_File_write_all_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileWriteAllC, On::File(fh), |cx| file_access::file_write_all(cx, fh, buf, count, datatype, status))
+        call(Fun::FileWriteAllC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Own, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
+        })
     }
 }
 
@@ -2178,7 +2817,19 @@ pub unsafe extern "C" fn MPI_File_write_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAllBegin, On::File(fh), |cx| {
-            file_later::file_write_all_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Write),
+                Access {
+                    fh,
+                    at: At::Own,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2195,7 +2846,19 @@ pub unsafe extern "C" fn PMPI_File_write_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAllBegin, On::File(fh), |cx| {
-            file_later::file_write_all_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Write),
+                Access {
+                    fh,
+                    at: At::Own,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2211,7 +2874,13 @@ pub unsafe extern "C" fn MPI_File_write_all_begin_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileWriteAllBeginC, On::File(fh), |cx| file_later::file_write_all_begin(cx, fh, buf, count, datatype))
+        call(Fun::FileWriteAllBeginC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Write),
+                Access { fh, at: At::Own, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
+        })
     }
 }
 
@@ -2226,7 +2895,13 @@ pub unsafe extern "C" fn PMPI_File_write_all_begin_c(
 ) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileWriteAllBeginC, On::File(fh), |cx| file_later::file_write_all_begin(cx, fh, buf, count, datatype))
+        call(Fun::FileWriteAllBeginC, On::File(fh), |cx| {
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::Write),
+                Access { fh, at: At::Own, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
+        })
     }
 }
 
@@ -2235,7 +2910,9 @@ pub unsafe extern "C" fn PMPI_File_write_all_begin_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_write_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_later::file_write_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Write, status))
+    }
 }
 
 /// # Safety
@@ -2243,7 +2920,9 @@ pub unsafe extern "C" fn MPI_File_write_all_end(fh: File, buf: *const c_void, st
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_write_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_later::file_write_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Write, status))
+    }
 }
 
 /// # Safety
@@ -2260,7 +2939,19 @@ pub unsafe extern "C" fn MPI_File_write_at(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAt, On::File(fh), |cx| {
-            file_access::file_write_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2279,7 +2970,19 @@ pub unsafe extern "C" fn PMPI_File_write_at(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAt, On::File(fh), |cx| {
-            file_access::file_write_at(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2298,7 +3001,19 @@ pub unsafe extern "C" fn MPI_File_write_at_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtC, On::File(fh), |cx| {
-            file_access::file_write_at(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count,
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2317,7 +3032,19 @@ pub unsafe extern "C" fn PMPI_File_write_at_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtC, On::File(fh), |cx| {
-            file_access::file_write_at(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count,
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2336,7 +3063,19 @@ pub unsafe extern "C" fn MPI_File_write_at_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAll, On::File(fh), |cx| {
-            file_access::file_write_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2355,7 +3094,19 @@ pub unsafe extern "C" fn PMPI_File_write_at_all(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAll, On::File(fh), |cx| {
-            file_access::file_write_at_all(cx, fh, offset, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2374,7 +3125,19 @@ pub unsafe extern "C" fn MPI_File_write_at_all_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAllC, On::File(fh), |cx| {
-            file_access::file_write_at_all(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count,
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2393,7 +3156,19 @@ pub unsafe extern "C" fn PMPI_File_write_at_all_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAllC, On::File(fh), |cx| {
-            file_access::file_write_at_all(cx, fh, offset, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count,
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2411,7 +3186,19 @@ pub unsafe extern "C" fn MPI_File_write_at_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAllBegin, On::File(fh), |cx| {
-            file_later::file_write_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteAt),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2429,7 +3216,19 @@ pub unsafe extern "C" fn PMPI_File_write_at_all_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAllBegin, On::File(fh), |cx| {
-            file_later::file_write_at_all_begin(cx, fh, offset, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteAt),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2447,7 +3246,19 @@ pub unsafe extern "C" fn MPI_File_write_at_all_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAllBeginC, On::File(fh), |cx| {
-            file_later::file_write_at_all_begin(cx, fh, offset, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteAt),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count,
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2465,7 +3276,19 @@ pub unsafe extern "C" fn PMPI_File_write_at_all_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteAtAllBeginC, On::File(fh), |cx| {
-            file_later::file_write_at_all_begin(cx, fh, offset, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteAt),
+                Access {
+                    fh,
+                    at: At::Offset(offset),
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count,
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2475,7 +3298,11 @@ pub unsafe extern "C" fn PMPI_File_write_at_all_begin_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_write_at_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| file_later::file_write_at_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::WriteAt, status)
+        })
+    }
 }
 
 /// # Safety
@@ -2483,7 +3310,11 @@ pub unsafe extern "C" fn MPI_File_write_at_all_end(fh: File, buf: *const c_void,
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_write_at_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| file_later::file_write_at_all_end(cx, fh, buf, status)) }
+    unsafe {
+        call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::WriteAt, status)
+        })
+    }
 }
 
 /// # Safety
@@ -2499,7 +3330,19 @@ pub unsafe extern "C" fn MPI_File_write_ordered(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrdered, On::File(fh), |cx| {
-            file_access::file_write_ordered(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Ordered,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2517,7 +3360,19 @@ pub unsafe extern "C" fn PMPI_File_write_ordered(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrdered, On::File(fh), |cx| {
-            file_access::file_write_ordered(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Ordered,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2535,7 +3390,11 @@ pub unsafe extern "C" fn MPI_File_write_ordered_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrderedC, On::File(fh), |cx| {
-            file_access::file_write_ordered(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Ordered, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
         })
     }
 }
@@ -2553,7 +3412,11 @@ pub unsafe extern "C" fn PMPI_File_write_ordered_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrderedC, On::File(fh), |cx| {
-            file_access::file_write_ordered(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Ordered, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
         })
     }
 }
@@ -2570,7 +3433,19 @@ pub unsafe extern "C" fn MPI_File_write_ordered_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrderedBegin, On::File(fh), |cx| {
-            file_later::file_write_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteOrdered),
+                Access {
+                    fh,
+                    at: At::Ordered,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2587,7 +3462,19 @@ pub unsafe extern "C" fn PMPI_File_write_ordered_begin(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrderedBegin, On::File(fh), |cx| {
-            file_later::file_write_ordered_begin(cx, fh, buf, i64::from(count), datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteOrdered),
+                Access {
+                    fh,
+                    at: At::Ordered,
+                    writes: true,
+                    together: true,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2604,7 +3491,11 @@ pub unsafe extern "C" fn MPI_File_write_ordered_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrderedBeginC, On::File(fh), |cx| {
-            file_later::file_write_ordered_begin(cx, fh, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteOrdered),
+                Access { fh, at: At::Ordered, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
         })
     }
 }
@@ -2621,7 +3512,11 @@ pub unsafe extern "C" fn PMPI_File_write_ordered_begin_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteOrderedBeginC, On::File(fh), |cx| {
-            file_later::file_write_ordered_begin(cx, fh, buf, count, datatype)
+            file_access::file_access(
+                cx,
+                FileForm::Split(SplitAccess::WriteOrdered),
+                Access { fh, at: At::Ordered, writes: true, together: true, buf: buf.cast_mut(), count, datatype },
+            )
         })
     }
 }
@@ -2632,7 +3527,9 @@ pub unsafe extern "C" fn PMPI_File_write_ordered_begin_c(
 pub unsafe extern "C" fn MPI_File_write_ordered_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| file_later::file_write_ordered_end(cx, fh, buf, status))
+        call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::WriteOrdered, status)
+        })
     }
 }
 
@@ -2642,7 +3539,9 @@ pub unsafe extern "C" fn MPI_File_write_ordered_end(fh: File, buf: *const c_void
 pub unsafe extern "C" fn PMPI_File_write_ordered_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int {
     // SAFETY: passed on from the caller.
     unsafe {
-        call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| file_later::file_write_ordered_end(cx, fh, buf, status))
+        call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| {
+            file_access::file_access_end(cx, fh, SplitAccess::WriteOrdered, status)
+        })
     }
 }
 
@@ -2659,7 +3558,19 @@ pub unsafe extern "C" fn MPI_File_write_shared(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteShared, On::File(fh), |cx| {
-            file_access::file_write_shared(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Shared,
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2677,7 +3588,19 @@ pub unsafe extern "C" fn PMPI_File_write_shared(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteShared, On::File(fh), |cx| {
-            file_access::file_write_shared(cx, fh, buf, i64::from(count), datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access {
+                    fh,
+                    at: At::Shared,
+                    writes: true,
+                    together: false,
+                    buf: buf.cast_mut(),
+                    count: i64::from(count),
+                    datatype,
+                },
+            )
         })
     }
 }
@@ -2695,7 +3618,11 @@ pub unsafe extern "C" fn MPI_File_write_shared_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteSharedC, On::File(fh), |cx| {
-            file_access::file_write_shared(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Shared, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+            )
         })
     }
 }
@@ -2713,7 +3640,11 @@ pub unsafe extern "C" fn PMPI_File_write_shared_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::FileWriteSharedC, On::File(fh), |cx| {
-            file_access::file_write_shared(cx, fh, buf, count, datatype, status)
+            file_access::file_access(
+                cx,
+                FileForm::Blocking(status),
+                Access { fh, at: At::Shared, writes: true, together: false, buf: buf.cast_mut(), count, datatype },
+            )
         })
     }
 }
