@@ -19,7 +19,7 @@ use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::request::Active;
 use oxmpi_core::talk::Party;
-use oxmpi_datatype::{Buf, Datatype as Type, pack_external, unpack_external_part};
+use oxmpi_datatype::{Datatype as Type, Region, Source, Target, pack_external, unpack_external_part};
 use oxmpi_io::{Identity, Mode, Representation, SharedPointer, View};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -263,7 +263,7 @@ struct Plan {
 
 enum Data {
     /// Lies in the file as in memory.
-    Plain(Buf),
+    Plain(Region),
     External(*mut u8, u64, Arc<Type>),
     Converted(Conversion),
 }
@@ -337,7 +337,7 @@ fn plan(guard: &mut Guard, access: &Access) -> Result<Plan> {
     // read last stays.
     let buf = guard.buffer(base, count, access.datatype)?;
     let (io, atomic) = (Arc::clone(&file.io), file.atomic);
-    let plain = |buf: Buf| (buf.len(), Data::Plain(buf));
+    let plain = |buf: Region| (buf.len(), Data::Plain(buf));
     let (bytes, data) = match &view.representation {
         Representation::Native | Representation::Internal => plain(buf),
         Representation::External32 => {
@@ -400,20 +400,21 @@ struct Moved {
 /// As for [`perform`].
 unsafe fn transfer(plan: &Plan, start: i64, writes: bool) -> Result<Moved> {
     let Plan { io, view, atomic, .. } = plan;
-    // SAFETY: as the caller says; a stage is memory of our own.
+    // SAFETY: the buffer of the access is as its count and type say until this returns; a stage is memory of this
+    // function's own, of the length given.
     unsafe {
-        let transfer = |buf: &Buf| match writes {
-            true => oxmpi_io::write(io, view, start, buf, *atomic),
-            false => oxmpi_io::read(io, view, start, buf, *atomic),
+        let transfer = |buf: Region| match writes {
+            true => oxmpi_io::write(io, view, start, &Source::new(buf), *atomic),
+            false => oxmpi_io::read(io, view, start, &Target::new(buf), *atomic),
         };
         match &plan.data {
-            Data::Plain(buf) => transfer(buf).map(|bytes| Moved { in_file: bytes, in_memory: bytes }),
+            Data::Plain(buf) => transfer(buf.clone()).map(|bytes| Moved { in_file: bytes, in_memory: bytes }),
             Data::External(base, count, datatype) => {
                 let mut stage = stage((datatype.external_size() * i128::from(*count)) as usize)?;
                 if writes {
                     pack_external(*base, *count, datatype, stage.as_mut_ptr(), stage.len())?;
                 }
-                let in_file = transfer(&Buf::dense(stage.as_mut_ptr(), stage.len()))?;
+                let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
                 let in_memory = match writes {
                     true => (datatype.size() * i128::from(*count)) as usize,
                     false => unpack_external_part(*base, *count, datatype, stage.as_ptr(), in_file),
@@ -425,10 +426,10 @@ unsafe fn transfer(plan: &Plan, start: i64, writes: bool) -> Result<Moved> {
                 let (all, size) = conversion.whole();
                 if writes {
                     conversion.convert(true, stage.as_mut_ptr(), all)?;
-                    let in_file = transfer(&Buf::dense(stage.as_mut_ptr(), stage.len()))?;
+                    let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
                     return Ok(Moved { in_file, in_memory: size });
                 }
-                let in_file = transfer(&Buf::dense(stage.as_mut_ptr(), stage.len()))?;
+                let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
                 let (items, in_memory) = if in_file == stage.len() { (all, size) } else { conversion.part(in_file)? };
                 conversion.convert(false, stage.as_mut_ptr(), items)?;
                 Ok(Moved { in_file, in_memory })

@@ -20,7 +20,7 @@ use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::talk::Party;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::OwnedBytes;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -188,8 +188,9 @@ fn await_any(cx: &Call, guard: &mut Guard, name: &str, port: Port, still_there: 
     let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
-        let mut word = 0u64;
-        let op = guard.engine.recv(pattern, Buf::dense((&raw mut word).cast(), 8));
+        let mut word = OwnedBytes::zeroed(8);
+        // SAFETY: the word lives to the end of this turn, by when the receive has ended or was cancelled.
+        let op = guard.engine.recv(pattern, unsafe { word.lend_to_write() });
         let came = cx.wait_looking(
             guard,
             LOOK,
@@ -216,7 +217,8 @@ fn await_any(cx: &Call, guard: &mut Guard, name: &str, port: Port, still_there: 
             continue;
         }
         let asks = guard.engine.node().address_of(from);
-        return Ok(bridge(guard, from, asks, word as u32));
+        let sent = word.as_slice().first_chunk().map_or(0, |word| u64::from_ne_bytes(*word)) as u32;
+        return Ok(bridge(guard, from, asks, sent));
     }
 }
 
@@ -268,10 +270,11 @@ fn ask(
         return Err(closed());
     }
     let attempt = next_number();
-    let word = u64::from(attempt);
+    let word = OwnedBytes::from(&u64::from(attempt).to_ne_bytes()[..]);
     let route = Route { peer, context: PORTS, source: BY_PROCESS, tag: port as i32 };
     let start = Instant::now();
-    let buf = Buf::dense((&raw const word).cast_mut().cast(), 8);
+    // SAFETY: the word lives to the end of this function, by when the send has ended or was cancelled.
+    let buf = unsafe { word.lend() };
     let Some(op) = guard.engine.send(Mode::Synchronous, &route, buf) else { return Ok(attempt) };
     let ended = cx.wait_looking(
         guard,

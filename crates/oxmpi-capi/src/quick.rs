@@ -21,7 +21,7 @@ use oxmpi_core::node::{Board, PATIENCE};
 use oxmpi_core::talk::Line;
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{Region, Source, Target};
 use oxmpi_transport::node::{Node, Reduction};
 use std::ffi::{c_int, c_void};
 
@@ -35,6 +35,8 @@ pub unsafe fn bcast(cx: &Call, buffer: Block, root: c_int, comm: Comm) -> Result
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(false) };
+    // SAFETY: the program keeps the buffer until the call returns; the root's is only read.
+    let buf = unsafe { Target::new(buf) };
     perform(cx, &mut guard, comm, Some(root), (Kind::Bcast, buf.len()), |node, wait| node.bcast(wait, root, &buf))
 }
 
@@ -43,7 +45,10 @@ pub unsafe fn gather(cx: &Call, send: Block, recv: Block, root: c_int, comm: Com
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(false) };
-    let Some(block) = from.as_ref().map(Buf::len).or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(false) };
+    // SAFETY: the program keeps both buffers until the call returns, and with it their only use.
+    let (to, from) = unsafe { (to.map(|to| Target::new(to)), from.map(|from| Source::new(from))) };
+    let length = from.as_ref().map(|from| from.len());
+    let Some(block) = length.or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(false) };
     if block > GATHERED {
         return Ok(false);
     }
@@ -57,7 +62,9 @@ pub unsafe fn scatter(cx: &Call, send: Block, recv: Block, root: c_int, comm: Co
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((from, to)) = rooted(&guard, &send, &recv, (rank, root), ranks, false) else { return Ok(false) };
-    let Some(block) = to.as_ref().map(Buf::len).or(from.as_ref().map(|from| from.len() / ranks)) else {
+    // SAFETY: the program keeps both buffers until the call returns, and with it their only use.
+    let (from, to) = unsafe { (from.map(|from| Source::new(from)), to.map(|to| Target::new(to))) };
+    let Some(block) = to.as_ref().map(|to| to.len()).or(from.as_ref().map(|from| from.len() / ranks)) else {
         return Ok(false);
     };
     if block > SCATTERED {
@@ -186,7 +193,7 @@ fn whole(
     datatype: Datatype,
     blocks: usize,
     written: bool,
-) -> Option<Buf> {
+) -> Option<Region> {
     let count = count.checked_mul(blocks as i64)?;
     if written {
         guard.target(address.cast(), count, datatype).ok()
@@ -207,12 +214,14 @@ fn pair(
     (send, sent): (&Block, usize),
     (recv, received): (&Block, usize),
     own: usize,
-) -> Option<(Option<Buf>, Buf)> {
-    let to = blocks(guard, recv, received, true)?;
+) -> Option<(Option<Source<'static>>, Target<'static>)> {
+    // SAFETY: the program keeps the receive buffer until the call returns, and with it the target's only use.
+    let to = unsafe { Target::new(blocks(guard, recv, received, true)?) };
     if is_in_place(send.address) {
         return Some((None, to));
     }
-    let from = blocks(guard, send, sent, false)?;
+    // SAFETY: the program keeps the send buffer until the call returns, and with it the source's only use.
+    let from = unsafe { Source::new(blocks(guard, send, sent, false)?) };
     (!are_same(send, recv, from.len(), own)).then_some((Some(from), to))
 }
 
@@ -226,7 +235,7 @@ fn rooted(
     (rank, root): (usize, usize),
     ranks: usize,
     gathers: bool,
-) -> Option<(Option<Buf>, Option<Buf>)> {
+) -> Option<(Option<Region>, Option<Region>)> {
     if rank != root {
         return Some((None, Some(blocks(guard, one, 1, !gathers)?)));
     }
@@ -252,7 +261,7 @@ fn are_same(one: &Block, other: &Block, bytes: usize, own: usize) -> bool {
 
 /// A buffer argument of so many blocks.
 #[inline]
-fn blocks(guard: &Guard, block: &Block, blocks: usize, written: bool) -> Option<Buf> {
+fn blocks(guard: &Guard, block: &Block, blocks: usize, written: bool) -> Option<Region> {
     whole(guard, block.address, block.count, block.datatype, blocks, written)
 }
 

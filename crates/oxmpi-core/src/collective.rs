@@ -17,7 +17,7 @@ use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::Peer;
 use oxmpi_coll::plan::{Piece, Plan, Region, Side, Step};
-use oxmpi_datatype::{Buf, Datatype};
+use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Source, Target};
 use oxmpi_transport::own;
 use std::sync::Arc;
 
@@ -76,27 +76,33 @@ pub enum Place {
     /// The plan does not name it.
     Nowhere,
     Units(Units),
-    /// Blocks that each have a layout of their own.
-    Blocks(Vec<Buf>),
+    /// Blocks that each have a layout of their own, to be read.
+    Sources(Vec<Source<'static>>),
+    /// The same, to be written.
+    Targets(Vec<Target<'static>>),
 }
 
-/// Units one behind the other, each of so many elements of a type.
+/// Units one behind the other, each of so many elements of a type. The value is the proof that those are there which the
+/// plan names that it is bound to.
 pub struct Units {
     base: *mut u8,
     elements: u64,
     datatype: Arc<Datatype>,
 }
 
-// SAFETY is not at stake: like a `Buf`, this is a token that is dereferenced elsewhere. The compiler wants to be told.
-#[expect(unsafe_code, reason = "a token for memory may go from thread to thread")]
-// SAFETY: nothing here touches the memory.
+#[expect(unsafe_code, reason = "an address of memory may go from thread to thread")]
+// SAFETY: an address and a shared datatype; nothing in it belongs to a thread.
 unsafe impl Send for Units {}
-#[expect(unsafe_code, reason = "as above")]
-// SAFETY: as above.
+#[expect(unsafe_code, reason = "an address of memory may go from thread to thread")]
+// SAFETY: nothing changes through `&Units`; who may touch the memory when is the plan's order of steps.
 unsafe impl Sync for Units {}
 
 impl Units {
-    pub fn new(base: *mut u8, elements: u64, datatype: &Arc<Datatype>) -> Units {
+    /// # Safety
+    /// Until the last run of the script that they are bound to has ended, every unit that its plan names may be read;
+    /// where the plan receives, copies or reduces into units, they may be written, and nobody else uses them.
+    #[expect(unsafe_code, reason = "takes up the promise of whoever calls a collective operation")]
+    pub unsafe fn new(base: *mut u8, elements: u64, datatype: &Arc<Datatype>) -> Units {
         Units { base, elements, datatype: Arc::clone(datatype) }
     }
 
@@ -105,8 +111,20 @@ impl Units {
         self.base.wrapping_offset((offset as isize).wrapping_mul(self.elements as isize).wrapping_mul(extent))
     }
 
-    fn buf(&self, piece: &Piece) -> Buf {
-        Buf::typed(self.at(piece.offset), piece.count * self.elements, &self.datatype)
+    fn region(&self, piece: &Piece) -> Memory {
+        Memory::typed(self.at(piece.offset), piece.count * self.elements, &self.datatype)
+    }
+
+    #[expect(unsafe_code, reason = "units prove that their memory is there")]
+    fn source(&self, piece: &Piece) -> Source<'static> {
+        // SAFETY: a plan names the piece, so it may be read until the script's last run has ended.
+        unsafe { Source::new(self.region(piece)) }
+    }
+
+    #[expect(unsafe_code, reason = "units prove that their memory is there")]
+    fn target(&self, piece: &Piece) -> Target<'static> {
+        // SAFETY: a plan writes to the piece, so it may be written until the script's last run has ended.
+        unsafe { Target::new(self.region(piece)) }
     }
 
     /// The memory that so many units from the first on span, as offsets from `base`.
@@ -119,30 +137,47 @@ impl Units {
 
 /// The library's own memory for a script.
 struct Scratch {
-    _memory: Box<[u128]>,
-    units: Units,
+    _memory: OwnedBytes,
+    units: Place,
 }
 
 impl Scratch {
     /// Room for `count` units like these.
     fn new(like: &Units, count: u64) -> Scratch {
         let (low, high) = if count == 0 { (0, 0) } else { like.span(count) };
-        let mut memory = vec![0u128; ((high - low) as usize).div_ceil(16)].into_boxed_slice();
+        let memory = OwnedBytes::zeroed((high - low) as usize);
         // Elements keep the alignment that they have in the user's memory, whatever the type's lower bound is.
-        let base = memory.as_mut_ptr().cast::<u8>().wrapping_offset(-low);
+        let base = memory.as_ptr().wrapping_offset(-low);
         Scratch {
             _memory: memory,
-            units: Units { base, elements: like.elements, datatype: Arc::clone(&like.datatype) },
+            units: Place::Units(Units { base, elements: like.elements, datatype: Arc::clone(&like.datatype) }),
+        }
+    }
+
+    fn units(&self) -> &Units {
+        match &self.units {
+            Place::Units(units) => units,
+            _ => unreachable!("scratch memory is made of units"),
         }
     }
 }
 
 /// A user's buffer that goes through packed bytes, since the plan cuts where the buffer's type cannot be cut.
-pub struct Packing {
-    pub user: Buf,
-    pub packed: Box<[u8]>,
-    /// It is packed before the first step; otherwise unpacked after the last.
-    pub first: bool,
+pub enum Packing {
+    /// Packed before the first step.
+    First { user: Source<'static>, packed: OwnedBytes },
+    /// Unpacked after the last.
+    Last { user: Target<'static>, packed: OwnedBytes },
+}
+
+impl Packing {
+    /// The packed bytes, as units of so many bytes.
+    #[expect(unsafe_code, reason = "the packed bytes are the script's own")]
+    pub fn units(&self, bytes: u64, byte: &Arc<Datatype>) -> Units {
+        let (Packing::First { packed, .. } | Packing::Last { packed, .. }) = self;
+        // SAFETY: the script that has the packing owns the bytes until its last run has ended.
+        unsafe { Units::new(packed.as_ptr(), bytes, byte) }
+    }
 }
 
 /// A plan bound to a communicator and to memory; to be performed any number of times, one at a time.
@@ -186,41 +221,70 @@ impl Script {
         &mut self.stage
     }
 
-    fn buf(&self, piece: &Piece) -> Buf {
+    /// What a step reads.
+    fn source(&self, piece: &Piece) -> Source<'static> {
         if piece.count == 0 {
-            return Buf::dense(std::ptr::null_mut(), 0);
+            return Source::empty();
         }
-        if let (Region::Temp, Place::Blocks(blocks), Some(temp)) = (piece.region, &self.recv, &self.temp) {
-            // Of the size of a block of `Recv`, which it stands in for.
-            return Buf::dense(temp.units.base, blocks[piece.offset as usize].len());
+        if let Some(block) = self.block_in_temp(piece) {
+            return Source::clone(&block);
         }
         match self.place(piece.region) {
-            Ok(units) => units.buf(piece),
-            Err(blocks) => blocks[piece.offset as usize].clone(),
-        }
-    }
-
-    fn place(&self, region: Region) -> std::result::Result<&Units, &[Buf]> {
-        let place = match region {
-            Region::Send => &self.send,
-            Region::Recv => &self.recv,
-            Region::Temp => match &self.temp {
-                Some(scratch) => return Ok(&scratch.units),
-                None => unreachable!("the plan says how much it needs"),
-            },
-        };
-        match place {
-            Place::Units(units) => Ok(units),
-            Place::Blocks(blocks) => Err(blocks),
+            Place::Units(units) => units.source(piece),
+            Place::Sources(blocks) => blocks[piece.offset as usize].clone(),
+            Place::Targets(blocks) => Source::clone(&blocks[piece.offset as usize]),
             Place::Nowhere => unreachable!("a plan names only the buffers that there are"),
         }
     }
 
-    fn address(&self, piece: &Piece) -> *mut u8 {
-        match self.place(piece.region) {
-            Ok(units) => units.at(piece.offset),
-            Err(_) => unreachable!("there are no reductions over blocks of different types"),
+    /// What a step writes.
+    fn target(&self, piece: &Piece) -> Target<'static> {
+        if piece.count == 0 {
+            return Target::empty();
         }
+        if let Some(block) = self.block_in_temp(piece) {
+            return block;
+        }
+        match self.place(piece.region) {
+            Place::Units(units) => units.target(piece),
+            Place::Targets(blocks) => blocks[piece.offset as usize].clone(),
+            Place::Sources(_) => unreachable!("a plan does not write what is sent"),
+            Place::Nowhere => unreachable!("a plan names only the buffers that there are"),
+        }
+    }
+
+    /// A block of temporary memory that stands in for one of `Recv` and has its size.
+    #[expect(unsafe_code, reason = "temporary memory is the script's own")]
+    fn block_in_temp(&self, piece: &Piece) -> Option<Target<'static>> {
+        match (piece.region, &self.recv, &self.temp) {
+            (Region::Temp, Place::Targets(blocks), Some(temp)) => {
+                let (bytes, units) = (blocks[piece.offset as usize].len(), temp.units());
+                assert!(bytes as i128 <= units.datatype.size() * i128::from(units.elements));
+                // SAFETY: a unit of the scratch memory, which the script owns, is as large as the largest block.
+                Some(unsafe { Target::dense(units.base, bytes) })
+            }
+            _ => None,
+        }
+    }
+
+    fn place(&self, region: Region) -> &Place {
+        match (region, &self.temp) {
+            (Region::Send, _) => &self.send,
+            (Region::Recv, _) => &self.recv,
+            (Region::Temp, Some(scratch)) => &scratch.units,
+            (Region::Temp, None) => unreachable!("the plan says how much it needs"),
+        }
+    }
+
+    fn units(&self, region: Region) -> &Units {
+        match self.place(region) {
+            Place::Units(units) => units,
+            _ => unreachable!("there are no reductions over blocks of different types"),
+        }
+    }
+
+    fn address(&self, piece: &Piece) -> *mut u8 {
+        self.units(piece.region).at(piece.offset)
     }
 }
 
@@ -241,7 +305,7 @@ pub struct Run {
 /// A call of the user's function that is under way.
 struct Called {
     /// Where the result lies, when it has to be moved.
-    result: Option<(Buf, Buf)>,
+    result: Option<(Source<'static>, Target<'static>)>,
     _copy: Option<Scratch>,
 }
 
@@ -254,9 +318,11 @@ pub enum Turn {
 }
 
 impl Run {
+    #[expect(unsafe_code, reason = "the packed bytes are the script's own")]
     pub fn new(script: Arc<Script>) -> Run {
-        if let Some(Packing { user, packed, first: true }) = &script.packing {
-            own::copy(user, &Buf::dense(packed.as_ptr().cast_mut(), packed.len()));
+        if let Some(Packing::First { user, packed }) = &script.packing {
+            // SAFETY: no run of the script has begun to read the bytes: they are performed one at a time.
+            own::copy(user, &unsafe { packed.lend_to_write() });
         }
         Run { script, next: 0, sends: Vec::new(), recvs: Vec::new(), error: None, called: None, promise: None }
     }
@@ -286,7 +352,7 @@ impl Process {
                 Step::SendLocal { to, piece } => self.start_send(run, *to, piece, true),
                 Step::Recv { from, piece } => self.start_recv(run, *from, piece, false),
                 Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
-                Step::Copy { from, to } => own::copy(&script.buf(from), &script.buf(to)),
+                Step::Copy { from, to } => own::copy(&script.source(from), &script.target(to)),
                 Step::Reduce { with, into, side } => {
                     if let Some(call) = reduce(run, with, into, *side) {
                         run.next += 1;
@@ -309,8 +375,10 @@ impl Process {
         if !(self.are_received(run) & self.are_sent(run)) {
             return Turn::Waiting;
         }
-        if let (Some(Packing { user, packed, first: false }), None) = (&script.packing, &run.error) {
-            own::copy(&Buf::dense(packed.as_ptr().cast_mut(), packed.len()), user);
+        if let (Some(Packing::Last { user, packed }), None) = (&script.packing, &run.error) {
+            #[expect(unsafe_code, reason = "the packed bytes are the script's own")]
+            // SAFETY: the script outlives this function, and all that was to be received has come.
+            own::copy(&unsafe { packed.lend() }, user);
         }
         match run.error.take() {
             None => Turn::Done(Ok(())),
@@ -339,13 +407,13 @@ impl Process {
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
         let route = run.script.stage.route(to, local);
         // Who depends on what went wrong here gets nothing, so that it knows.
-        let buf = if run.error.is_some() { Buf::dense(std::ptr::null_mut(), 0) } else { run.script.buf(piece) };
+        let buf = if run.error.is_some() { Source::empty() } else { run.script.source(piece) };
         run.sends.extend(self.engine.send(Mode::Standard, &route, buf));
     }
 
     fn start_recv(&mut self, run: &mut Run, from: u32, piece: &Piece, local: bool) {
         let pattern = run.script.stage.pattern(from, local);
-        let buf = run.script.buf(piece);
+        let buf = run.script.target(piece);
         let bytes = buf.len();
         run.recvs.push((self.engine.recv(pattern, buf), bytes));
     }
@@ -451,6 +519,7 @@ impl Process {
 }
 
 /// Carries out a reduction, or says which call of the user's function does.
+#[expect(unsafe_code, reason = "elements of a reduction are raw memory")]
 fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserCall> {
     let script = &run.script;
     let Some(reducer) = &script.reducer else { unreachable!("a plan with reductions has an operation") };
@@ -459,23 +528,25 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
     }
     let (operand, target) = (script.address(with), script.address(into));
     if reducer.commutes() || side == Side::Left {
-        return reducer.apply(operand, target, with.count);
+        // SAFETY: the plan names both pieces, which have as many elements, and writes to `into`.
+        return unsafe { reducer.apply(operand, target, with.count) };
     }
     // The function leaves its result in its second operand, which is the one from the right here.
     let (right, copy) = if with.region == Region::Temp {
         (operand, None)
     } else {
-        let Ok(like) = script.place(with.region) else { unreachable!("has an address") };
-        let copy = Scratch::new(like, with.count);
-        own::copy(&script.buf(with), &copy.units.buf(&Piece { offset: 0, ..*with }));
-        (copy.units.base, Some(copy))
+        let copy = Scratch::new(script.units(with.region), with.count);
+        let first = Piece { offset: 0, ..*with };
+        own::copy(&script.source(with), &copy.units().target(&first));
+        (copy.units().base, Some(copy))
     };
     let from = match &copy {
-        Some(copy) => copy.units.buf(&Piece { offset: 0, ..*with }),
-        None => script.buf(with),
+        Some(copy) => copy.units().source(&Piece { offset: 0, ..*with }),
+        None => script.source(with),
     };
-    let result = (from, script.buf(into));
-    match reducer.apply(target, right, with.count) {
+    let result = (from, script.target(into));
+    // SAFETY: the plan names `into`; `right` is temporary memory of as many elements, kept until the call was made.
+    match unsafe { reducer.apply(target, right, with.count) } {
         None => {
             own::copy(&result.0, &result.1);
             None

@@ -89,13 +89,19 @@ impl Reducer {
     }
 
     /// Computes `inout = left op inout` over so many elements, or says which call of the user's function does.
+    ///
+    /// # Safety
+    /// Both have so many elements of the reducer's datatype; `left` may be read and `inout` written now and, where a
+    /// call of the user's function is due, until it has been made. They do not overlap, unless they are the same.
     #[inline]
     #[must_use]
-    pub fn apply(&self, left: *const u8, inout: *mut u8, count: u64) -> Option<UserCall> {
+    #[expect(unsafe_code, reason = "elements of a reduction are raw memory")]
+    pub unsafe fn apply(&self, left: *const u8, inout: *mut u8, count: u64) -> Option<UserCall> {
         let operands = Operands { left, inout, count };
         match self {
             Reducer::Predefined(reduction) => {
-                reduction.apply(&operands);
+                // SAFETY: `left` and `inout` have `count` elements of the reducer's type, by this function's condition.
+                unsafe { reduction.apply(&operands) };
                 None
             }
             Reducer::User { .. } if count == 0 => None,

@@ -14,7 +14,7 @@ use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_base::ids::Peer;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Makes a rank the source of partitioned messages.
@@ -30,7 +30,7 @@ fn tag(number: u64) -> i32 {
 
 /// A send that can be started. Without a route it goes to `MPI_PROC_NULL`.
 pub struct Outgoing {
-    buf: Buf,
+    buf: Source<'static>,
     partitions: usize,
     route: Option<Route>,
     /// The number of the first partition.
@@ -104,7 +104,7 @@ impl Sending {
 
 /// A receive that can be started.
 pub struct Incoming {
-    buf: Buf,
+    buf: Target<'static>,
     partitions: usize,
     pattern: Pattern,
     /// The source and the tag that the program knows.
@@ -114,7 +114,7 @@ pub struct Incoming {
 
 enum Heard {
     /// The receive of the note, and the memory for it.
-    NotYet(OpId, Box<Note>),
+    NotYet(OpId, OwnedBytes),
     Note(Note),
 }
 
@@ -143,9 +143,10 @@ impl Incoming {
 
     fn note(&self, engine: &mut Engine) -> Option<Note> {
         let mut heard = self.heard();
-        if let Heard::NotYet(op, words) = &*heard {
+        if let Heard::NotYet(op, words) = &mut *heard {
             engine.take_outcome(*op)?;
-            *heard = Heard::Note(**words);
+            let bytes = words.as_slice();
+            *heard = Heard::Note(std::array::from_fn(|index| word(&bytes[8 * index..])));
         }
         match *heard {
             Heard::Note(note) => Some(note),
@@ -213,7 +214,13 @@ impl Receiving {
 
 impl Process {
     /// Makes a partitioned send and tells the receiver of it.
-    pub fn make_outgoing(&mut self, comm: Comm, buf: Buf, partitions: usize, route: Option<Route>) -> Result<Outgoing> {
+    pub fn make_outgoing(
+        &mut self,
+        comm: Comm,
+        buf: Source<'static>,
+        partitions: usize,
+        route: Option<Route>,
+    ) -> Result<Outgoing> {
         let first = self.partitions;
         let comm = self.comm(comm)?;
         let (context, source) = (comm.inner_context(), comm.rank | SOURCE);
@@ -221,7 +228,7 @@ impl Process {
         if let Some(route) = &route {
             self.partitions += partitions as u64;
             let note: Note = [partitions as u64, (buf.len() / partitions) as u64, first];
-            let bytes = note.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let bytes = OwnedBytes::from(&note.map(u64::to_ne_bytes).concat()[..]);
             if let Some(op) = self.engine.send_stored(route, bytes) {
                 self.engine.detach(op);
             }
@@ -229,12 +236,21 @@ impl Process {
         Ok(Outgoing { buf, partitions, route, first })
     }
 
+    #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
     /// Makes a partitioned receive, which hears of the send that it matches sooner or later.
-    pub fn make_incoming(&mut self, comm: Comm, buf: Buf, partitions: usize, pattern: Pattern) -> Result<Incoming> {
+    pub fn make_incoming(
+        &mut self,
+        comm: Comm,
+        buf: Target<'static>,
+        partitions: usize,
+        pattern: Pattern,
+    ) -> Result<Incoming> {
         let from = (pattern.source, pattern.tag);
         let pattern = Pattern { context: self.comm(comm)?.inner_context(), source: pattern.source | SOURCE, ..pattern };
-        let mut words = Box::new(Note::default());
-        let op = self.engine.recv(pattern, Buf::dense(words.as_mut_ptr().cast(), size_of::<Note>()));
+        let words = OwnedBytes::zeroed(size_of::<Note>());
+        // SAFETY: the words are kept beside the operation's number, and looked at after its end. Where the request is
+        // given up, `forget` cancels the receive first.
+        let op = self.engine.recv(pattern, unsafe { words.lend_to_write() });
         Ok(Incoming { buf, partitions, pattern, from, heard: Mutex::new(Heard::NotYet(op, words)) })
     }
 
@@ -246,6 +262,11 @@ impl Process {
         receiving.retain(|one| !lock(one).advance(engine));
         receiving.len() < before
     }
+}
+
+/// The word that bytes begin with.
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
 /// To look at it, or to go on with it.

@@ -27,7 +27,7 @@ use oxmpi_base::slots::{Kind, Lookup, SlotTable};
 use oxmpi_base::{huge, lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::{Member, Start as Boot};
-use oxmpi_datatype::{Buf, Datatype};
+use oxmpi_datatype::{Datatype, OwnedBytes, Region, Source};
 use oxmpi_transport::Links;
 use oxmpi_transport::node::Node;
 use std::collections::{BTreeMap, BTreeSet};
@@ -278,9 +278,10 @@ impl Process {
         }
     }
 
-    /// A buffer argument: pointer, count and type as the user gave them.
+    /// A buffer argument: pointer, count and type as the user gave them, checked as far as can be. That the memory is
+    /// there is the program's promise, which the C boundary takes up when it makes a source or a target of the region.
     #[inline]
-    pub fn buffer(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
+    pub fn buffer(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Region> {
         check_count(count)?;
         if let Some(size) = oxmpi_datatype::dense_size(datatype.0)
             && let Some(bytes) = (count as usize).checked_mul(size).filter(|&bytes| bytes <= isize::MAX as usize)
@@ -291,20 +292,20 @@ impl Process {
             if bytes >= huge::LONG {
                 huge::used(address as usize, bytes);
             }
-            return Ok(Buf::dense(address.cast_mut(), bytes));
+            return Ok(Region::dense(address.cast_mut(), bytes));
         }
         self.buffer_typed(address, count, datatype)
     }
 
     /// A buffer argument that will be written to.
     #[inline]
-    pub fn target(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
+    pub fn target(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Region> {
         let buf = self.buffer(address, count, datatype)?;
         if buf.overlaps() { Err(overlapping()) } else { Ok(buf) }
     }
 
     #[inline(never)]
-    fn buffer_typed(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Buf> {
+    fn buffer_typed(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Region> {
         let found = self.datatype(datatype)?;
         check_usable(found, count)?;
         if address as usize == MPI_IN_PLACE {
@@ -316,7 +317,7 @@ impl Process {
         if found.size() > 0 && count > 0 && first >= 0 && first < FIRST_ADDRESS as i128 {
             return Err(bad_address(address as usize));
         }
-        Ok(Buf::typed(address.cast_mut(), count as u64, found))
+        Ok(Region::typed(address.cast_mut(), count as u64, found))
     }
 
     // ---- messages ----
@@ -384,13 +385,13 @@ impl Process {
     }
 
     /// A buffered send: complete for the caller when this returns.
-    pub fn send_buffered(&mut self, comm: handle::Comm, route: &Route, buf: &Buf) -> Result<()> {
+    pub fn send_buffered(&mut self, comm: handle::Comm, route: &Route, buf: &Source<'_>) -> Result<()> {
         let (slot, engine) = self.pool_slot(self.pool_for(comm))?;
         let Some(pool) = slot else {
             bail!(MPI_ERR_BUFFER, "no buffer is attached for buffered sends (MPI_Buffer_attach)");
         };
         pool.check_room(engine, buf.len())?;
-        let bytes = oxmpi_transport::own::pack(buf).into_boxed_slice();
+        let bytes = OwnedBytes::packed(buf);
         let length = bytes.len();
         if let Some(op) = engine.send_stored(route, bytes) {
             pool.add(op, length);

@@ -6,7 +6,7 @@ use crate::matching::Pattern;
 use crate::partitioned::{Incoming, Outgoing, Receiving, Sending, lock};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Status};
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A request and the communicator whose error handler hears of its failure.
@@ -49,7 +49,7 @@ pub struct Exchange {
     pub recv: Option<OpId>,
     pub sent: Option<Outcome>,
     /// The bytes that a replacing exchange sends.
-    pub kept: Option<Box<[u8]>>,
+    pub kept: Option<OwnedBytes>,
 }
 
 /// Which buffer for buffered sends.
@@ -66,17 +66,17 @@ pub enum Start {
     Send {
         mode: Mode,
         route: Route,
-        buf: Buf,
+        buf: Source<'static>,
     },
     /// Through the buffer that is attached when it starts.
     Buffered {
         comm: Comm,
         route: Route,
-        buf: Buf,
+        buf: Source<'static>,
     },
     Recv {
         pattern: Pattern,
-        buf: Buf,
+        buf: Target<'static>,
     },
     Collective(Arc<Script>),
     Outgoing(Arc<Outgoing>),

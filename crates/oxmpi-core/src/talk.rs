@@ -18,7 +18,7 @@ use oxmpi_abi::constants::MPI_ERR_OTHER;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
 use oxmpi_base::ids::Peer;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::OwnedBytes;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -299,6 +299,11 @@ impl Line {
     }
 }
 
+/// The word that bytes begin with.
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word))
+}
+
 /// Whether processes are of more than one job.
 pub fn spans_jobs(addresses: &[Address]) -> bool {
     addresses.windows(2).any(|pair| pair[0].job != pair[1].job)
@@ -309,7 +314,7 @@ pub struct Talk<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     line: Line,
     /// A receive: its operation, the process that it is from, and where the words go.
-    receiving: Option<(OpId, i32, Vec<u64>)>,
+    receiving: Option<(OpId, i32, OwnedBytes)>,
     /// Messages that wait for room. The conversation lasts until they have left, so that a process that starts one
     /// after the other is held back by those that are slower.
     sending: Vec<OpId>,
@@ -331,18 +336,19 @@ impl Process {
                 talk.sending.retain(|&op| self.engine.take_outcome(op).is_none());
                 return if talk.sending.is_empty() { talk.result.take() } else { None };
             }
-            if let Some((op, from, _)) = talk.receiving {
+            if let Some((op, from, _)) = &talk.receiving {
+                let (op, from) = (*op, *from);
                 if Peer::from_source(from).is_some_and(|from| self.engine.node().is_dead(from)) {
                     self.engine.cancel_recv(op);
                 }
                 let outcome = self.engine.take_outcome(op)?;
-                let (_, _, words) = talk.receiving.take()?;
-                let expected = words.len() as u64 * 8;
+                let (_, _, mut bytes) = talk.receiving.take()?;
+                let expected = bytes.len() as u64;
                 let answer = match outcome.error {
                     _ if outcome.status.is_cancelled() => Err(dead()),
                     Some(error) => Err(garbled(error.text())),
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
-                    None => Ok(words),
+                    None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
                 };
                 talk.line.desk().answer = Some(Answer::Words(answer));
             }
@@ -351,7 +357,7 @@ impl Process {
             for order in orders {
                 match order {
                     Order::Send(route, bytes) => {
-                        talk.sending.extend(self.engine.send_stored(&route, bytes));
+                        talk.sending.extend(self.engine.send_stored(&route, OwnedBytes::from(&bytes[..])));
                     }
                     Order::GiveBack(proposal) => self.contexts.give_back(proposal),
                     Order::Release(context) => self.contexts.release(context),
@@ -364,9 +370,11 @@ impl Process {
             let question = talk.line.desk().question.take()?;
             let answer = match question {
                 Question::Receive(pattern, count) => {
-                    let mut words = vec![0u64; count];
-                    let buf = Buf::dense(words.as_mut_ptr().cast(), count * 8);
-                    talk.receiving = Some((self.engine.recv(pattern, buf), pattern.source, words));
+                    let bytes = OwnedBytes::zeroed(count * 8);
+                    // SAFETY: a conversation that receives is driven to its end, and the bytes are its own until then.
+                    #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
+                    let op = self.engine.recv(pattern, unsafe { bytes.lend_to_write() });
+                    talk.receiving = Some((op, pattern.source, bytes));
                     continue;
                 }
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),

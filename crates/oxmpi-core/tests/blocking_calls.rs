@@ -14,7 +14,7 @@ use oxmpi_core::library::{Joined, Library};
 use oxmpi_core::operation::{Reduce, UserFunction};
 use oxmpi_core::process::Process;
 use oxmpi_core::wait::mismatch::MismatchCheck;
-use oxmpi_datatype::{Buf, Datatype};
+use oxmpi_datatype::{Datatype, Source, Target};
 use oxmpi_ops::Operands;
 use oxmpi_transport::Links;
 use std::os::fd::AsFd;
@@ -60,7 +60,8 @@ fn send(library: &Library, dest: usize, tag: i32, bytes: &[u8]) {
     let call = call(library, Fun::Send);
     let mut guard = call.enter().unwrap();
     let route = guard.route(guard.comm(MPI_COMM_WORLD).unwrap(), dest as i32, tag).unwrap().unwrap();
-    let buf = Buf::dense(bytes.as_ptr().cast_mut(), bytes.len());
+    // SAFETY: the bytes are borrowed until this function returns, when the send has ended.
+    let buf = unsafe { Source::dense(bytes.as_ptr(), bytes.len()) };
     if let Some(op) = guard.engine.send(Mode::Standard, &route, buf) {
         assert!(call.wait_op(&mut guard, op).error.is_none());
     }
@@ -70,7 +71,9 @@ fn recv(library: &Library, source: usize, tag: i32, bytes: &mut [u8]) -> usize {
     let call = call(library, Fun::Recv);
     let mut guard = call.enter().unwrap();
     let pattern = guard.pattern(guard.comm(MPI_COMM_WORLD).unwrap(), source as i32, tag).unwrap().unwrap();
-    let op = guard.engine.recv(pattern, Buf::dense(bytes.as_mut_ptr(), bytes.len()));
+    // SAFETY: the bytes are borrowed until this function returns, when the receive has ended.
+    let buf = unsafe { Target::dense(bytes.as_mut_ptr(), bytes.len()) };
+    let op = guard.engine.recv(pattern, buf);
     let outcome = call.wait_op(&mut guard, op);
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
     outcome.status.bytes() as usize
@@ -178,7 +181,9 @@ fn a_function_of_the_users_may_enter_and_is_counted() {
         let target = sum.as_mut_ptr().cast();
         perform(library, Fun::Allreduce, |process| {
             let int = Arc::clone(process.datatype(MPI_INT).unwrap());
-            let units = |address| Units::new(address, 1, &int);
+            // SAFETY: both arrays have the plan's two integers and outlive `perform`, which ends the plan; the
+            // plan only reads `mine`.
+            let units = |address| unsafe { Units::new(address, 1, &int) };
             let plan = Arc::new(allreduce::doubling(me as u32, 3, 2, false));
             let (from, to) = (units(mine.as_ptr().cast_mut().cast()), units(target));
             let reducer = process.reducer(op, MPI_INT).unwrap();

@@ -5,7 +5,7 @@ use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, Route};
 use oxmpi_core::matching::Pattern;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{Source, Target};
 use oxmpi_transport::{Head, Links, Peer, Slot};
 use std::os::fd::AsFd;
 
@@ -55,7 +55,8 @@ fn packets_that_make_no_sense_name_their_sender() {
     for (name, head, body) in cases {
         let (mut hostile, mut engine) = pair();
         let mut bytes = [0u8; 64];
-        let buf = Buf::dense(bytes.as_mut_ptr(), bytes.len());
+        // SAFETY: the bytes stay, and are not looked at, until the receive has ended.
+        let buf = unsafe { Target::dense(bytes.as_mut_ptr(), bytes.len()) };
         let op = engine.recv(Pattern { context: 0, source: 0, tag: 5 }, buf);
         hostile.tx.send_control(Peer::at_slot(1), &head, &body).unwrap();
         engine.progress();
@@ -72,9 +73,11 @@ fn packets_that_make_no_sense_name_their_sender() {
 #[test]
 fn a_stream_is_no_longer_than_its_message() {
     let (mut hostile, mut engine) = pair();
-    let mut bytes = vec![7u8; 100_000];
+    let bytes = vec![7u8; 100_000];
     let route = Route { peer: Peer::at_slot(0), context: 0, source: 1, tag: 5 };
-    let op = engine.send(Mode::Standard, &route, Buf::dense(bytes.as_mut_ptr(), bytes.len())).unwrap();
+    // SAFETY: the bytes stay, and do not change, until the send has ended.
+    let buf = unsafe { Source::dense(bytes.as_ptr(), bytes.len()) };
+    let op = engine.send(Mode::Standard, &route, buf).unwrap();
     assert_eq!(hostile.rx.senders(&mut hostile.tx), 1);
     let offer = hostile.rx.next(Peer::at_slot(1)).unwrap();
     let (ticket, send) = (offer.word(2), offer.word(3));

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxmpi_datatype::{Buf, Cursor, Datatype, predefined};
+use oxmpi_datatype::{Cursor, Datatype, Region, Target, predefined};
 
 fn of(handle: usize) -> Arc<Datatype> {
     predefined(handle).unwrap().clone()
@@ -198,7 +198,8 @@ fn main() {
     );
     for case in cases().into_iter().filter(|c| c.name.contains(&filter)) {
         let mut memory = vec![1u8; case.span + 64];
-        let buf = Buf::typed(memory.as_mut_ptr(), case.count, &case.ty);
+        // SAFETY: the memory has the span of the case and lives as long as the buffer.
+        let buf = unsafe { Target::new(Region::typed(memory.as_mut_ptr(), case.count, &case.ty)) };
         let n = buf.len();
         let (mut packed, mut expected) = (vec![0u8; n], vec![2u8; n]);
         memory.iter_mut().enumerate().for_each(|(i, b)| *b = (i * 31) as u8);

@@ -1,8 +1,8 @@
 //! Datatypes: constructors build a tree, [`Datatype::commit`] lowers it to a flat program of nested strided blocks, and a
-//! [`Cursor`] runs that program over a user's [`Buf`], from any byte to any byte.
+//! [`Cursor`] runs that program over a [`Source`] or a [`Target`], from any byte to any byte.
 //!
 //! This crate knows no handles but the predefined ones, no communicators and no files. It touches user memory only in
-//! `kernel.rs`, for a [`Cursor`] whose caller has promised that the memory is there.
+//! `kernel.rs`, for a [`Cursor`] over a source or a target, whose making is the promise that the memory is there.
 
 mod array;
 mod buf;
@@ -16,13 +16,15 @@ mod kernel;
 mod layout;
 mod lower;
 mod named;
+mod owned;
 mod restate;
 mod unnamed;
 mod walk;
 
-pub use buf::{Buf, Cursor};
+pub use buf::{Cursor, Region, Source, Target};
 pub use contents::{Combiner, Contents, Envelope};
 pub use datatype::{Datatype, Wide, predefined, predefined_or_marker};
 pub use elements::{Run, Runs};
 pub use external::{pack_external, unpack_external, unpack_external_part};
 pub use named::{Group, Index, LB, NAMED, NULL, Named, Scalar, UB, dense_size, match_size, named};
+pub use owned::OwnedBytes;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxmpi_datatype::{Buf, Cursor, Datatype, predefined};
+use oxmpi_datatype::{Cursor, Datatype, Region, Source, Target, predefined};
 
 const INT: usize = 0x209;
 const DOUBLE: usize = 0x214;
@@ -12,10 +12,9 @@ fn of(handle: usize) -> Arc<Datatype> {
     predefined(handle).unwrap().clone()
 }
 
-fn pack(buf: &Buf) -> Vec<u8> {
+fn pack(buf: &Source<'_>) -> Vec<u8> {
     let mut out = vec![0; buf.len()];
-    // SAFETY: the tests keep the memory that the buffer describes, and the output has room.
-    assert_eq!(unsafe { Cursor::new().pack(buf, out.as_mut_ptr(), out.len()) }, out.len());
+    assert_eq!(Cursor::new().pack_into(buf, &mut out), out.len());
     out
 }
 
@@ -30,7 +29,8 @@ fn parts_of_buffers() {
         Datatype::contiguous(30, &of(INT)).unwrap(),
     ] {
         ty.commit().unwrap();
-        let whole = Buf::typed(base, 5, &ty);
+        // SAFETY: the memory is only read, and lives to the end of the test.
+        let whole = unsafe { Source::new(Region::typed(base, 5, &ty)) };
         let packed = pack(&whole);
         for (from, bytes) in [(0, 0), (0, 10), (3, 64), (61, 200), (packed.len() - 5, 5)] {
             let part = whole.part(from, bytes);
@@ -75,7 +75,9 @@ fn long_lists_are_packed_in_groups() {
         let runs: Vec<_> = runs.flat_map(|(from, to)| place(from)..place(to)).collect();
         let expected: Vec<u8> = runs.iter().map(|at| memory[*at]).collect();
         for part in [expected.len(), 4096 - 8, 1999] {
-            let buf = Buf::typed(memory.as_ptr().wrapping_offset(start).cast_mut(), 1, ty);
+            let region = Region::typed(memory.as_ptr().wrapping_offset(start).cast_mut(), 1, ty);
+            // SAFETY: the memory is only read, and lives to the end of the test.
+            let buf = unsafe { Source::new(region) };
             let mut packed = vec![0xa5; expected.len() + 64];
             let mut cursor = Cursor::new();
             while cursor.position() < expected.len() {
@@ -86,9 +88,10 @@ fn long_lists_are_packed_in_groups() {
             assert!(packed[..expected.len()] == expected, "type {which} in parts of {part}");
             assert_eq!(packed[expected.len()..], [0xa5; 64], "type {which} wrote behind the end");
         }
-        let buf = Buf::typed(back.as_mut_ptr().wrapping_offset(start), 1, ty);
-        // SAFETY: the target is as long as the memory that was packed.
-        unsafe { Cursor::new().unpack(&buf, expected.as_ptr(), expected.len()) };
+        let region = Region::typed(back.as_mut_ptr().wrapping_offset(start), 1, ty);
+        // SAFETY: the type reaches no farther than in the memory that was packed, which is as long.
+        let buf = unsafe { Target::new(region) };
+        Cursor::new().unpack_from(&buf, &expected);
         let mut wanted = vec![0; memory.len()];
         runs.iter().for_each(|at| wanted[*at] = memory[*at]);
         assert!(back == wanted, "type {which} unpacked");
@@ -114,7 +117,7 @@ fn nesting_has_no_limit() {
     assert_eq!(chain.elements_of(4 * (ints as u64 - 1)), Some(ints as i128 - 1));
     assert_eq!(chain.runs().count(), ints);
     let mut pieces = Vec::new();
-    let far = Buf::typed(std::ptr::without_provenance_mut(1 << 32), 1, &chain);
+    let far = Region::typed(std::ptr::without_provenance_mut(1 << 32), 1, &chain);
     assert_eq!(Cursor::new().iovecs(&far, &mut pieces, usize::MAX, usize::MAX), 4 * ints);
     drop(chain);
 }
@@ -133,7 +136,7 @@ fn a_member_that_occurs_twice_at_every_level_is_kept_once() {
     assert_eq!(ty.elements(), (1 << 35) - 1);
     assert_eq!(ty.elements_of(4 * 1_234_567_891), Some(1_234_567_891));
     // The last int lies where the last member of the last member … does.
-    let buf = Buf::typed(std::ptr::null_mut(), 1, &ty);
+    let buf = Region::typed(std::ptr::null_mut(), 1, &ty);
     let mut cursor = Cursor::new();
     cursor.seek(&buf, buf.len() - 4);
     let mut pieces = Vec::new();
@@ -167,7 +170,8 @@ fn a_million_irregular_blocks_commit_in_a_second() {
     let expected: Vec<u64> =
         (0..N).flat_map(|i| (0..lens[i]).map(move |j| (i, j))).map(|(i, j)| (disps[i] + j) as u64).collect();
     for ty in [&irregular, &members] {
-        let packed = pack(&Buf::typed(memory.as_mut_ptr().cast(), 1, ty));
+        // SAFETY: the memory has room for all blocks, and is only read.
+        let packed = pack(&unsafe { Source::new(Region::typed(memory.as_mut_ptr().cast(), 1, ty)) });
         let words: Vec<u64> = packed.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
         assert!(words == expected);
     }
@@ -182,7 +186,7 @@ fn more_than_two_to_the_31_elements_and_the_40_bytes() {
     assert_eq!((far.extent(), far.size()), ((2 << 44) + 8, 24));
     far.commit().unwrap();
     let mut pieces = Vec::new();
-    let buf = Buf::typed(std::ptr::null_mut(), 2, &far);
+    let buf = Region::typed(std::ptr::null_mut(), 2, &far);
     Cursor::new().iovecs(&buf, &mut pieces, 8, usize::MAX);
     let step = 1usize << 44;
     let at = |i: usize| (i % 3 * step + i / 3 * (2 * step + 8), 8);
@@ -191,7 +195,7 @@ fn more_than_two_to_the_31_elements_and_the_40_bytes() {
     // A strided type of 2^33 blocks is still a few words, and any byte of it is found at once.
     let sparse = Datatype::vector(1 << 33, 1, 2, &double).unwrap();
     sparse.commit().unwrap();
-    let buf = Buf::typed(std::ptr::null_mut(), 1, &sparse);
+    let buf = Region::typed(std::ptr::null_mut(), 1, &sparse);
     let mut cursor = Cursor::new();
     cursor.seek(&buf, (8 << 33) - 12);
     pieces.clear();

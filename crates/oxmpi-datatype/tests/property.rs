@@ -6,7 +6,7 @@ mod reference;
 
 use std::sync::{Arc, LazyLock};
 
-use oxmpi_datatype::{Buf, Cursor, Datatype, pack_external, unpack_external};
+use oxmpi_datatype::{Cursor, Datatype, Region, Source, Target, pack_external, unpack_external};
 use reference::{Element, Generator, Map, Rng};
 
 /// Bytes on each side of the origin that a case may touch.
@@ -28,6 +28,12 @@ impl Memory {
 
     fn origin(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().wrapping_add(REACH as usize)
+    }
+
+    /// Elements at the origin, none of which may be farther from it than REACH.
+    fn target(&mut self, count: u64, ty: &Arc<Datatype>) -> Target<'static> {
+        // SAFETY: `pick` gives only types that stay within REACH, and the tests drop the target before the memory.
+        unsafe { Target::new(Region::typed(self.origin(), count, ty)) }
     }
 
     fn at(&self, disp: i128) -> usize {
@@ -104,7 +110,7 @@ fn streams_are_those_of_the_type_map() {
         let places = stream(&all.elements);
         let mut memory = Memory::random(rng);
         let expected: Vec<u8> = places.iter().map(|p| memory.0[memory.at(*p)]).collect();
-        let buf = Buf::typed(memory.origin(), count, &ty);
+        let buf = memory.target(count, &ty);
         assert_eq!(buf.len(), expected.len());
 
         pack_in_one_and_in_pieces(rng, &buf, &expected);
@@ -121,14 +127,14 @@ fn streams_are_those_of_the_type_map() {
             let mut target = Memory::random(rng);
             let mut wanted = target.0.clone();
             places.iter().zip(&expected).for_each(|(p, b)| wanted[target.at(*p)] = *b);
-            let buf = Buf::typed(target.origin(), count, &ty);
+            let buf = target.target(count, &ty);
             unpack_in_pieces(rng, &buf, &expected);
             assert!(target.0 == wanted, "unpacked");
         }
     });
 }
 
-fn pack_in_one_and_in_pieces(rng: &mut Rng, buf: &Buf, expected: &[u8]) {
+fn pack_in_one_and_in_pieces(rng: &mut Rng, buf: &Source<'_>, expected: &[u8]) {
     let mut packed = vec![0xa5; expected.len() + 8];
     // SAFETY: the memory outlives the call, and the output has room for the whole stream.
     let n = unsafe { Cursor::new().pack(buf, packed.as_mut_ptr(), usize::MAX) };
@@ -159,7 +165,7 @@ fn pack_in_one_and_in_pieces(rng: &mut Rng, buf: &Buf, expected: &[u8]) {
     assert!(packed[..expected.len()] == *expected, "packed in pieces");
 }
 
-fn unpack_in_pieces(rng: &mut Rng, buf: &Buf, from: &[u8]) {
+fn unpack_in_pieces(rng: &mut Rng, buf: &Target<'_>, from: &[u8]) {
     let mut cursor = Cursor::new();
     let step = 1 + rng.below(1 + from.len() as u64);
     while cursor.position() < from.len() {
@@ -170,7 +176,7 @@ fn unpack_in_pieces(rng: &mut Rng, buf: &Buf, from: &[u8]) {
     }
 }
 
-fn list_pieces(rng: &mut Rng, buf: &Buf, places: &[i128], origin: *mut u8) {
+fn list_pieces(rng: &mut Rng, buf: &Region, places: &[i128], origin: *mut u8) {
     let mut cursor = Cursor::new();
     let mut listed = Vec::with_capacity(places.len());
     while cursor.position() < places.len() {
@@ -204,7 +210,7 @@ fn a_type_of_the_same_signature_receives_what_another_sent() {
         for (s, t) in stream(&all.elements).into_iter().zip(stream(&target_map.elements)) {
             wanted[target.at(t)] = source.0[source.at(s)];
         }
-        let (sent, received) = (Buf::typed(source.origin(), count, &from), Buf::typed(target.origin(), 1, &to));
+        let (sent, received) = (source.target(count, &from), target.target(1, &to));
         let (mut a, mut b) = (Cursor::new(), Cursor::new());
         let mut chunk = [0u8; 96];
         while a.position() < sent.len() {

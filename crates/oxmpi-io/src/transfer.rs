@@ -9,7 +9,7 @@ use crate::lock::Lock;
 use crate::{File, View, failed};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, Region, Source, Target};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
@@ -29,92 +29,88 @@ const STAGE: usize = 1 << 20;
 
 /// Reads what a view shows from an etype on. Returns the number of bytes read: fewer than asked for
 /// at the end of the file.
-///
-/// # Safety
-/// The memory that `to` describes is valid to write.
-pub unsafe fn read(file: &File, view: &View, offset: i64, to: &Buf, atomic: bool) -> Result<usize> {
-    // SAFETY: the caller promises that the memory of the buffer is valid for this access.
-    unsafe { access(file, view, offset, to, Way::Read, atomic) }
+pub fn read(file: &File, view: &View, offset: i64, to: &Target<'_>, atomic: bool) -> Result<usize> {
+    access(file, view, offset, Memory::Read(to), atomic)
 }
 
 /// Writes all of a buffer to what a view shows from an etype on.
-///
-/// # Safety
-/// The memory that `from` describes is valid to read.
-pub unsafe fn write(file: &File, view: &View, offset: i64, from: &Buf, atomic: bool) -> Result<usize> {
+pub fn write(file: &File, view: &View, offset: i64, from: &Source<'_>, atomic: bool) -> Result<usize> {
     file.written.store(true, Ordering::Relaxed);
-    // SAFETY: the caller promises that the memory of the buffer is valid for this access.
-    unsafe { access(file, view, offset, from, Way::Write, atomic) }
+    access(file, view, offset, Memory::Written(from), atomic)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Read,
-    Write,
+/// Where bytes go to or come from.
+#[derive(Clone, Copy)]
+enum Memory<'a> {
+    /// What is read of the file goes here.
+    Read(&'a Target<'a>),
+    /// What is written to the file comes from here.
+    Written(&'a Source<'a>),
 }
 
-/// # Safety
-/// As for [`read`] or [`write`].
-unsafe fn access(file: &File, view: &View, offset: i64, memory: &Buf, way: Way, atomic: bool) -> Result<usize> {
+impl<'a> Memory<'a> {
+    fn region(self) -> &'a Region {
+        match self {
+            Memory::Read(to) => to,
+            Memory::Written(from) => from,
+        }
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Memory::Written(_))
+    }
+}
+
+fn access(file: &File, view: &View, offset: i64, memory: Memory<'_>, atomic: bool) -> Result<usize> {
     if offset < 0 {
         bail!(MPI_ERR_ARG, "the offset is {offset}, which is negative");
     }
-    let bytes = memory.len();
+    let bytes = memory.region().len();
     if bytes == 0 {
         return Ok(0);
     }
-    let mover = Mover { file, memory, way };
+    let mover = Mover { file, memory };
     if !file.seekable {
-        // SAFETY: the caller promises that the memory of the buffer is valid for this access.
-        return unsafe { mover.run(0, None, bytes) };
+        return mover.run(0, None, bytes);
     }
     let stream = view.stream();
     let beyond = || view.beyond(format!("the end of {bytes} bytes at offset {offset}"));
     let start = view.position(offset).filter(|start| bytes <= stream.len() - start).ok_or_else(beyond)?;
     let _lock = match atomic {
-        true => Some(lock(file, view, start, bytes, way)?),
+        true => Some(lock(file, view, start, bytes, memory.writes())?),
         false => None,
     };
-    // SAFETY: the caller promises that the memory of the buffer is valid for this access.
-    unsafe {
-        match stream.as_dense() {
-            Some(base) => mover.run(0, Some(base.addr() + start), bytes),
-            None if way == Way::Read && stream.average_block() < SHORT_RUN => mover.together(stream, start),
-            None => mover.one_by_one(stream, start),
-        }
+    match (stream.as_dense(), memory) {
+        (Some(base), _) => mover.run(0, Some(base.addr() + start), bytes),
+        (None, Memory::Read(to)) if stream.average_block() < SHORT_RUN => mover.together(to, stream, start),
+        (None, _) => mover.one_by_one(stream, start),
     }
 }
 
 /// Locks the range from the first to the last byte.
-fn lock<'a>(file: &'a File, view: &View, start: usize, bytes: usize, way: Way) -> Result<Lock<'a>> {
+fn lock<'a>(file: &'a File, view: &View, start: usize, bytes: usize, writes: bool) -> Result<Lock<'a>> {
     match (view.place(start), view.place(start + bytes - 1)) {
-        (Some(first), Some(last)) => Lock::take(file, first, last - first + 1, way == Way::Write),
+        (Some(first), Some(last)) => Lock::take(file, first, last - first + 1, writes),
         _ => bail!(MPI_ERR_ARG, "{bytes} bytes are more than a file can hold"),
     }
 }
 
 struct Mover<'a> {
     file: &'a File,
-    memory: &'a Buf,
-    way: Way,
+    memory: Memory<'a>,
 }
 
 impl Mover<'_> {
     /// Moves each run of the file with calls of its own.
-    ///
-    /// # Safety
-    /// As for [`access`].
-    unsafe fn one_by_one(&self, stream: &Buf, start: usize) -> Result<usize> {
+    fn one_by_one(&self, stream: &Region, start: usize) -> Result<usize> {
         let (mut runs, mut done) = (Vec::new(), 0);
         let mut cursor = Cursor::new();
         cursor.seek(stream, start);
-        while cursor.iovecs(stream, &mut runs, MAX_PIECES, self.memory.len() - done) > 0 {
+        while cursor.iovecs(stream, &mut runs, MAX_PIECES, self.memory.region().len() - done) > 0 {
             done = cursor.position() - start;
             let mut at = done - runs.iter().map(|run| run.1).sum::<usize>();
             for (place, length) in runs.drain(..) {
-                // SAFETY: the caller promises that the memory of the buffer is valid for this
-                // access.
-                let moved = unsafe { self.run(at, Some(place), length)? };
+                let moved = self.run(at, Some(place), length)?;
                 at += moved;
                 if moved < length {
                     return Ok(at);
@@ -125,14 +121,11 @@ impl Mover<'_> {
     }
 
     /// Reads runs of the file that are close together with one call.
-    ///
-    /// # Safety
-    /// As for [`access`].
-    unsafe fn together(&self, stream: &Buf, start: usize) -> Result<usize> {
+    fn together(&self, to: &Target<'_>, stream: &Region, start: usize) -> Result<usize> {
         let mut stage = vec![0u8; STAGE];
         let (mut runs, mut cursor, mut memory) = (Vec::new(), Cursor::new(), Cursor::new());
         cursor.seek(stream, start);
-        while cursor.iovecs(stream, &mut runs, MAX_PIECES, self.memory.len() - (cursor.position() - start)) > 0 {
+        while cursor.iovecs(stream, &mut runs, MAX_PIECES, to.len() - (cursor.position() - start)) > 0 {
             let mut rest = &runs[..];
             while let Some(&(first, length)) = rest.first() {
                 let near = |pair: &[(usize, usize)]| {
@@ -145,10 +138,8 @@ impl Mover<'_> {
                 let (group, others) = rest.split_at(count);
                 rest = others;
                 if count == 1 {
-                    // SAFETY: the caller promises that the memory of the buffer is valid for this
-                    // access.
-                    let moved = unsafe { self.run(memory.position(), Some(first), length)? };
-                    memory.seek(self.memory, memory.position() + moved);
+                    let moved = self.run(memory.position(), Some(first), length)?;
+                    memory.seek(to, memory.position() + moved);
                     if moved < length {
                         return Ok(memory.position());
                     }
@@ -159,9 +150,7 @@ impl Mover<'_> {
                 for &(place, length) in group {
                     let at = place - first;
                     let there = found.saturating_sub(at).min(length);
-                    // SAFETY: the caller promises that the buffer may be written; `fill`
-                    // has read these bytes of the stage.
-                    unsafe { memory.unpack(self.memory, stage[at..].as_ptr(), there) };
+                    memory.unpack_from(to, &stage[at..at + there]);
                     if there < length {
                         return Ok(memory.position());
                     }
@@ -174,34 +163,30 @@ impl Mover<'_> {
 
     /// Reads a run of the file into a stage; returns the number of bytes read.
     fn fill(&self, stage: &mut [u8], place: usize) -> Result<usize> {
-        let mover = Mover { file: self.file, memory: &Buf::dense(stage.as_mut_ptr(), stage.len()), way: Way::Read };
-        // SAFETY: the stage is borrowed mutably and has `stage.len()` bytes.
-        unsafe { mover.dense(stage.as_mut_ptr(), Some(place), stage.len()) }
+        let length = stage.len();
+        Mover { file: self.file, memory: Memory::Read(&Target::of(stage)) }.run(0, Some(place), length)
     }
 
     /// Moves one run of the file from or to byte `at` of the buffer; without a position, the next
     /// bytes of a pipe. Returns the number of bytes moved: fewer at the end of the file.
-    ///
-    /// # Safety
-    /// As for [`access`].
-    unsafe fn run(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
-        // SAFETY: the caller promises that the memory of the buffer is valid for this access.
-        unsafe {
-            match self.memory.as_dense() {
-                Some(base) => self.dense(base.wrapping_add(at), place, length),
-                None if self.memory.average_block() < SHORT => self.packed(at, place, length),
-                None => self.pieces(at, place, length),
-            }
+    fn run(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
+        let region = self.memory.region();
+        assert!(at + length <= region.len());
+        match region.as_dense() {
+            // SAFETY: asserted to be inside the buffer, which may be read or written, whichever is done.
+            Some(base) => unsafe { self.dense(base.wrapping_add(at), place, length) },
+            None if region.average_block() < SHORT => self.packed(at, place, length),
+            None => self.pieces(at, place, length),
         }
     }
 
     /// # Safety
-    /// As for [`access`]; the memory is of that length.
+    /// `length` bytes at `memory` may be read, where the file is written; written, where it is read.
     unsafe fn dense(&self, memory: *mut u8, place: Option<usize>, length: usize) -> Result<usize> {
         let mut done = 0;
         while done < length {
             let piece = [(memory.expose_provenance() + done, (length - done).min(MAX_BYTES))];
-            // SAFETY: the caller promises that the memory of the buffer is valid for this access.
+            // SAFETY: a part of the `length` bytes at `memory`.
             let moved = unsafe { self.call(&piece, place.map(|place| place + done))? };
             done += moved;
             if moved == 0 {
@@ -211,24 +196,23 @@ impl Mover<'_> {
         Ok(done)
     }
 
-    /// # Safety
-    /// As for [`access`].
-    unsafe fn packed(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
+    fn packed(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
         let mut stage = vec![0u8; length.min(STAGE)];
         let (mut cursor, mut done) = (Cursor::new(), 0);
-        cursor.seek(self.memory, at);
+        cursor.seek(self.memory.region(), at);
         while done < length {
             let part = (length - done).min(STAGE);
             let next = place.map(|place| place + done);
-            // SAFETY: the caller promises that the buffer is valid; the stage belongs to this
-            // function.
-            let moved = unsafe {
-                if self.way == Way::Write {
-                    cursor.pack(self.memory, stage.as_mut_ptr(), part);
-                    self.dense(stage.as_mut_ptr(), next, part)?
-                } else {
-                    let moved = self.dense(stage.as_mut_ptr(), next, part)?;
-                    cursor.unpack(self.memory, stage.as_ptr(), moved)
+            let moved = match self.memory {
+                Memory::Written(from) => {
+                    cursor.pack_into(from, &mut stage[..part]);
+                    let packed = Memory::Written(&Source::of(&stage));
+                    Mover { file: self.file, memory: packed }.run(0, next, part)?
+                }
+                Memory::Read(to) => {
+                    let found =
+                        Mover { file: self.file, memory: Memory::Read(&Target::of(&mut stage)) }.run(0, next, part)?;
+                    cursor.unpack_from(to, &stage[..found])
                 }
             };
             done += moved;
@@ -239,16 +223,14 @@ impl Mover<'_> {
         Ok(done)
     }
 
-    /// # Safety
-    /// As for [`access`].
-    unsafe fn pieces(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
+    fn pieces(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
         let (mut pieces, mut done) = (Vec::new(), 0);
         while done < length {
             let mut cursor = Cursor::new();
-            cursor.seek(self.memory, at + done);
+            cursor.seek(self.memory.region(), at + done);
             pieces.clear();
-            cursor.iovecs(self.memory, &mut pieces, MAX_PIECES, (length - done).min(MAX_BYTES));
-            // SAFETY: the caller promises that the memory of the buffer is valid for this access.
+            cursor.iovecs(self.memory.region(), &mut pieces, MAX_PIECES, (length - done).min(MAX_BYTES));
+            // SAFETY: pieces of the buffer, which may be read or written, whichever is done.
             let moved = unsafe { self.call(&pieces, place.map(|place| place + done))? };
             done += moved;
             if moved == 0 {
@@ -262,7 +244,7 @@ impl Mover<'_> {
     /// that is read.
     ///
     /// # Safety
-    /// The pieces are memory that may be read, or written.
+    /// The pieces are memory that may be read, where the file is written; written, where it is read.
     unsafe fn call(&self, pieces: &[(usize, usize)], place: Option<usize>) -> Result<usize> {
         let piece = |&(base, length): &(usize, usize)| libc::iovec {
             iov_base: std::ptr::with_exposed_provenance_mut(base),
@@ -279,22 +261,21 @@ impl Mover<'_> {
         };
         let (fd, list, count) = (self.file.file.as_raw_fd(), list.as_ptr(), list.len() as libc::c_int);
         loop {
-            // SAFETY: the caller promises that the pieces are valid memory; the length passed is
-            // that of the list.
+            // SAFETY: `list` has `count` entries and lives until the call returns; its pieces may be accessed so.
             let moved = unsafe {
-                match (self.way, place) {
-                    (Way::Read, Some(place)) => libc::preadv(fd, list, count, place as libc::off_t),
-                    (Way::Write, Some(place)) => libc::pwritev(fd, list, count, place as libc::off_t),
-                    (Way::Read, None) => libc::readv(fd, list, count),
-                    (Way::Write, None) => libc::writev(fd, list, count),
+                match (self.memory.writes(), place) {
+                    (false, Some(place)) => libc::preadv(fd, list, count, place as libc::off_t),
+                    (true, Some(place)) => libc::pwritev(fd, list, count, place as libc::off_t),
+                    (false, None) => libc::readv(fd, list, count),
+                    (true, None) => libc::writev(fd, list, count),
                 }
             };
-            if moved > 0 || moved == 0 && self.way == Way::Read {
+            if moved > 0 || moved == 0 && !self.memory.writes() {
                 return Ok(moved as usize);
             }
             let error = if moved == 0 { io::ErrorKind::WriteZero.into() } else { io::Error::last_os_error() };
             if error.kind() != io::ErrorKind::Interrupted {
-                let done = if self.way == Way::Read { "read" } else { "written" };
+                let done = if self.memory.writes() { "written" } else { "read" };
                 return Err(failed(&error, done, self.file.name()));
             }
         }

@@ -6,7 +6,7 @@
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_datatype::{Buf, Cursor, Datatype, Named, predefined};
+use oxmpi_datatype::{Cursor, Datatype, Named, Region, predefined};
 use std::sync::{Arc, OnceLock};
 
 /// A data representation: how data is stored in a file.
@@ -82,14 +82,14 @@ struct Layout {
     /// Bytes per etype in the file.
     unit: u64,
     /// All bytes that are visible.
-    stream: Buf,
+    stream: Region,
 }
 
 impl View {
     /// The whole file as bytes: the view of a file that was just opened.
     pub fn bytes() -> View {
         let byte = predefined(MPI_BYTE.0).unwrap_or_else(|| unreachable!("bytes are predefined"));
-        let stream = Buf::dense(std::ptr::null_mut(), isize::MAX as usize);
+        let stream = Region::dense(std::ptr::null_mut(), isize::MAX as usize);
         View {
             disp: 0,
             etype: byte.clone(),
@@ -162,7 +162,7 @@ impl View {
 
     /// Whether there are no gaps.
     pub fn is_dense(&self) -> bool {
-        Buf::typed(std::ptr::null_mut(), 2, &self.filetype).as_dense().is_some()
+        Region::typed(std::ptr::null_mut(), 2, &self.filetype).as_dense().is_some()
     }
 
     /// The number of etypes in `bytes` bytes of the file; an error if it is not a whole number.
@@ -231,7 +231,7 @@ impl View {
         usize::try_from(at).ok().filter(|at| *at < self.layout().stream.len())
     }
 
-    pub(crate) fn stream(&self) -> &Buf {
+    pub(crate) fn stream(&self) -> &Region {
         &self.layout().stream
     }
 
@@ -246,13 +246,13 @@ impl View {
 
 /// As many copies as fit into a file, from a displacement on; only one if the file is written and
 /// copies would overlap.
-fn stream(disp: i64, filetype: &Arc<Datatype>, writes: bool) -> Buf {
+fn stream(disp: i64, filetype: &Arc<Datatype>, writes: bool) -> Region {
     let (extent, last) = (filetype.extent(), filetype.true_lb() + filetype.true_extent());
     let room = i128::from(i64::MAX) - i128::from(disp) - last;
     let once = extent <= 0 || writes && extent < filetype.true_extent();
     let copies = if once { i128::from(room >= 0) } else { room.max(0) / extent };
     let base = std::ptr::without_provenance_mut(disp as usize);
-    Buf::typed(base, u64::try_from(copies).unwrap_or(u64::MAX), filetype)
+    Region::typed(base, u64::try_from(copies).unwrap_or(u64::MAX), filetype)
 }
 
 /// Positions in a file must not decrease, and in a file that is written no byte may occur twice.
@@ -264,7 +264,7 @@ fn check_order(datatype: &Arc<Datatype>, name: &str, writes: bool) -> Result<()>
         bail!(MPI_ERR_TYPE, "the {name} begins at {}; displacements must not be negative", datatype.true_lb());
     }
     // Treat the type as if it were in a file.
-    let one = Buf::typed(std::ptr::null_mut(), 1, datatype);
+    let one = Region::typed(std::ptr::null_mut(), 1, datatype);
     let (mut cursor, mut pieces, mut behind) = (Cursor::new(), Vec::new(), 0);
     let mut last = 0;
     while cursor.iovecs(&one, &mut pieces, 1024, usize::MAX) > 0 {

@@ -1,13 +1,12 @@
 //! An operation over elements of a datatype, predefined or derived: finds the data in the type and
 //! loops over it.
 //!
-//! This module dereferences the operands; the code that makes [`Operands`] promises that they are
-//! valid memory.
+//! [`Operands`] are addresses that prove nothing: that they are valid memory is the condition of [`Reduction::apply`].
 
 use crate::{Kernel, Op, kernel};
 use oxmpi_abi::constants::MPI_ERR_OP;
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Buf, Cursor, Datatype, Named};
+use oxmpi_datatype::{Cursor, Datatype, Named, Region};
 use std::sync::Arc;
 
 /// Two vectors of `count` elements of a datatype, as a token: making it touches no memory. The
@@ -61,39 +60,52 @@ impl Reduction {
     }
 
     /// `inout[i] = left[i] op inout[i]` for every element; gaps are not changed.
-    pub fn apply(&self, on: &Operands) {
-        match self.way {
-            Way::Nothing => {}
-            Way::Run { shift, each } => self.run(on, shift, on.count as usize * each),
-            Way::Pieces { size } => self.by_pieces(on, size),
-            Way::Map => {
-                for i in 0..on.count {
-                    let at = self.datatype.extent() as isize * i as isize;
-                    self.datatype.runs().for_each(|run| self.run(on, at + run.disp as isize, run.count as usize));
+    ///
+    /// # Safety
+    /// Both operands have `count` elements of the type: `left` may be read, `inout` read and written. They do not
+    /// overlap, unless they are the same.
+    pub unsafe fn apply(&self, on: &Operands) {
+        // SAFETY: the runs of `count` elements of the type are data of both operands: `way` found them from the type.
+        unsafe {
+            match self.way {
+                Way::Nothing => {}
+                Way::Run { shift, each } => self.run(on, shift, on.count as usize * each),
+                Way::Pieces { size } => self.by_pieces(on, size),
+                Way::Map => {
+                    for i in 0..on.count {
+                        let at = self.datatype.extent() as isize * i as isize;
+                        self.datatype.runs().for_each(|run| self.run(on, at + run.disp as isize, run.count as usize));
+                    }
                 }
             }
         }
     }
 
-    fn by_pieces(&self, on: &Operands, size: usize) {
+    /// # Safety
+    /// As for [`Reduction::apply`].
+    unsafe fn by_pieces(&self, on: &Operands, size: usize) {
         const AT_ONCE: usize = 128;
-        let buf = Buf::typed(on.inout, on.count, &self.datatype);
+        let buf = Region::typed(on.inout, on.count, &self.datatype);
         let mut cursor = Cursor::new();
         let mut pieces = Vec::with_capacity(AT_ONCE);
         while cursor.iovecs(&buf, &mut pieces, AT_ONCE, usize::MAX) > 0 {
             for &(address, len) in &pieces {
-                self.run(on, address.wrapping_sub(on.inout.addr()) as isize, len / size);
+                // SAFETY: a piece of the type's layout over `inout`; `left` has the same layout.
+                unsafe { self.run(on, address.wrapping_sub(on.inout.addr()) as isize, len / size) };
             }
             pieces.clear();
         }
     }
 
     /// `count` elements of the kernel, `shift` bytes into the vectors.
+    ///
+    /// # Safety
+    /// They are data of both operands, which are as for [`Reduction::apply`].
     #[inline]
-    fn run(&self, on: &Operands, shift: isize, count: usize) {
+    unsafe fn run(&self, on: &Operands, shift: isize, count: usize) {
         let (left, inout) = (on.left.wrapping_offset(shift), on.inout.wrapping_offset(shift));
-        // SAFETY: [`Operands`] are valid memory until their operation ends, and the layout lies
-        // within them.
+        // SAFETY: `count` elements at both addresses may be read, those of `inout` written; a kernel allows `out` to be
+        // one of its operands.
         unsafe { (self.kernel)(left, inout, inout, count) }
     }
 }
@@ -107,7 +119,7 @@ fn way(datatype: &Arc<Datatype>, named: &Named) -> Way {
         return Way::Map;
     }
     // Two elements show whether several lie in one run.
-    match Buf::typed(std::ptr::null_mut(), 2, datatype).as_dense() {
+    match Region::typed(std::ptr::null_mut(), 2, datatype).as_dense() {
         Some(start) => Way::Run { shift: start.addr() as isize, each: datatype.size() as usize / size },
         None => Way::Pieces { size },
     }

@@ -432,11 +432,9 @@ fn sum_over(datatype: &Arc<Datatype>, start: usize, count: u64, touched: &[usize
     let left: Vec<i32> = (0..64).map(|i| 100 + i).collect();
     let mut inout: Vec<i32> = (0..64).collect();
     let reduction = Reduction::new(Op::Sum, datatype).unwrap();
-    reduction.apply(&Operands {
-        left: left[start..].as_ptr().cast(),
-        inout: inout[start..].as_mut_ptr().cast(),
-        count,
-    });
+    let operands = Operands { left: left[start..].as_ptr().cast(), inout: inout[start..].as_mut_ptr().cast(), count };
+    // SAFETY: from `start` on both vectors have the elements, as no test reaches farther than 64 ints.
+    unsafe { reduction.apply(&operands) };
     for (i, value) in inout.iter().enumerate() {
         let i = i as i32;
         assert_eq!(*value, if touched.contains(&(i as usize)) { 100 + 2 * i } else { i }, "{datatype:?} at {i}");
@@ -475,7 +473,9 @@ fn derived_types_of_pairs_with_gaps() {
     let left: Vec<[u8; 8]> = (0..6).map(|i| element(i, 1)).collect();
     let mut inout = vec![element(3, 0); 6];
     let reduction = Reduction::new(Op::Maxloc, &datatype).unwrap();
-    reduction.apply(&Operands { left: left.as_ptr().cast(), inout: inout.as_mut_ptr().cast(), count: 2 });
+    let operands = Operands { left: left.as_ptr().cast(), inout: inout.as_mut_ptr().cast(), count: 2 };
+    // SAFETY: both have six pairs, of which two elements of the type reach the last.
+    unsafe { reduction.apply(&operands) };
     let was = element(3, 0);
     assert_eq!(inout, [was, was, was, was, was, element(5, 1)]);
 }

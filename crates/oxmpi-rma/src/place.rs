@@ -3,13 +3,13 @@
 use crate::{Far, Flavor, Target, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_datatype::{Buf, Cursor, Datatype};
+use oxmpi_datatype::{Cursor, Datatype, Region, Source, Target as Written};
 use oxmpi_transport::Peer;
 use std::sync::Arc;
 
 /// A piece of a rank's window.
 pub struct Spot {
-    pub buf: Buf,
+    pub buf: Region,
     /// Whose addresses the buffer has, when they are not this process's.
     pub process: Option<Peer>,
     pub rank: usize,
@@ -20,6 +20,19 @@ pub struct Spot {
 }
 
 impl Spot {
+    /// The same as memory that this process can read; `None` when it is another process's.
+    pub(crate) fn near_source(&self) -> Option<Source<'_>> {
+        // SAFETY: `Window::spot` found all of it inside a window that is mapped here or this process's own, and the
+        // window keeps its memory for as long as it can be accessed.
+        self.process.is_none().then(|| unsafe { Source::new(self.buf.clone()) })
+    }
+
+    /// The same as memory that this process can write.
+    pub(crate) fn near_target(&self) -> Option<Written<'_>> {
+        // SAFETY: as for `near_source`; others access the same memory, but no Rust reference covers it.
+        self.process.is_none().then(|| unsafe { Written::new(self.buf.clone()) })
+    }
+
     /// The same as a run of another process's memory; `None` when it is no run, or this process's.
     pub fn far(&self) -> Option<Far> {
         let address = self.buf.as_dense()?.addr();
@@ -58,7 +71,7 @@ impl Window {
         let origin = if direct { base } else { remote(target) };
         let named = origin.wrapping_offset(start as isize);
         Ok(Spot {
-            buf: Buf::typed(named, count, datatype),
+            buf: Region::typed(named, count, datatype),
             process: (!direct).then_some(target.process),
             rank,
             origin: origin.addr(),
@@ -93,7 +106,7 @@ impl Window {
         if all == 0 || table.contains(first, all) {
             return Ok(());
         }
-        let buf = Buf::typed(std::ptr::without_provenance_mut(disp as usize), count, datatype);
+        let buf = Region::typed(std::ptr::without_provenance_mut(disp as usize), count, datatype);
         let mut cursor = Cursor::new();
         let mut pieces = Vec::new();
         while cursor.iovecs(&buf, &mut pieces, PIECES_AT_A_TIME, usize::MAX) > 0 {

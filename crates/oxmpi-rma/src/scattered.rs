@@ -7,7 +7,7 @@ use crate::transfer::transfer_pieces;
 use crate::{Combine, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Buf, Cursor, Datatype, Named};
+use oxmpi_datatype::{Cursor, Datatype, Named, Region, Source, Target};
 use oxmpi_ops::Op;
 use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
 
@@ -20,13 +20,13 @@ impl Window {
         &self,
         node: &NodeMemory,
         (with, element): (&Combine, &Named),
-        origin: Option<&Buf>,
-        result: Option<&Buf>,
+        origin: Option<&Source<'_>>,
+        result: Option<&Target<'_>>,
         spot: &Spot,
         target: (&Datatype, u64),
     ) -> Result<()> {
         let (size, room) = (element.size(), spot.buf.len());
-        let given = origin.map_or(0, Buf::len);
+        let given = origin.map_or(0, |origin| origin.len());
         if given > room {
             bail!(MPI_ERR_TRUNCATE, "{given} bytes do not fit into the {room} bytes at the target");
         }
@@ -37,8 +37,8 @@ impl Window {
             bail!(MPI_ERR_TYPE, "entries of the target's datatype overlap; nothing can be accumulated there");
         }
         let (combined, touched) = (given / size, if result.is_some() { room / size } else { given / size });
-        let mut source = Elements::new(origin, element);
-        let mut old = Elements::new(result, element);
+        let mut source = Elements::new(origin, None, element);
+        let mut old = Elements::new(result.map(|result| &**result), result, element);
         let mut places = Places::new(spot, element, target, touched);
         let nothing = Combine { op: Op::NoOp, ..*with };
         let (mut runs, mut stage) = (Vec::new(), Vec::new());
@@ -151,7 +151,7 @@ impl FarRuns<'_> {
         let at = stage.as_mut_ptr();
         let address = at.expose_provenance();
         transfer_pieces(read, address, &mut pieces())?;
-        // SAFETY: the stage has all runs; the rest is as the caller says.
+        // SAFETY: the stage has the elements of all runs, `from` has as many, and so has `to` unless it is null.
         unsafe {
             if !to.is_null() {
                 to.copy_from_nonoverlapping(at, bytes);
@@ -166,7 +166,9 @@ impl FarRuns<'_> {
 
 /// Handed out from the first on, some at a time.
 struct Elements<'a> {
-    buf: Option<&'a Buf>,
+    buf: Option<&'a Source<'a>>,
+    /// The same where they are written.
+    target: Option<&'a Target<'a>>,
     element: &'a Named,
     /// The next ones in the program's own memory, when they lie there as they should.
     dense: Option<*mut u8>,
@@ -177,10 +179,10 @@ struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    fn new(buf: Option<&'a Buf>, element: &'a Named) -> Elements<'a> {
+    fn new(buf: Option<&'a Source<'a>>, target: Option<&'a Target<'a>>, element: &'a Named) -> Elements<'a> {
         let plain = element.size() == element.extent();
-        let dense = buf.and_then(Buf::as_dense).filter(|_| plain);
-        Elements { buf, element, dense, cursor: Cursor::new(), packed: Vec::new(), apart: Vec::new() }
+        let dense = buf.and_then(|buf| buf.as_dense()).filter(|_| plain);
+        Elements { buf, target, element, dense, cursor: Cursor::new(), packed: Vec::new(), apart: Vec::new() }
     }
 
     /// The next ones, to be read.
@@ -189,8 +191,7 @@ impl<'a> Elements<'a> {
         match (self.buf, self.dense) {
             (_, Some(_)) => self.skip(count),
             (Some(buf), None) => {
-                // SAFETY: the caller of MPI vouches for the buffer; there is room for what is packed.
-                unsafe { self.cursor.pack(buf, self.packed.as_mut_ptr(), self.packed.len()) };
+                self.cursor.pack_into(buf, &mut self.packed);
                 if !self.apart.is_empty() {
                     spread(self.element, &mut self.packed, &mut self.apart, false);
                 }
@@ -216,14 +217,13 @@ impl<'a> Elements<'a> {
     }
 
     fn store(&mut self, count: usize) {
-        match (self.buf, self.dense) {
+        match (self.target, self.dense) {
             (_, Some(_)) => self.skip(count),
-            (Some(buf), None) => {
+            (Some(target), None) => {
                 if !self.apart.is_empty() {
                     spread(self.element, &mut self.packed, &mut self.apart, true);
                 }
-                // SAFETY: the caller of MPI vouches for the buffer; so many bytes are there.
-                unsafe { self.cursor.unpack(buf, self.packed.as_ptr(), self.packed.len()) };
+                self.cursor.unpack_from(target, &self.packed);
             }
             (None, None) => {}
         }
@@ -255,7 +255,7 @@ fn spread(element: &Named, packed: &mut [u8], apart: &mut [u8], back: bool) {
 
 enum Places<'a> {
     /// Elements without gaps are found as bytes.
-    Plain { buf: &'a Buf, cursor: Cursor, size: usize },
+    Plain { buf: &'a Region, cursor: Cursor, size: usize },
     /// The others one by one, from the last to the first.
     Apart { runs: Vec<Run>, extent: usize },
 }

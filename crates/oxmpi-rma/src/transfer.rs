@@ -5,8 +5,8 @@ use crate::share::SHORTEST;
 use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_datatype::{Buf, Cursor};
-use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
+use oxmpi_datatype::{Cursor, Region, Source, Target};
+use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece, own};
 use std::io;
 
 /// What is moved at a time where neither side lies in one run.
@@ -14,29 +14,29 @@ const STAGE: usize = 64 << 10;
 
 /// Puts all of a buffer into a window. Entries of the target's type may overlap: the standard forbids it, programs do it all
 /// the same, and the last of them stays.
-pub fn put(node: &NodeMemory, from: &Buf, to: &Spot) -> Result<()> {
+pub fn put(node: &NodeMemory, from: &Source<'_>, to: &Spot) -> Result<()> {
     let bytes = from.len();
     if bytes > to.buf.len() {
         bail!(MPI_ERR_TRUNCATE, "{bytes} bytes do not fit into the {} bytes at the target", to.buf.len());
     }
-    match to.process {
-        // SAFETY: the origin's memory is vouched for by the caller of MPI, the target's by its window and its epoch.
-        None => unsafe { copy(from, &to.buf, bytes) },
-        Some(process) => write(node, process, from, &to.buf, bytes)?,
+    match (to.near_target(), to.process) {
+        (Some(to), _) => own::copy_part(from, 0, &to, 0, bytes),
+        (None, Some(process)) => write(node, process, from, &to.buf, bytes)?,
+        (None, None) => unreachable!("what is no other process's memory is near"),
     }
     Ok(())
 }
 
 /// Gets all of a piece of a window.
-pub fn get(node: &NodeMemory, to: &Buf, from: &Spot) -> Result<()> {
+pub fn get(node: &NodeMemory, to: &Target<'_>, from: &Spot) -> Result<()> {
     let bytes = from.buf.len();
     if bytes > to.len() {
         bail!(MPI_ERR_TRUNCATE, "the {bytes} bytes at the target do not fit into {} bytes", to.len());
     }
-    match from.process {
-        // SAFETY: as above.
-        None => unsafe { copy(&from.buf, to, bytes) },
-        Some(process) => read(node, process, &from.buf, to, bytes)?,
+    match (from.near_source(), from.process) {
+        (Some(from), _) => own::copy_part(&from, 0, to, 0, bytes),
+        (None, Some(process)) => read(node, process, &from.buf, to, bytes)?,
+        (None, None) => unreachable!("what is no other process's memory is near"),
     }
     Ok(())
 }
@@ -45,10 +45,10 @@ impl Window {
     /// Puts a run of bytes into memory of another process.
     ///
     /// # Safety
-    /// `from` is memory of that many bytes.
+    /// `bytes` bytes at `from` may be read until this returns.
     pub unsafe fn put_run(&self, node: &NodeMemory, from: *const u8, bytes: usize, to: Far) -> Result<()> {
         let nothing = (std::ptr::null(), 0);
-        // SAFETY: as the caller says.
+        // SAFETY: `bytes` bytes at `from` may be read, and nothing comes back.
         if unsafe { self.ask(node, to, What::Put, bytes, [(from, bytes), nothing], std::ptr::null_mut()) } {
             return Ok(());
         }
@@ -63,10 +63,10 @@ impl Window {
     /// Gets a run of bytes from memory of another process.
     ///
     /// # Safety
-    /// `to` is memory of that many bytes.
+    /// `bytes` bytes at `to` may be written until this returns.
     pub unsafe fn get_run(&self, node: &NodeMemory, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
         let nothing = (std::ptr::null(), 0);
-        // SAFETY: as the caller says.
+        // SAFETY: nothing is given, and `to` has room for the run.
         if unsafe { self.ask(node, from, What::Get, bytes, [nothing, nothing], to) } {
             return Ok(());
         }
@@ -96,33 +96,7 @@ pub(crate) fn get_far(node: &NodeMemory, to: *mut u8, bytes: usize, from: Far) -
     )
 }
 
-/// # Safety
-/// Both buffers are memory of this process.
-unsafe fn copy(from: &Buf, to: &Buf, bytes: usize) {
-    // SAFETY: as the caller says. Runs may overlap, since a process may access its own memory.
-    unsafe {
-        match (from.as_dense(), to.as_dense()) {
-            (Some(from), Some(to)) => to.copy_from(from, bytes),
-            (Some(from), None) => {
-                Cursor::new().unpack(to, from, bytes);
-            }
-            (None, Some(to)) => {
-                Cursor::new().pack(from, to, bytes);
-            }
-            (None, None) => {
-                let mut stage = vec![0u8; bytes.min(STAGE)];
-                let (mut reader, mut writer) = (Cursor::new(), Cursor::new());
-                while writer.position() < bytes {
-                    let part = (bytes - writer.position()).min(STAGE);
-                    reader.pack(from, stage.as_mut_ptr(), part);
-                    writer.unpack(to, stage.as_ptr(), part);
-                }
-            }
-        }
-    }
-}
-
-fn write(node: &NodeMemory, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+fn write(node: &NodeMemory, process: Peer, from: &Source<'_>, to: &Region, bytes: usize) -> Result<()> {
     let transfer = |local: &[Piece], remote: &[Piece]| node.copy_to(process, local, remote);
     if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
         return transfer_run(transfer, from.expose_provenance(), to.addr(), bytes);
@@ -136,15 +110,14 @@ fn write(node: &NodeMemory, process: Peer, from: &Buf, to: &Buf, bytes: usize) -
         let part = far.iovecs(to, &mut pieces, MAX_PIECES, (bytes - at).min(stage.room));
         let local = stage.address(at);
         if stage.dense.is_none() {
-            // SAFETY: the origin's memory is vouched for by the caller of MPI; the stage has room for a part.
-            unsafe { near.pack(from, stage.memory.as_mut_ptr(), part) };
+            near.pack_into(from, &mut stage.memory[..part]);
         }
         transfer_pieces(transfer, local, &mut pieces)?;
     }
     Ok(())
 }
 
-fn read(node: &NodeMemory, process: Peer, from: &Buf, to: &Buf, bytes: usize) -> Result<()> {
+fn read(node: &NodeMemory, process: Peer, from: &Region, to: &Target<'_>, bytes: usize) -> Result<()> {
     let transfer = |local: &[Piece], remote: &[Piece]| node.copy_from(process, local, remote);
     if let (Some(from), Some(to)) = (from.as_dense(), to.as_dense()) {
         return transfer_run(transfer, to.expose_provenance(), from.addr(), bytes);
@@ -159,8 +132,7 @@ fn read(node: &NodeMemory, process: Peer, from: &Buf, to: &Buf, bytes: usize) ->
         let local = stage.address(at);
         transfer_pieces(transfer, local, &mut pieces)?;
         if stage.dense.is_none() {
-            // SAFETY: as above.
-            unsafe { near.unpack(to, stage.memory.as_ptr(), part) };
+            near.unpack_from(to, &stage.memory[..part]);
         }
     }
     Ok(())
@@ -174,7 +146,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(near: &Buf, bytes: usize) -> Stage {
+    fn new(near: &Region, bytes: usize) -> Stage {
         match near.as_dense() {
             Some(base) => Stage { dense: Some(base.expose_provenance()), memory: Vec::new(), room: usize::MAX },
             None => Stage { dense: None, memory: vec![0; bytes.min(STAGE)], room: STAGE },

@@ -10,7 +10,7 @@ use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, OpId, Outcome, Route};
 use oxmpi_core::matching::Pattern;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{Source, Target};
 use oxmpi_transport::{Links, Peer, Slot};
 use std::os::fd::AsFd;
 use std::sync::Barrier;
@@ -90,20 +90,24 @@ impl Rank {
 
     /// Starts a send; `None`: it is complete. The bytes must stay until it is.
     pub fn send(&mut self, mode: Mode, to: usize, tag: i32, bytes: &[u8]) -> Option<OpId> {
-        self.send_buf(mode, to, tag, Buf::dense(bytes.as_ptr().cast_mut(), bytes.len()))
+        // SAFETY: the tests keep the bytes, and do not change them, until the send has ended.
+        let source = unsafe { Source::dense(bytes.as_ptr(), bytes.len()) };
+        self.send_buf(mode, to, tag, source)
     }
 
-    pub fn send_buf(&mut self, mode: Mode, to: usize, tag: i32, buf: Buf) -> Option<OpId> {
+    pub fn send_buf(&mut self, mode: Mode, to: usize, tag: i32, buf: Source<'static>) -> Option<OpId> {
         let route = Route { peer: self.peer(to), context: 0, source: self.me as i32, tag };
         self.engine.send(mode, &route, buf)
     }
 
     /// Starts a receive. The bytes must stay until it is complete.
     pub fn recv(&mut self, source: i32, tag: i32, bytes: &mut [u8]) -> OpId {
-        self.recv_buf(source, tag, Buf::dense(bytes.as_mut_ptr(), bytes.len()))
+        // SAFETY: the tests keep the bytes, and do not look at them, until the receive has ended.
+        let target = unsafe { Target::dense(bytes.as_mut_ptr(), bytes.len()) };
+        self.recv_buf(source, tag, target)
     }
 
-    pub fn recv_buf(&mut self, source: i32, tag: i32, buf: Buf) -> OpId {
+    pub fn recv_buf(&mut self, source: i32, tag: i32, buf: Target<'static>) -> OpId {
         self.engine.recv(Pattern { context: 0, source, tag }, buf)
     }
 

@@ -6,7 +6,7 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_BYTE, MPI_ERR_OTHER};
 use oxmpi_core::engine::{Mode, OpId, STORE_LIMIT};
 use oxmpi_core::matching::Pattern;
-use oxmpi_datatype::{Buf, Datatype};
+use oxmpi_datatype::{Datatype, Region, Source, Target};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -108,18 +108,20 @@ pub fn types_with_gaps(link: Link) {
                 let at = |gap: bool, i: usize| if gap { place(i) } else { i };
                 let value = |i: usize| (i % 251) as u8;
                 let buf = |gap: bool, memory: &mut [u8]| match gap {
-                    true => Buf::typed(memory.as_mut_ptr(), 1, ty),
-                    false => Buf::dense(memory.as_mut_ptr(), packed),
+                    true => Region::typed(memory.as_mut_ptr(), 1, ty),
+                    false => Region::dense(memory.as_mut_ptr(), packed),
                 };
                 let (mut from, mut to) = (vec![255u8; span], vec![254u8; span]);
                 (0..packed).for_each(|i| from[at(gaps[0], i)] = value(i));
                 let (mut receive, mut send) = (None, None);
                 if rank.me == ranks - 1 {
-                    let to = buf(gaps[1], &mut to);
+                    // SAFETY: `to` has `span` bytes, and is not looked at until the receive has ended.
+                    let to = unsafe { Target::new(buf(gaps[1], &mut to)) };
                     receive = Some(rank.recv_buf(0, 2, to));
                 }
                 if rank.me == 0 {
-                    let from = buf(gaps[0], &mut from);
+                    // SAFETY: `from` has `span` bytes, and does not change until the send has ended.
+                    let from = unsafe { Source::new(buf(gaps[0], &mut from)) };
                     send = rank.send_buf(Mode::Standard, ranks - 1, 2, from);
                 }
                 if let Some(op) = receive {
@@ -332,7 +334,9 @@ pub fn matched_probe(link: Link) {
                 };
                 let (mut mine, mut other) = (vec![0u8; length], vec![0u8; length]);
                 let later = rank.recv(ANY_SOURCE, 6, &mut other);
-                let now = rank.engine.recv_message(&envelope, taken, Buf::dense(mine.as_mut_ptr(), length));
+                // SAFETY: `mine` is not looked at until the receive has ended.
+                let target = unsafe { Target::dense(mine.as_mut_ptr(), length) };
+                let now = rank.engine.recv_message(&envelope, taken, target);
                 assert!(rank.wait(later).error.is_none() && rank.wait(now).error.is_none());
                 assert!(mine == first && other == second, "{length} bytes");
             }

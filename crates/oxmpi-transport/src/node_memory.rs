@@ -158,14 +158,14 @@ impl NodeMemory {
     /// Copies from `peer`'s memory to ours; may move fewer bytes than asked for.
     pub fn copy_from(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         let pid = self.pid_of(peer)?;
-        // SAFETY: `local` comes from the Buf of a pending receive.
+        // SAFETY: `local` comes from the target of a pending receive.
         unsafe { cma::read(pid, local, remote) }
     }
 
     /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
     pub fn copy_to(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         let pid = self.pid_of(peer)?;
-        // SAFETY: `local` comes from the Buf of a pending send; `remote` from the ticket that its receiver took.
+        // SAFETY: `local` comes from the source of a pending send; `remote` from the ticket that its receiver took.
         unsafe { cma::write(pid, local, remote) }
     }
 }

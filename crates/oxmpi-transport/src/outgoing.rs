@@ -11,7 +11,7 @@ use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::own_slot::OwnSlot;
 use oxmpi_base::ring::{self, Consumer, Producer};
 use oxmpi_base::ticket::{self, Ticket, TicketBook, TicketId};
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, Source};
 use std::sync::atomic::Ordering::AcqRel;
 
 /// The link has no room now: nothing was sent. The caller keeps the packet and tries again.
@@ -81,7 +81,7 @@ impl Outgoing {
         peer: Peer,
         head: &Head,
         prefix: &[u64],
-        buf: &Buf,
+        buf: &Source<'_>,
         cursor: &mut Cursor,
         bytes: usize,
     ) -> Result<(), Full> {
@@ -91,8 +91,8 @@ impl Outgoing {
         let cells = ring::cells_for(offset + bytes);
         let tx = self.producer(peer);
         let Some(at) = tx.reserve(cells) else { return Err(Full) };
-        // SAFETY: the reserved cells have room for head, prefix and `bytes` bytes, and a Buf is memory that the caller of
-        // MPI vouches for until its operation completes.
+        // SAFETY: the reserved cells have room for head, prefix and `bytes` bytes, and are no part of
+        // a user's memory.
         unsafe {
             write_head(at, head);
             for (index, &word) in prefix.iter().enumerate() {
@@ -107,10 +107,11 @@ impl Outgoing {
 
     /// Sends a head and a whole buffer of at most [`INLINE_BYTES`] bytes in one cache line; [`Full`] while there is no room.
     #[inline]
-    pub fn send_inline(&mut self, peer: Peer, head: &Head, buf: &Buf) -> Result<(), Full> {
+    pub fn send_inline(&mut self, peer: Peer, head: &Head, buf: &Source<'_>) -> Result<(), Full> {
         let bytes = buf.len();
         assert!(bytes <= INLINE_BYTES);
-        // SAFETY: a Buf is memory that the caller of MPI vouches for until its operation completes.
+        // SAFETY: a source may be read, and a cell has room for INLINE_BYTES behind the head, as
+        // asserted.
         self.send_cell(peer, head, |to| unsafe {
             match buf.as_dense() {
                 Some(from) => copy_small(to, from, bytes),
@@ -156,7 +157,7 @@ impl Outgoing {
         peer: Peer,
         kind: u8,
         word: u64,
-        buf: &Buf,
+        buf: &Source<'_>,
         cursor: &mut Cursor,
         bytes: usize,
     ) -> Result<(), Full> {
@@ -164,8 +165,8 @@ impl Outgoing {
         let cells = ring::cells_for(BULK_OFFSET + bytes.max(1));
         let tx = self.producer(peer);
         let Some(at) = tx.reserve(cells) else { return Err(Full) };
-        // SAFETY: the reserved cells have room for the word and, from BULK_OFFSET on, for `bytes` bytes; the Buf is
-        // memory that the caller of MPI vouches for until its operation completes.
+        // SAFETY: the reserved cells have room for the word and, from BULK_OFFSET on, for `bytes`
+        // bytes.
         unsafe {
             at.cast::<u64>().write(word);
             cursor.pack_afar(buf, at.as_ptr().add(BULK_OFFSET), bytes);

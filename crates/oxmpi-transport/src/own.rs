@@ -1,11 +1,11 @@
 //! Bytes that stay in this process: to and from user memory of any layout.
 
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, Source, Target};
 
 /// The packed bytes of a buffer.
-pub fn pack(buf: &Buf) -> Vec<u8> {
+pub fn pack(buf: &Source<'_>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(buf.len());
-    // SAFETY: the vector has room for the packed bytes, all of which are written; the Buf is that of a pending send.
+    // SAFETY: the vector has room for the packed bytes, all of which are written before its length is set.
     unsafe {
         Cursor::new().pack(buf, bytes.as_mut_ptr(), buf.len());
         bytes.set_len(buf.len());
@@ -14,18 +14,17 @@ pub fn pack(buf: &Buf) -> Vec<u8> {
 }
 
 /// Puts packed bytes at the cursor's place in a buffer.
-pub fn unpack(bytes: &[u8], buf: &Buf, cursor: &mut Cursor) {
-    // SAFETY: reads the slice; the Buf is that of a pending receive, and the cursor stops at its end.
-    unsafe { cursor.unpack(buf, bytes.as_ptr(), bytes.len()) };
+pub fn unpack(bytes: &[u8], buf: &Target<'_>, cursor: &mut Cursor) {
+    cursor.unpack_from(buf, bytes);
 }
 
 /// Copies as much of one buffer into another as fits.
-pub fn copy(from: &Buf, to: &Buf) {
+pub fn copy(from: &Source<'_>, to: &Target<'_>) {
     copy_part(from, 0, to, 0, from.len().min(to.len()));
 }
 
 /// Copies so many bytes from a place in the packed stream of one buffer to a place in that of another.
-pub fn copy_part(from: &Buf, start: usize, to: &Buf, end: usize, bytes: usize) {
+pub fn copy_part(from: &Source<'_>, start: usize, to: &Target<'_>, end: usize, bytes: usize) {
     assert!(start + bytes <= from.len() && end + bytes <= to.len());
     if bytes == 0 {
         return;
@@ -33,7 +32,9 @@ pub fn copy_part(from: &Buf, start: usize, to: &Buf, end: usize, bytes: usize) {
     let (mut reader, mut writer) = (Cursor::new(), Cursor::new());
     reader.seek(from, start);
     writer.seek(to, end);
-    // SAFETY: both are buffers of pending operations; overlap is an error of the user's, but `copy` is defined for it.
+    // SAFETY: both parts are inside their streams, as asserted; a source may be read and a target written. Of two runs
+    // that overlap, against MPI's rules, `copy` makes something; buffers with gaps that do break the promise with which
+    // they were made. The part on the way is memory of this function's own.
     unsafe {
         match (from.as_dense(), to.as_dense()) {
             (Some(from), Some(to)) => std::ptr::copy(from.wrapping_add(start), to.wrapping_add(end), bytes),

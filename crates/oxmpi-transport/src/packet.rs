@@ -4,7 +4,7 @@
 //! A [`Packet`] borrows the receiving end that it came from, so it cannot be read after it was popped.
 
 use oxmpi_base::ring;
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, Target};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -107,17 +107,17 @@ impl<'a> Packet<'a> {
 
     /// Copies `bytes` bytes of data to the next bytes of the buffer.
     #[inline]
-    pub fn unpack(&self, prefix: usize, bytes: usize, buf: &Buf, cursor: &mut Cursor) {
+    pub fn unpack(&self, prefix: usize, bytes: usize, buf: &Target<'_>, cursor: &mut Cursor) {
         assert!(bytes <= self.room(prefix));
-        // SAFETY: in the packet's bytes; the Buf is that of a pending receive.
+        // SAFETY: the packet has `bytes` bytes from there on, and a target may be written.
         unsafe { cursor.unpack(buf, self.bytes.as_ptr().add(self.data(prefix)), bytes) };
     }
 
     /// Copies the `bytes` bytes of a packet of one cell to the start of a buffer that has room for them.
     #[inline]
-    pub fn unpack_inline(&self, bytes: usize, buf: &Buf) {
+    pub fn unpack_inline(&self, bytes: usize, buf: &Target<'_>) {
         assert!(bytes <= INLINE_BYTES && bytes <= buf.len());
-        // SAFETY: in the first cell; the Buf is that of a pending receive.
+        // SAFETY: the first cell has INLINE_BYTES behind the head, and a target may be written.
         unsafe {
             let from = self.bytes.as_ptr().add(HEAD_BYTES);
             match buf.as_dense() {

@@ -74,7 +74,9 @@ pub unsafe fn reduce_local(
     }
     // Others may use the library meanwhile.
     drop(guard);
-    if let Some(call) = reducer.apply(inbuf.cast(), inoutbuf.cast(), count as u64) {
+    // SAFETY: the program keeps `count` elements in both buffers during the call, and they are not
+    // the same.
+    if let Some(call) = unsafe { reducer.apply(inbuf.cast(), inoutbuf.cast(), count as u64) } {
         // SAFETY: the buffers are the user's for this call.
         cx.library().call_user(|| unsafe { call.make(datatype) });
     }

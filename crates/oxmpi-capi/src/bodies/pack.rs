@@ -7,7 +7,7 @@ use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Cursor, pack_external as encode, unpack_external as decode};
+use oxmpi_datatype::{Cursor, Source, Target, pack_external as encode, unpack_external as decode};
 use std::ffi::{c_char, c_void};
 
 /// The place in a packed buffer where a call begins, and how much of the buffer is left there.
@@ -65,9 +65,10 @@ pub unsafe fn pack(
     }
     check_packed(outbuf, buf.len(), "outbuf")?;
     drop(guard);
-    // SAFETY: the caller's buffers, as the arguments describe them; the room was checked.
+    // SAFETY: the program keeps `incount` elements at `inbuf` during the call; `outbuf` has `outsize` bytes, of which
+    // the packed data needs no more than are left; `position` may be written.
     unsafe {
-        Cursor::new().pack(&buf, outbuf.cast::<u8>().wrapping_add(at), buf.len());
+        Cursor::new().pack(&Source::new(buf.clone()), outbuf.cast::<u8>().wrapping_add(at), buf.len());
         advance(position, at + buf.len());
     }
     Ok(())
@@ -93,9 +94,10 @@ pub unsafe fn unpack(
     }
     check_packed(inbuf, buf.len(), "inbuf")?;
     drop(guard);
-    // SAFETY: the caller's buffers, as the arguments describe them; the input was checked to be long enough.
+    // SAFETY: the program keeps `outcount` elements at `outbuf` during the call; `inbuf` has `insize` bytes, of which
+    // at least those of the elements are left; `position` may be written.
     unsafe {
-        Cursor::new().unpack(&buf, inbuf.cast::<u8>().wrapping_add(at), buf.len());
+        Cursor::new().unpack(&Target::new(buf.clone()), inbuf.cast::<u8>().wrapping_add(at), buf.len());
         advance(position, at + buf.len());
     }
     Ok(())

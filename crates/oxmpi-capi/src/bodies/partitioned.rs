@@ -12,6 +12,7 @@ use oxmpi_core::engine::Engine;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::partitioned::Sending;
 use oxmpi_core::request::{Active, Body, Start};
+use oxmpi_datatype::{Source, Target};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub unsafe fn psend_init(
     let route = guard.route(guard.comm(comm)?, dest, tag)?;
     let all = check_partitions(partitions, count, info)?;
     let buf = guard.buffer(buf.cast(), all, datatype)?;
+    // SAFETY: the program keeps the buffer of a partitioned operation while the request is active.
+    let buf = unsafe { Source::new(buf) };
     let plan = guard.make_outgoing(comm, buf, partitions as usize, route)?;
     make(guard, comm, Start::Outgoing(Arc::new(plan)), request)
 }
@@ -73,6 +76,8 @@ pub unsafe fn precv_init(
     }
     let all = check_partitions(partitions, count, info)?;
     let buf = guard.target(buf.cast(), all, datatype)?;
+    // SAFETY: the program keeps the buffer of a partitioned operation while the request is active.
+    let buf = unsafe { Target::new(buf) };
     let start = match pattern {
         Some(pattern) => Start::Incoming(Arc::new(guard.make_incoming(comm, buf, partitions as usize, pattern)?)),
         None => Start::Nothing(Status::proc_null()),

@@ -11,6 +11,7 @@ use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::process::bad_handle;
 use oxmpi_core::request::Active;
+use oxmpi_datatype::Target;
 use std::ffi::{c_int, c_void};
 
 fn wanted(guard: &Guard, source: c_int, tag: c_int, comm: Comm) -> Result<Option<Pattern>> {
@@ -151,6 +152,8 @@ unsafe fn start(
     };
     cx.raise_on(On::Comm(comm));
     let buf = guard.target(buf.cast(), count, datatype)?;
+    // SAFETY: the program keeps the buffer of an MPI call as its arguments say until the operation is complete.
+    let buf = unsafe { Target::new(buf) };
     let op =
         guard.messages.remove(handle.0).map(|(envelope, found, _)| guard.engine.recv_message(&envelope, found, buf));
     // SAFETY: checked.

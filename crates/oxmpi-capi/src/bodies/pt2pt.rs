@@ -10,7 +10,7 @@ use oxmpi_core::engine::{Mode, Outcome, Route, Small};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::{Active, Exchange};
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::ffi::{c_int, c_void};
 
 /// The arguments of a send, checked. `None`: to `MPI_PROC_NULL`.
@@ -23,9 +23,11 @@ pub(super) fn outgoing(
     dest: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<(Buf, Option<Route>)> {
+) -> Result<(Source<'static>, Option<Route>)> {
     let comm = guard.comm(comm)?;
     let buf = guard.buffer(buf.cast(), count, datatype)?;
+    // SAFETY: the program keeps the buffer of an MPI call as its arguments say until the operation is complete.
+    let buf = unsafe { Source::new(buf) };
     Ok((buf, guard.route(comm, dest, tag)?))
 }
 
@@ -39,9 +41,11 @@ pub(super) fn incoming(
     source: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<(Buf, Option<Pattern>)> {
+) -> Result<(Target<'static>, Option<Pattern>)> {
     let comm = guard.comm(comm)?;
     let buf = guard.target(buf.cast(), count, datatype)?;
+    // SAFETY: the program keeps the buffer of an MPI call as its arguments say until the operation is complete.
+    let buf = unsafe { Target::new(buf) };
     Ok((buf, guard.pattern(comm, source, tag)?))
 }
 
@@ -79,7 +83,8 @@ fn send_quickly(
         return false;
     }
     let route = Route { peer: comm.group.peer(dest as usize), context: comm.context, source: comm.rank, tag };
-    guard.engine.send_small(&route, &Buf::dense(buf.cast_mut().cast(), bytes))
+    // SAFETY: the program keeps `count` elements at `buf` until the send returns, which is after this.
+    guard.engine.send_small(&route, &unsafe { Source::dense(buf.cast(), bytes) })
 }
 
 /// The length of a contiguous buffer of a predefined type, if the arguments are plainly right.
@@ -112,7 +117,7 @@ fn send_mode(
     }
 }
 
-fn send_and_wait(cx: &Call, mut guard: Guard, mode: Mode, route: &Route, buf: Buf) -> Result<()> {
+fn send_and_wait(cx: &Call, mut guard: Guard, mode: Mode, route: &Route, buf: Source<'static>) -> Result<()> {
     match guard.engine.send(mode, route, buf) {
         None => Ok(()),
         Some(op) => match cx.wait_op(&mut guard, op).error {
@@ -320,7 +325,8 @@ fn recv_quickly(
     }
     let peer = comm.group.peer(source as usize);
     let pattern = Pattern { context: comm.context, source, tag };
-    let buf = Buf::dense(buf.cast(), bytes);
+    // SAFETY: the program keeps `count` elements at `buf` until the receive returns, which is after this.
+    let buf = unsafe { Target::dense(buf.cast(), bytes) };
     for _ in 0..quick_looks(guard) {
         match guard.engine.recv_small(peer, &pattern, &buf) {
             Small::Received(received) => return Some(received),
@@ -368,7 +374,8 @@ pub unsafe fn irecv(
     let mut guard = LIBRARY.enter_active()?;
     check_place(request, "request")?;
     if let Some((bytes, pattern)) = quick_pattern(&guard, buf, count, datatype, source, tag, comm) {
-        let op = guard.engine.recv(pattern, Buf::dense(buf.cast(), bytes));
+        // SAFETY: the program keeps `count` elements at `buf` until the request is complete.
+        let op = guard.engine.recv(pattern, unsafe { Target::dense(buf.cast(), bytes) });
         let handle = guard.once(comm, Active::Recv(op));
         // SAFETY: checked not to be null.
         unsafe { request.write(handle) };
@@ -393,9 +400,9 @@ pub(super) fn nothing_received() -> Outcome {
 /// Both halves of an exchange, checked and started: the receive first, so that a message to oneself finds it.
 fn start_exchange(
     guard: &mut Guard,
-    (send, route): (Buf, Option<Route>),
-    (recv, pattern): (Buf, Option<Pattern>),
-    kept: Option<Box<[u8]>>,
+    (send, route): (Source<'static>, Option<Route>),
+    (recv, pattern): (Target<'static>, Option<Pattern>),
+    kept: Option<OwnedBytes>,
 ) -> Active {
     let recv = pattern.map(|pattern| guard.engine.recv(pattern, recv));
     let send = route.and_then(|route| guard.engine.send(Mode::Standard, &route, send));
@@ -410,9 +417,10 @@ fn finish_exchange(cx: &Call, mut guard: Guard, mut active: Active, status: *mut
 }
 
 /// A copy of what a replacing exchange sends, as a buffer of its own.
-fn keep_copy(buf: &Buf) -> (Buf, Option<Box<[u8]>>) {
-    let bytes = oxmpi_transport::own::pack(buf).into_boxed_slice();
-    (Buf::dense(bytes.as_ptr().cast_mut(), bytes.len()), Some(bytes))
+fn keep_copy(buf: &Source<'_>) -> (Source<'static>, Option<OwnedBytes>) {
+    let bytes = OwnedBytes::packed(buf);
+    // SAFETY: the exchange keeps the bytes until its send has ended; the engine does where the request is freed before.
+    (unsafe { bytes.lend() }, Some(bytes))
 }
 
 /// Which half of an exchange has the wrong argument; both have a count, a datatype and a tag.

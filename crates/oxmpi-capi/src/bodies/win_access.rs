@@ -7,6 +7,7 @@ use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
 use oxmpi_core::guard::Guard;
+use oxmpi_datatype::{Source, Target};
 use oxmpi_rma::{Far, SHORTEST_MAPPED};
 use std::ffi::{c_int, c_void};
 
@@ -99,6 +100,8 @@ fn put_slowly(
 ) -> Result<()> {
     guard.win(win)?;
     let from = guard.buffer(origin_addr.cast(), origin.0, origin.1)?;
+    // SAFETY: the program keeps the origin's buffer until the operation is complete, which is before this returns.
+    let from = unsafe { Source::new(from) };
     match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
         Some(spot) => oxmpi_rma::put(guard.engine.node(), &from, &spot),
         None => Ok(()),
@@ -148,6 +151,8 @@ fn get_slowly(
 ) -> Result<()> {
     guard.win(win)?;
     let to = guard.target(origin_addr.cast(), origin.0, origin.1)?;
+    // SAFETY: the program keeps the origin's buffer until the operation is complete, which is before this returns.
+    let to = unsafe { Target::new(to) };
     match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
         Some(spot) => oxmpi_rma::get(guard.engine.node(), &to, &spot),
         None => Ok(()),

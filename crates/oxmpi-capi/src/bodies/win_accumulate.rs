@@ -8,6 +8,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::types::Aint;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::guard::Guard;
+use oxmpi_datatype::{Source, Target as Written};
 use oxmpi_rma::{Combine, SHORTEST_MAPPED};
 use std::ffi::{c_int, c_void};
 
@@ -109,14 +110,18 @@ fn slowly(
     let mut types = vec![datatype];
     let mut from = None;
     if op != oxmpi_ops::Op::NoOp {
-        from = Some(guard.buffer(origin.address.cast(), origin.count, origin.datatype)?);
+        let buf = guard.buffer(origin.address.cast(), origin.count, origin.datatype)?;
+        // SAFETY: the program keeps the origin's buffer until the operation is complete, which is before this returns.
+        from = Some(unsafe { Source::new(buf) });
         types.push(origin.datatype);
     } else if result.is_none() {
         bail!(MPI_ERR_OP, "MPI_NO_OP is for operations that return what was there; use MPI_Get_accumulate");
     }
     let mut to = None;
     if let Some(result) = result {
-        to = Some(guard.target(result.address.cast(), result.count, result.datatype)?);
+        let buf = guard.target(result.address.cast(), result.count, result.datatype)?;
+        // SAFETY: the program keeps the result's buffer until the operation is complete, which is before this returns.
+        to = Some(unsafe { Written::new(buf) });
         types.push(result.datatype);
     }
     let Some(spot) = guard.spot(win, rank, disp, count, datatype)? else { return Ok(()) };

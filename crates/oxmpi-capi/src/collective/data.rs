@@ -1,15 +1,16 @@
 //! Collective operations that move data: barrier, broadcast, gather, scatter, allgather, all-to-all.
 
 use super::scene::{Role, Scene, refuse_alias, refuse_in_place, rooted_stage, stage};
-use super::{Block, Blocks, Form, Mixed, Spans, plans};
+use super::{Block, Blocks, Form, Mixed, Spans, plans, sources, targets};
 use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::collective::{Packing, Place, Script, Units};
 use oxmpi_core::guard::Guard;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{Datatype, OwnedBytes, Region, Source, Target};
 use std::ffi::c_int;
+use std::sync::Arc;
 
 pub unsafe fn barrier(cx: &Call, form: Form, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
@@ -28,44 +29,54 @@ pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Com
     let role = scene.role(root)?;
     let sends = matches!(role, Role::Root) || role == Role::Among(scene.rank);
     let idle = role == Role::Idle;
-    let buf = if idle { Buf::dense(std::ptr::null_mut(), 0) } else { buffer.whole(&guard, 1, !sends)? };
+    let buf = if idle { Region::dense(std::ptr::null_mut(), 0) } else { buffer.whole(&guard, 1, !sends)? };
     let plan = plans::bcast(cx, &scene, role, buf.len());
     let stage = rooted_stage(&mut guard, comm, role)?;
-    let script = match buf.as_dense() {
-        Some(base) => Script::new(plan, stage, bytes_at(base), bytes_at(base), None),
-        None => match plans::in_one_piece(&plan, buf.len() as u64) {
-            Some(plan) => Script::new(plan, stage, Place::Blocks(vec![buf.clone()]), Place::Blocks(vec![buf]), None),
-            None => {
-                let mut packed = vec![0u8; buf.len()].into_boxed_slice();
-                let base = packed.as_mut_ptr();
-                Script::new(plan, stage, bytes_at(base), bytes_at(base), None).with_packing(Packing {
-                    user: buf,
-                    packed,
-                    first: sends,
-                })
+    // SAFETY: the program keeps the buffer until the operation is complete; where it sends the plan only reads it.
+    let script = unsafe {
+        match buf.as_dense() {
+            Some(base) => {
+                let at = || Place::Units(byte_blocks(base, 1));
+                Script::new(plan, stage, at(), at(), None)
             }
-        },
+            None => match plans::in_one_piece(&plan, buf.len() as u64) {
+                Some(plan) => {
+                    let blocks = || Place::Targets(vec![Target::new(buf.clone())]);
+                    Script::new(plan, stage, blocks(), blocks(), None)
+                }
+                None => {
+                    let packed = OwnedBytes::zeroed(buf.len());
+                    let packing = match sends {
+                        true => Packing::First { user: Source::new(buf), packed },
+                        false => Packing::Last { user: Target::new(buf), packed },
+                    };
+                    let at = || Place::Units(packing.units(1, byte()));
+                    Script::new(plan, stage, at(), at(), None).with_packing(packing)
+                }
+            },
+        }
     };
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }
 
-/// A run of bytes as a place.
-fn bytes_at(base: *mut u8) -> Place {
-    Place::Units(byte_blocks(base, 1))
+/// Blocks of so many bytes.
+///
+/// # Safety
+/// As for [`Units::new`].
+unsafe fn byte_blocks(base: *mut u8, bytes: usize) -> Units {
+    // SAFETY: the blocks that a plan names are there: this function's own condition.
+    unsafe { Units::new(base, bytes as u64, byte()) }
 }
 
-/// Blocks of so many bytes.
-pub(super) fn byte_blocks(base: *mut u8, bytes: usize) -> Units {
-    match oxmpi_datatype::predefined(MPI_BYTE.0) {
-        Some(byte) => Units::new(base, bytes as u64, byte),
-        None => unreachable!("bytes are predefined"),
-    }
+fn byte() -> &'static Arc<Datatype> {
+    oxmpi_datatype::predefined(MPI_BYTE.0).unwrap_or_else(|| unreachable!("bytes are predefined"))
 }
 
 /// Room for packed blocks.
 pub(super) fn packed(bytes: usize) -> Units {
-    byte_blocks(std::ptr::null_mut(), bytes)
+    // SAFETY: it only says what a unit is like; the script makes memory of its own for them.
+    unsafe { byte_blocks(std::ptr::null_mut(), bytes) }
 }
 
 /// A process's block to itself must fit what it receives from itself.
@@ -336,10 +347,11 @@ pub unsafe fn alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: C
         }
         from = Some(found);
     }
-    let plan = plans::alltoallw(cx, &scene, from.as_deref(), &to);
-    let largest = packed(to.iter().map(Buf::len).max().unwrap_or(0));
-    let from = from.map_or(Place::Nowhere, Place::Blocks);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, Place::Blocks(to), Some(&largest));
+    let plan = plans::alltoallw(cx, &scene, from.as_deref().map(plans::lengths).as_deref(), &plans::lengths(&to));
+    let largest = packed(to.iter().map(Region::len).max().unwrap_or(0));
+    // SAFETY: the program keeps all blocks until the operation is complete.
+    let (from, to) = unsafe { (from.map_or(Place::Nowhere, |from| sources(from)), targets(to)) };
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&largest));
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }

@@ -30,7 +30,7 @@ use oxmpi_core::guard::Guard;
 use oxmpi_core::process::Process;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::mismatch::MismatchCheck;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{Region, Source, Target};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -146,11 +146,14 @@ impl Block {
     }
 
     fn units(&self, guard: &Guard) -> Result<Place> {
-        Ok(Place::Units(Units::new(self.address.cast_mut().cast(), self.count as u64, guard.datatype(self.datatype)?)))
+        let (base, datatype) = (self.address.cast_mut().cast(), guard.datatype(self.datatype)?);
+        // SAFETY: the program keeps the blocks that the call's arguments describe until the operation is complete, and a
+        // plan names no others.
+        Ok(Place::Units(unsafe { Units::new(base, self.count as u64, datatype) }))
     }
 
     /// The whole buffer, checked.
-    fn whole(&self, guard: &Guard, blocks: usize, written: bool) -> Result<Buf> {
+    fn whole(&self, guard: &Guard, blocks: usize, written: bool) -> Result<Region> {
         if self.count < 0 {
             bail!(MPI_ERR_COUNT, "the count is {}, which is negative", self.count);
         }
@@ -213,7 +216,10 @@ impl Blocks {
     }
 
     fn place(&self, guard: &Guard) -> Result<Place> {
-        Ok(Place::Units(Units::new(self.address.cast_mut().cast(), 1, guard.datatype(self.datatype)?)))
+        let (base, datatype) = (self.address.cast_mut().cast(), guard.datatype(self.datatype)?);
+        // SAFETY: the program keeps the elements that counts and displacements describe until the operation is complete,
+        // and a plan names no others.
+        Ok(Place::Units(unsafe { Units::new(base, 1, datatype) }))
     }
 }
 
@@ -252,7 +258,7 @@ impl Mixed {
     ///
     /// # Safety
     /// The arrays have as many entries as there are blocks.
-    unsafe fn blocks(&self, guard: &Guard, blocks: usize, written: bool) -> Result<Vec<Buf>> {
+    unsafe fn blocks(&self, guard: &Guard, blocks: usize, written: bool) -> Result<Vec<Region>> {
         check_arrays(blocks, self.counts, self.displs)?;
         if blocks > 0 {
             check_place(self.datatypes, "the array of datatypes")?;
@@ -265,7 +271,7 @@ impl Mixed {
             check_count(index, count)?;
             if count == 0 {
                 guard.datatype(datatype)?;
-                all.push(Buf::dense(std::ptr::null_mut(), 0));
+                all.push(Region::dense(std::ptr::null_mut(), 0));
                 continue;
             }
             let address = self.address.cast::<u8>().wrapping_offset(displ as isize);
@@ -277,6 +283,24 @@ impl Mixed {
         }
         Ok(all)
     }
+}
+
+/// Blocks that are sent.
+///
+/// # Safety
+/// They may be read until the operation is complete.
+unsafe fn sources(blocks: Vec<Region>) -> Place {
+    // SAFETY: every block may be read: this function's own condition.
+    Place::Sources(blocks.into_iter().map(|block| unsafe { Source::new(block) }).collect())
+}
+
+/// Blocks that are received into.
+///
+/// # Safety
+/// They may be written until the operation is complete.
+unsafe fn targets(blocks: Vec<Region>) -> Place {
+    // SAFETY: every block may be written: this function's own condition.
+    Place::Targets(blocks.into_iter().map(|block| unsafe { Target::new(block) }).collect())
 }
 
 fn check_arrays(blocks: usize, counts: Ints, displs: Ints) -> Result<()> {

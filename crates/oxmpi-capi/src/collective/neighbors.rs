@@ -1,14 +1,14 @@
 //! Collective operations among neighbours in a topology.
 
 use super::scene::{refuse_in_place, stage};
-use super::{Block, Blocks, Form, Mixed, plans};
+use super::{Block, Blocks, Form, Mixed, plans, sources, targets};
 use crate::call::Call;
 use crate::comms::check_intra;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::plan::Blocks as Lie;
-use oxmpi_core::collective::{Place, Script};
+use oxmpi_core::collective::Script;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::Topology;
 
@@ -123,8 +123,10 @@ pub unsafe fn neighbor_alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed
         let from = send.blocks(&guard, neighbors.outgoing.len(), false)?;
         (from, recv.blocks(&guard, neighbors.incoming.len(), true)?)
     };
-    let plan = plans::neighbors_each(&neighbors, &from, &to);
-    let script = Script::new(plan, stage(&mut guard, comm)?, Place::Blocks(from), Place::Blocks(to), None);
+    let plan = plans::neighbors_each(&neighbors, &plans::lengths(&from), &plans::lengths(&to));
+    // SAFETY: the program keeps all blocks until the operation is complete.
+    let (from, to) = unsafe { (sources(from), targets(to)) };
+    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, script) }
 }

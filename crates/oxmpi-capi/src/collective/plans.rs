@@ -10,7 +10,6 @@ use oxmpi_coll::neighbor::{Edges, exchange};
 use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
 use oxmpi_coll::reduce_scatter::Counts;
-use oxmpi_datatype::Buf;
 use std::sync::Arc;
 
 /// The plan of an operation of one group. `unit`: bytes of a unit.
@@ -136,9 +135,8 @@ pub(super) fn alltoallv(cx: &Call, scene: &Scene, send: Option<&Spans>, recv: &S
 }
 
 /// As [`alltoallv`], with a type for every block.
-pub(super) fn alltoallw(cx: &Call, scene: &Scene, send: Option<&[Buf]>, recv: &[Buf]) -> Arc<Plan> {
-    let (from, to) = (send.map(lengths), lengths(recv));
-    exchange_all(cx, scene, from.as_ref().map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: &to })
+pub(super) fn alltoallw(cx: &Call, scene: &Scene, send: Option<&[u64]>, recv: &[u64]) -> Arc<Plan> {
+    exchange_all(cx, scene, send.map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: recv })
 }
 
 fn exchange_all(cx: &Call, scene: &Scene, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
@@ -150,7 +148,8 @@ fn exchange_all(cx: &Call, scene: &Scene, send: Option<Blocks>, recv: Blocks) ->
     within(cx, scene, &Operation::Alltoallv { in_place, send, recv }, 1)
 }
 
-fn lengths(blocks: &[Buf]) -> Vec<u64> {
+/// The bytes of each block.
+pub(super) fn lengths(blocks: &[oxmpi_datatype::Region]) -> Vec<u64> {
     blocks.iter().map(|block| block.len() as u64).collect()
 }
 
@@ -201,7 +200,6 @@ pub(super) fn neighbors(neighbors: &Neighbors, send: Blocks, recv: Blocks) -> Ar
     Arc::new(exchange(&neighbors.incoming, &neighbors.outgoing, edges, send, recv))
 }
 
-pub(super) fn neighbors_each(neighbors_: &Neighbors, send: &[Buf], recv: &[Buf]) -> Arc<Plan> {
-    let (send, recv) = (lengths(send), lengths(recv));
-    neighbors(neighbors_, Blocks::Each { bytes: &send }, Blocks::Each { bytes: &recv })
+pub(super) fn neighbors_each(neighbors_: &Neighbors, send: &[u64], recv: &[u64]) -> Arc<Plan> {
+    neighbors(neighbors_, Blocks::Each { bytes: send }, Blocks::Each { bytes: recv })
 }

@@ -60,7 +60,10 @@ impl Operands {
     }
 
     fn units(&self, guard: &Guard, address: *const c_void) -> Result<Units> {
-        Ok(Units::new(address.cast_mut().cast(), 1, guard.datatype(self.datatype)?))
+        let datatype = guard.datatype(self.datatype)?;
+        // SAFETY: the program keeps the vectors that the call's arguments describe until the operation is complete, and a
+        // plan names no other elements.
+        Ok(unsafe { Units::new(address.cast_mut().cast(), 1, datatype) })
     }
 
     /// The operation on the type, checked, and the shape of the vectors.

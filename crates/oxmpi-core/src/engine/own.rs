@@ -6,13 +6,13 @@ use super::recv::{Body, Message};
 use super::send::{Mode, Phase, Route, SendOp};
 use super::strangers::source;
 use crate::matching::Envelope;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::Source;
 
 /// Up to here a message to oneself is copied when it is sent; longer ones wait where they are.
 const OWN_EAGER: usize = 64 << 10;
 
 impl Messages {
-    pub(super) fn send_own(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
+    pub(super) fn send_own(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
         let envelope = Envelope { context: route.context, source: source(route.source, self.tx.own()), tag: route.tag };
         let bytes = buf.len();
         if let Some(recv) = self.posted.take_match(&envelope) {

@@ -4,7 +4,7 @@
 //! A list stays where it is while its operation is under way. Whoever reads it may come too late and find anything, but
 //! claims no part of the copy then, since there is none left.
 
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, Region};
 use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
 use std::io;
 
@@ -34,7 +34,7 @@ pub(super) struct List(Vec<[usize; 2]>);
 
 impl List {
     /// The list of a buffer with gaps, `None` where single copies would not be worth it.
-    pub fn of(buf: &Buf, bytes: usize) -> Option<List> {
+    pub fn of(buf: &Region, bytes: usize) -> Option<List> {
         if buf.average_block() < PIECE_MIN {
             return None;
         }
@@ -115,7 +115,7 @@ impl Far {
 /// at a time. `call` takes our pieces first.
 pub(super) fn copy(
     call: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
-    near: &Buf,
+    near: &Region,
     far: &mut Far,
     from: usize,
     bytes: usize,
@@ -191,7 +191,7 @@ mod tests {
     fn copies_between_lists() {
         let list = vec![[7, 3], [100, 20], [200, 41]];
         let mut far = Far::Pieces { list, index: 0, start: 0 };
-        let near = Buf::dense(std::ptr::without_provenance_mut(1000), 64);
+        let near = Region::dense(std::ptr::without_provenance_mut(1000), 64);
         let moved = std::cell::RefCell::new(vec![0; 64]);
         let call = |ours: &[Piece], theirs: &[Piece]| {
             let bytes = |pieces: &[Piece]| pieces.iter().flat_map(|p| p.0..p.0 + p.1).collect::<Vec<_>>();

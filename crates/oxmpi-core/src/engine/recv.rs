@@ -7,12 +7,12 @@ use super::{Arrived, Assembly, EAGER_LIMIT, Engine, Messages, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, Target};
 use oxmpi_transport::INLINE_BYTES;
 use oxmpi_transport::{Packet, Peer, TicketId};
 
 pub(super) struct RecvOp {
-    pub buf: Buf,
+    pub buf: Target<'static>,
     pub cursor: Cursor,
     pub phase: Phase,
 }
@@ -103,7 +103,7 @@ impl Engine {
     /// A message of one packet that is at the head of `peer`'s ring and is just the one wanted is received at once, without
     /// any bookkeeping.
     #[inline]
-    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Buf) -> Small {
+    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Target<'_>) -> Small {
         if peer.is_far() || !self.posted.is_empty() || !self.unexpected.is_empty() {
             return Small::Other;
         }
@@ -131,7 +131,7 @@ impl Engine {
 impl Messages {
     /// Starts a receive.
     #[inline(always)]
-    pub fn recv(&mut self, pattern: Pattern, buf: Buf) -> OpId {
+    pub fn recv(&mut self, pattern: Pattern, buf: Target<'static>) -> OpId {
         if !self.unexpected.is_empty()
             && let Some((id, envelope, message)) = self.take_unexpected(&pattern, false)
         {
@@ -144,7 +144,13 @@ impl Messages {
     }
 
     #[inline(never)]
-    fn recv_stored(&mut self, envelope: &Envelope, message: Message, id: Option<MessageId>, buf: Buf) -> OpId {
+    fn recv_stored(
+        &mut self,
+        envelope: &Envelope,
+        message: Message,
+        id: Option<MessageId>,
+        buf: Target<'static>,
+    ) -> OpId {
         let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Arriving }));
         self.deliver(op, envelope, message, id);
         op
@@ -173,7 +179,7 @@ impl Messages {
     }
 
     /// Starts the receive of a message that was taken.
-    pub fn recv_message(&mut self, envelope: &Envelope, message: Message, buf: Buf) -> OpId {
+    pub fn recv_message(&mut self, envelope: &Envelope, message: Message, buf: Target<'static>) -> OpId {
         self.recv_stored(envelope, message, None, buf)
     }
 

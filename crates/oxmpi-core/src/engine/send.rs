@@ -5,7 +5,7 @@ use super::ops::{Op, OpId, Outcome};
 use super::pieces::{Far, List, Place};
 use super::{EAGER, MORE, Messages, OFFER, Queued, SYNC};
 use crate::matching::MessageId;
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, OwnedBytes, Source};
 use oxmpi_transport::{Full, Head, Peer, TicketId};
 use oxmpi_transport::{INLINE_BYTES, PART_UNIT};
 
@@ -37,11 +37,11 @@ impl Route {
 
 pub(super) struct SendOp {
     pub route: Route,
-    pub buf: Buf,
+    pub buf: Source<'static>,
     pub cursor: Cursor,
     pub phase: Phase,
     /// Keeps the bytes of a buffered send alive.
-    storage: Option<Box<[u8]>>,
+    storage: Option<OwnedBytes>,
     /// For a copy between buffers of which one has gaps.
     pub pieces: Option<Box<Pieces>>,
 }
@@ -90,7 +90,7 @@ impl Phase {
 }
 
 impl SendOp {
-    pub fn new(route: Route, buf: Buf, phase: Phase) -> SendOp {
+    pub fn new(route: Route, buf: Source<'static>, phase: Phase) -> SendOp {
         SendOp { route, buf, cursor: Cursor::new(), phase, storage: None, pieces: None }
     }
 
@@ -133,7 +133,7 @@ enum Pushed {
 impl Messages {
     /// Sends a message of one packet, if nothing stands in the way; `false`: use [`Engine::send`].
     #[inline]
-    pub fn send_small(&mut self, route: &Route, buf: &Buf) -> bool {
+    pub fn send_small(&mut self, route: &Route, buf: &Source<'_>) -> bool {
         let (peer, len) = (route.peer, buf.len());
         if len > FIRST_PART || peer.is_far() || peer == self.tx.own() || !self.lanes.at(peer).queue.is_empty() {
             return false;
@@ -155,7 +155,7 @@ impl Messages {
 
     /// Starts a send. `None`: it is complete and the buffer is free.
     #[inline]
-    pub fn send(&mut self, mode: Mode, route: &Route, buf: Buf) -> Option<OpId> {
+    pub fn send(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
         if route.peer == self.tx.own() {
             return self.send_own(mode, route, buf);
         }
@@ -176,14 +176,17 @@ impl Messages {
     }
 
     /// A send whose bytes the engine owns, so that the caller need not wait for it.
-    pub fn send_stored(&mut self, route: &Route, bytes: Box<[u8]>) -> Option<OpId> {
-        let op = self.send(Mode::Standard, route, Buf::dense(bytes.as_ptr().cast_mut(), bytes.len()))?;
+    #[expect(unsafe_code, reason = "lends memory of the engine's own to an operation")]
+    pub fn send_stored(&mut self, route: &Route, bytes: OwnedBytes) -> Option<OpId> {
+        // SAFETY: the operation owns the bytes from `keep` on, and is dropped after its end; without one it has ended.
+        let source = unsafe { bytes.lend() };
+        let op = self.send(Mode::Standard, route, source)?;
         self.keep(op, Some(bytes));
         Some(op)
     }
 
     /// Hands the bytes that a send reads to the engine, which drops them when it is done.
-    pub fn keep(&mut self, op: OpId, bytes: Option<Box<[u8]>>) {
+    pub fn keep(&mut self, op: OpId, bytes: Option<OwnedBytes>) {
         if let Some(send) = self.ops.send_mut(op) {
             send.storage = bytes;
         }
@@ -221,7 +224,7 @@ impl Messages {
     }
 
     /// Puts as much of a message into the ring as there is room for.
-    fn push_eager(&mut self, route: &Route, buf: &Buf, cursor: &mut Cursor) -> Pushed {
+    fn push_eager(&mut self, route: &Route, buf: &Source<'_>, cursor: &mut Cursor) -> Pushed {
         let (peer, len) = (route.peer, buf.len());
         let mut pushed = Pushed::Nothing;
         if cursor.position() == 0 {

@@ -8,14 +8,14 @@ use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::LINE_BYTES;
 use oxmpi_coll::choose::BoardWay;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{Source, Target};
 
 /// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
 
 impl Node {
     /// `MPI_Bcast`.
-    pub fn bcast(&mut self, wait: &mut impl Wait, root: usize, buf: &Buf) -> Result<()> {
+    pub fn bcast(&mut self, wait: &mut impl Wait, root: usize, buf: &Target<'_>) -> Result<()> {
         let call = Call::rooted(Fun::Bcast, None, root, buf.len());
         self.spread(buf.len());
         if std::mem::take(&mut self.met) {
@@ -34,7 +34,7 @@ impl Node {
             } else {
                 let round = self.listen(call)?;
                 self.meet(wait, root)?;
-                // SAFETY: the root has written so many bytes; the Buf is that of a pending operation.
+                // SAFETY: the root has written so many bytes.
                 unsafe { unpack(buf, at, self.found(root, round, bytes), bytes) };
             }
             self.close(wait);
@@ -49,8 +49,8 @@ impl Node {
         wait: &mut impl Wait,
         root: usize,
         block: usize,
-        send: Option<&Buf>,
-        recv: Option<&Buf>,
+        send: Option<&Source<'_>>,
+        recv: Option<&Target<'_>>,
     ) -> Result<()> {
         let call = Call::rooted(Fun::Gather, None, root, block);
         let Some(recv) = recv else {
@@ -71,7 +71,7 @@ impl Node {
             let round = self.listen(call)?;
             for rank in self.others() {
                 self.meet(wait, rank)?;
-                // SAFETY: that rank has written so many bytes; the Buf is that of a pending operation.
+                // SAFETY: that rank has written so many bytes.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
             self.seat.exchanged();
@@ -86,8 +86,8 @@ impl Node {
         wait: &mut impl Wait,
         root: usize,
         block: usize,
-        send: Option<&Buf>,
-        recv: Option<&Buf>,
+        send: Option<&Source<'_>>,
+        recv: Option<&Target<'_>>,
     ) -> Result<()> {
         let call = Call::rooted(Fun::Scatter, None, root, block);
         let stride = self.stride(block);
@@ -97,7 +97,7 @@ impl Node {
                     let round = self.open(wait, call)?;
                     let to = self.target(wait, round, bytes * self.ranks())?;
                     for rank in self.others() {
-                        // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
+                        // SAFETY: our room has a place for everybody's piece.
                         unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
                     }
                     self.seat.publish();
@@ -107,7 +107,7 @@ impl Node {
                     let round = self.listen(call)?;
                     self.meet(wait, root)?;
                     let from = self.found(root, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
-                    // SAFETY: the root has written our piece there; the Buf is that of a pending operation.
+                    // SAFETY: the root has written our piece there.
                     unsafe { unpack(recv, at, from, bytes) };
                 }
                 (None, None) => return Ok(()),
@@ -121,7 +121,13 @@ impl Node {
     }
 
     /// `MPI_Allgather`: `send` is our block, `None` when it is in its place in `recv`.
-    pub fn allgather(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
+    pub fn allgather(
+        &mut self,
+        wait: &mut impl Wait,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: &Target<'_>,
+    ) -> Result<()> {
         let call = Call::of(Fun::Allgather, None, block);
         self.spread(block * self.ranks());
         let way = self.choices.allgather.of(block);
@@ -129,7 +135,7 @@ impl Node {
             return self.allgather_directly(wait, call, block, send, recv);
         }
         let own = self.rank() * block;
-        let (from, start) = send.map_or((recv, own), |send| (send, 0));
+        let (from, start): (&Source<'_>, usize) = send.map_or((recv, own), |send| (send, 0));
         let unpack = unpack_for(way);
         for (at, bytes) in pieces(block, self.chunk()) {
             let round = self.open(wait, call)?;
@@ -141,7 +147,7 @@ impl Node {
             }
             for rank in self.others() {
                 self.meet(wait, rank)?;
-                // SAFETY: that rank has written so many bytes; the Buf is that of a pending operation.
+                // SAFETY: that rank has written so many bytes.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
             self.exchanged(wait);
@@ -151,7 +157,13 @@ impl Node {
     }
 
     /// `MPI_Alltoall`: `send` and `recv` have a block for every rank; `send` is `None` for in place.
-    pub fn alltoall(&mut self, wait: &mut impl Wait, block: usize, send: Option<&Buf>, recv: &Buf) -> Result<()> {
+    pub fn alltoall(
+        &mut self,
+        wait: &mut impl Wait,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: &Target<'_>,
+    ) -> Result<()> {
         let call = Call::of(Fun::Alltoall, None, block);
         self.spread(block * self.ranks());
         let way = self.choices.alltoall.of(block);
@@ -165,7 +177,7 @@ impl Node {
             let to = self.target(wait, round, bytes * self.ranks())?;
             for rank in self.others() {
                 let to = to.wrapping_add(rank * bytes);
-                // SAFETY: our room has a place for everybody's piece; the Buf is that of a pending operation.
+                // SAFETY: our room has a place for everybody's piece.
                 unsafe { pack(from, rank * block + at, to, bytes) };
                 if self.ranks() == 2 && bytes * 2 > LINE_BYTES {
                     hand_down(to, bytes);
@@ -179,7 +191,7 @@ impl Node {
             for rank in self.others() {
                 self.meet(wait, rank)?;
                 let from = self.found(rank, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
-                // SAFETY: that rank has written our piece there; the Buf is that of a pending operation.
+                // SAFETY: that rank has written our piece there.
                 unsafe { unpack(recv, rank * block + at, from, bytes) };
             }
             self.exchanged(wait);
@@ -197,6 +209,6 @@ impl Node {
 }
 
 /// How the pieces of a receive buffer are filled.
-fn unpack_for(way: BoardWay) -> unsafe fn(&Buf, usize, *const u8, usize) {
+fn unpack_for(way: BoardWay) -> unsafe fn(&Target<'_>, usize, *const u8, usize) {
     if way == BoardWay::PiecesPastCache { unpack_streaming } else { unpack }
 }

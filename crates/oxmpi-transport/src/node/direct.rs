@@ -4,11 +4,11 @@
 //! A second round ends every operation: nobody goes on before all have read what they needed. A buffer that does not lie in
 //! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
 
-use super::{Call, Node, Reduction, Wait, pack, pieces, unpack, unpack_streaming};
+use super::{Call, Node, Reduction, Wait, pieces, unpack, unpack_streaming};
 use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::{OwnedBytes, Region, Source, Target};
 
 /// From so many ranks on a block is written to all by its rank, in whose cache it stays, not read by each.
 const PUSHES: usize = 6;
@@ -19,29 +19,28 @@ const PIECES: usize = 256 << 10;
 /// Memory for data that is in one run: the user's, or our own.
 struct Run {
     base: *mut u8,
-    _own: Option<Box<[u8]>>,
+    own: Option<OwnedBytes>,
 }
 
 impl Run {
     /// The packed bytes of a buffer.
-    fn of(buf: &Buf) -> Run {
+    fn of(buf: &Source<'_>) -> Run {
         match buf.as_dense() {
-            Some(base) => Run { base, _own: None },
-            None => Run::holding(own::pack(buf)),
+            Some(base) => Run { base, own: None },
+            None => Run::holding(OwnedBytes::packed(buf)),
         }
     }
 
     /// Room for the packed bytes of a buffer, which are put there [later](Run::put).
-    fn room_for(buf: &Buf) -> Run {
+    fn room_for(buf: &Region) -> Run {
         match buf.as_dense() {
-            Some(base) => Run { base, _own: None },
-            None => Run::holding(vec![0; buf.len()]),
+            Some(base) => Run { base, own: None },
+            None => Run::holding(OwnedBytes::zeroed(buf.len())),
         }
     }
 
-    fn holding(bytes: Vec<u8>) -> Run {
-        let mut own = bytes.into_boxed_slice();
-        Run { base: own.as_mut_ptr(), _own: Some(own) }
+    fn holding(own: OwnedBytes) -> Run {
+        Run { base: own.as_ptr(), own: Some(own) }
     }
 
     fn at(&self, offset: usize) -> *mut u8 {
@@ -49,9 +48,9 @@ impl Run {
     }
 
     /// Puts bytes from a place on where they belong, unless they are there already.
-    fn put(&self, buf: &Buf, at: usize, bytes: usize) {
-        if self._own.is_some() {
-            // SAFETY: our own memory has as many bytes as the buffer, which is that of a pending operation.
+    fn put(&self, buf: &Target<'_>, at: usize, bytes: usize) {
+        if self.own.is_some() {
+            // SAFETY: `own` has as many bytes as the target, and the copies into it have ended.
             unsafe { unpack(buf, at, self.at(at), bytes) };
         }
     }
@@ -62,7 +61,7 @@ impl Run {
 const STREAM_OWN: usize = 1 << 20;
 
 /// Copies our own block from a place in one buffer to a place in the other.
-fn copy_own(send: &Buf, from: usize, recv: &Buf, to: usize, block: usize) {
+fn copy_own(send: &Source<'_>, from: usize, recv: &Target<'_>, to: usize, block: usize) {
     match send.as_dense() {
         // SAFETY: both are buffers of a pending operation with so many bytes there, and may not overlap.
         Some(base) if block >= STREAM_OWN => unsafe { unpack_streaming(recv, to, base.wrapping_add(from), block) },
@@ -96,7 +95,13 @@ impl Node {
     }
 
     /// `MPI_Bcast` between two: the root writes one half, the other reads the other.
-    pub(super) fn bcast_directly(&mut self, wait: &mut impl Wait, call: Call, root: usize, buf: &Buf) -> Result<()> {
+    pub(super) fn bcast_directly(
+        &mut self,
+        wait: &mut impl Wait,
+        call: Call,
+        root: usize,
+        buf: &Target<'_>,
+    ) -> Result<()> {
         let sends = self.rank() == root;
         let run = if sends { Run::of(buf) } else { Run::room_for(buf) };
         let other = 1 - self.rank();
@@ -127,20 +132,15 @@ impl Node {
         wait: &mut impl Wait,
         call: Call,
         block: usize,
-        send: Option<&Buf>,
-        recv: &Buf,
+        send: Option<&Source<'_>>,
+        recv: &Target<'_>,
     ) -> Result<()> {
         let own = self.rank() * block;
         let to = Run::room_for(recv);
         let from = match send {
             Some(send) => Run::of(send),
-            None if recv.as_dense().is_some() => Run { base: to.at(own), _own: None },
-            None => {
-                let mut bytes = vec![0; block];
-                // SAFETY: room for our block, which is in the buffer of a pending operation.
-                unsafe { pack(recv, own, bytes.as_mut_ptr(), block) };
-                Run::holding(bytes)
-            }
+            None if recv.as_dense().is_some() => Run { base: to.at(own), own: None },
+            None => Run::holding(OwnedBytes::packed(&recv.part(own, block))),
         };
         self.show(wait, call, [from.base as u64, to.base as u64])?;
         if let Some(send) = send {
@@ -174,13 +174,13 @@ impl Node {
         wait: &mut impl Wait,
         call: Call,
         block: usize,
-        send: Option<&Buf>,
-        recv: &Buf,
+        send: Option<&Source<'_>>,
+        recv: &Target<'_>,
     ) -> Result<()> {
         let _stay = self.stay_with_neighbours(block);
         let own = self.rank() * block;
         // In place, what others want must not be overwritten by what they send.
-        let from = send.map_or_else(|| Run::holding(own::pack(recv)), Run::of);
+        let from = send.map_or_else(|| Run::holding(OwnedBytes::packed(recv)), Run::of);
         let to = Run::room_for(recv);
         self.show(wait, call, [from.base as u64, 0])?;
         if let Some(send) = send {

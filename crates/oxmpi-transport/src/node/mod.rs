@@ -32,7 +32,7 @@ use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_coll::rules::ENTRY_BYTES;
-use oxmpi_datatype::{Buf, Cursor};
+use oxmpi_datatype::{Cursor, Source, Target};
 use std::sync::Arc;
 
 /// What an operation needs of its caller.
@@ -517,7 +517,7 @@ impl Node {
 
     /// Writes our bytes for a round, for all others.
     #[inline]
-    fn write(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<()> {
+    fn write(&mut self, wait: &mut impl Wait, round: u64, buf: &Source<'_>, from: usize, bytes: usize) -> Result<()> {
         if self.ranks() == 2 {
             return self.write_for_one(wait, round, buf, from, bytes);
         }
@@ -527,7 +527,14 @@ impl Node {
 
     /// The same for one rank, who is to find them soon.
     #[inline]
-    fn write_for_one(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<()> {
+    fn write_for_one(
+        &mut self,
+        wait: &mut impl Wait,
+        round: u64,
+        buf: &Source<'_>,
+        from: usize,
+        bytes: usize,
+    ) -> Result<()> {
         let place = self.put(wait, round, buf, from, bytes)?;
         if bytes > LINE_BYTES {
             hand_down(place, bytes);
@@ -537,9 +544,16 @@ impl Node {
 
     /// Writes our bytes for a round; where.
     #[inline]
-    fn put(&mut self, wait: &mut impl Wait, round: u64, buf: &Buf, from: usize, bytes: usize) -> Result<*mut u8> {
+    fn put(
+        &mut self,
+        wait: &mut impl Wait,
+        round: u64,
+        buf: &Source<'_>,
+        from: usize,
+        bytes: usize,
+    ) -> Result<*mut u8> {
         let to = self.target(wait, round, bytes)?;
-        // SAFETY: ours to write in this round, with room for the bytes; the Buf is that of a pending operation.
+        // SAFETY: ours to write in this round, with room for the bytes.
         unsafe { pack(buf, from, to, bytes) };
         Ok(to)
     }
@@ -593,7 +607,7 @@ const _: () = assert!(ENTRY_BYTES == LINE_BYTES as u64, "the table knows what fi
 /// # Safety
 /// The buffer can be read, `to` written for so many bytes, and they do not overlap.
 #[inline]
-unsafe fn pack(buf: &Buf, from: usize, to: *mut u8, bytes: usize) {
+unsafe fn pack(buf: &Source<'_>, from: usize, to: *mut u8, bytes: usize) {
     // SAFETY: as the caller says.
     unsafe {
         match buf.as_dense() {
@@ -612,7 +626,7 @@ unsafe fn pack(buf: &Buf, from: usize, to: *mut u8, bytes: usize) {
 /// # Safety
 /// The buffer can be written, `from` read for so many bytes, and they do not overlap.
 #[inline]
-unsafe fn unpack(buf: &Buf, to: usize, from: *const u8, bytes: usize) {
+unsafe fn unpack(buf: &Target<'_>, to: usize, from: *const u8, bytes: usize) {
     // SAFETY: as the caller says.
     unsafe {
         match buf.as_dense() {
@@ -630,7 +644,7 @@ unsafe fn unpack(buf: &Buf, to: usize, from: *const u8, bytes: usize) {
 ///
 /// # Safety
 /// As for [`unpack`].
-unsafe fn unpack_streaming(buf: &Buf, to: usize, from: *const u8, bytes: usize) {
+unsafe fn unpack_streaming(buf: &Target<'_>, to: usize, from: *const u8, bytes: usize) {
     // SAFETY: as the caller says.
     unsafe {
         match buf.as_dense() {

@@ -13,7 +13,7 @@ use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_coll::choose::BoardWay;
-use oxmpi_datatype::Buf;
+use oxmpi_datatype::Source;
 use std::mem::MaybeUninit;
 
 /// `out[i] = left[i] op right[i]` for `count` elements. `out` may be `left` or `right`.
@@ -68,7 +68,9 @@ impl Node {
         self.spread(bytes);
         if bytes <= self.one_round {
             let round = self.open(wait, call)?;
-            self.write(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
+            // SAFETY: `own` has so many bytes, which may be read until this function returns.
+            let operand = unsafe { Source::dense(own, bytes) };
+            self.write(wait, round, &operand, 0, bytes)?;
             self.seat.publish();
             self.meet_all(wait)?;
             // Our own elements not from our room, whose lines others are taking.
@@ -130,7 +132,9 @@ impl Node {
                 unsafe { self.fold(reduction, count, source, out.wrapping_add(offset(at)), None) };
             } else {
                 let round = self.open(wait, call)?;
-                self.write_for_one(wait, round, &Buf::dense(own.cast_mut(), bytes), 0, bytes)?;
+                // SAFETY: `own` has so many bytes from there on, which may be read until this function returns.
+                let operand = unsafe { Source::dense(own, bytes) };
+                self.write_for_one(wait, round, &operand, 0, bytes)?;
                 self.seat.publish();
                 self.wake(wait, root);
             }
@@ -196,7 +200,9 @@ impl Node {
         for (at, count) in pieces(reduction.count, self.chunk() / reduction.element) {
             let (bytes, offset) = (count * reduction.element, at * reduction.element);
             let round = self.open(wait, call)?;
-            self.write(wait, round, &Buf::dense(own.wrapping_add(offset).cast_mut(), bytes), 0, bytes)?;
+            // SAFETY: `own` has so many bytes, which may be read until this function returns.
+            let operand = unsafe { Source::dense(own.wrapping_add(offset), bytes) };
+            self.write(wait, round, &operand, 0, bytes)?;
             self.seat.publish();
             for rank in self.rank() + 1..self.ranks() {
                 self.wake(wait, rank);

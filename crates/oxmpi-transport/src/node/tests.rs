@@ -77,8 +77,9 @@ fn reduced(ranks: impl Iterator<Item = usize>, value: impl Fn(usize) -> u64) -> 
     ranks.map(value).reduce(|left, right| left.wrapping_mul(31).wrapping_add(right)).unwrap()
 }
 
-fn dense(words: &mut [u64]) -> Buf {
-    Buf::dense(words.as_mut_ptr().cast(), size_of_val(words))
+fn dense(words: &mut [u64]) -> Target<'_> {
+    // SAFETY: the words are borrowed exclusively for as long as the target lives.
+    unsafe { Target::dense(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
 fn bytes(words: &[u64]) -> *const u8 {
@@ -152,7 +153,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         11 => {
             all[me * count..][..count].copy_from_slice(&own);
             let (send, recv) = (dense(&mut own), dense(&mut all));
-            let own = (me != root || !in_place).then_some(&send);
+            let own = (me != root || !in_place).then_some(&*send);
             node.gather(wait, root, block, own, (me == root).then_some(&recv)).unwrap();
             for (rank, words) in all.chunks(count.max(1)).enumerate().filter(|_| me == root) {
                 assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, rank, index)));
@@ -400,8 +401,7 @@ fn what_nobody_could_see_is_found_by_the_next_call() {
 fn a_rank_that_has_left_is_not_waited_for() {
     everybody(3, 4096, |mut node| {
         let rank = node.rank();
-        let reduced =
-            node.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), (rank == 0).then(|| dense(&mut [0; 3])).as_ref());
+        let reduced = node.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), (rank == 0).then_some(&dense(&mut [0; 3])));
         assert!(reduced.is_ok(), "what a rank gave before it left counts: {reduced:?}");
         if rank > 0 {
             return node.leave();
