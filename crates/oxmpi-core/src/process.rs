@@ -67,7 +67,7 @@ pub struct Process {
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
     pub windows: SlotTable<Box<Win>>,
-    /// Those in which this rank may be asked for favours.
+    /// Those in which this rank may be asked for assist requests.
     pub(crate) serving_windows: Vec<handle::Win>,
     pub files: SlotTable<Box<File>>,
     /// Reduction operations that the user made.

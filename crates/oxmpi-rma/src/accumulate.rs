@@ -7,8 +7,8 @@
 //! at once: a pair or a complex number of eight bytes is written in halves. What derived types need besides is in
 //! `scattered.rs`.
 
+use crate::assist::What;
 use crate::control::STRIPES;
-use crate::favour::What;
 use crate::share::{PART_UNIT, SHORTEST};
 use crate::transfer::{get_far, put_far};
 use crate::{Far, Window};

@@ -5,10 +5,10 @@
 //! changes a word that somebody may sleep for wakes that rank afterwards.
 //!
 //! ```text
-//! | left | a station a rank | stripes, 64 a rank | posts, n by n | completions, n by n | favours, n by n | attached memory |
+//! | left | a station a rank | stripes, 64 a rank | posts, n by n | completions, n by n | assist requests, n by n | attached memory |
 //! ```
 
-use crate::favour::{Favour, MOST_FRIENDS};
+use crate::assist::{AssistRequest, MAX_ASSISTED_RANKS};
 use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::stripe::Stripe;
 use std::ptr::NonNull;
@@ -33,7 +33,7 @@ struct Station {
     lock: WindowLock,
     /// How often others have offered the rank parts of long operations.
     bell: Lone,
-    /// Changes whenever the rank looks for favours, and is odd while it does.
+    /// Changes whenever the rank looks for assist requests, and is odd while it does.
     looks: Lone,
 }
 
@@ -65,7 +65,7 @@ struct Layout {
     stripes: usize,
     posts: usize,
     completions: usize,
-    favours: usize,
+    requests: usize,
     attached: usize,
     end: usize,
 }
@@ -76,10 +76,14 @@ impl Layout {
         let stripes = up(CACHE_LINE + ranks * size_of::<Station>());
         let posts = stripes + ranks * STRIPES * CACHE_LINE;
         let completions = up(posts + ranks * ranks * CACHE_LINE);
-        let favours = up(completions + ranks * ranks * CACHE_LINE);
-        let attached = if ranks <= MOST_FRIENDS { up(favours + ranks * ranks * size_of::<Favour>()) } else { favours };
+        let requests = up(completions + ranks * ranks * CACHE_LINE);
+        let attached = if ranks <= MAX_ASSISTED_RANKS {
+            up(requests + ranks * ranks * size_of::<AssistRequest>())
+        } else {
+            requests
+        };
         let end = if dynamic { attached + ranks * up(size_of::<Attached>()) } else { attached };
-        Layout { ranks, stripes, posts, completions, favours, attached, end }
+        Layout { ranks, stripes, posts, completions, requests, attached, end }
     }
 }
 
@@ -156,17 +160,17 @@ impl Control {
         self.cell(self.layout.completions, target, origin)
     }
 
-    /// Where others ask `target` for favours, a place for each; none among many ranks.
+    /// Where others ask `target` for assist requests, a place for each; none among many ranks.
     #[inline]
-    pub fn favours(&self, target: usize) -> &[Favour] {
+    pub fn requests(&self, target: usize) -> &[AssistRequest] {
         let ranks = self.layout.ranks;
-        if ranks > MOST_FRIENDS || target >= ranks {
+        if ranks > MAX_ASSISTED_RANKS || target >= ranks {
             return &[];
         }
-        // SAFETY: in bounds, and laid out so; who may touch what of a favour is its errand's business.
+        // SAFETY: in bounds, and laid out so; who may touch what of an assist request is its errand's business.
         unsafe {
-            let first = self.base.add(self.layout.favours + target * ranks * size_of::<Favour>());
-            std::slice::from_raw_parts(first.cast::<Favour>().as_ptr(), ranks)
+            let first = self.base.add(self.layout.requests + target * ranks * size_of::<AssistRequest>());
+            std::slice::from_raw_parts(first.cast::<AssistRequest>().as_ptr(), ranks)
         }
     }
 
@@ -182,7 +186,7 @@ impl Control {
         self.station(rank).bell.0.load(Acquire)
     }
 
-    /// While it does something a rank looks for favours, or soon will; said by that rank alone.
+    /// While it does something a rank looks for assist requests, or soon will; said by that rank alone.
     #[inline]
     pub fn while_looking<T>(&self, rank: usize, does: impl FnOnce() -> T) -> T {
         let looks = &self.station(rank).looks.0;
@@ -196,7 +200,7 @@ impl Control {
         done
     }
 
-    /// A number that is odd while a rank looks for favours, and another one after that.
+    /// A number that is odd while a rank looks for assist requests, and another one after that.
     pub fn looks(&self, rank: usize) -> u32 {
         self.station(rank).looks.0.load(Relaxed)
     }

@@ -7,13 +7,13 @@
 //!
 //! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `place.rs` finds the
 //! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
-//! `favour.rs` makes small ones faster where the target is in the library, `share.rs` long ones. Waiting is the caller's
+//! `assist.rs` makes small ones faster where the target is in the library, `share.rs` long ones. Waiting is the caller's
 //! business.
 
 mod accumulate;
+mod assist;
 mod control;
 mod epoch;
-mod favour;
 mod place;
 mod scattered;
 mod share;
@@ -25,9 +25,9 @@ pub use place::Spot;
 pub use share::SHORTEST_MAPPED;
 pub use transfer::{get, put};
 
+use assist::ResponseHistory;
 use control::STRIPES;
 use epoch::{Access, Exposure, Open};
-use favour::Manners;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
@@ -68,19 +68,19 @@ pub struct Window {
     /// How often each rank was the target of a start, and this rank's memory was exposed to each.
     started: Box<[u32]>,
     exposed: Box<[u32]>,
-    /// This rank's memory is not mapped by others, who may ask it for favours.
+    /// This rank's memory is not mapped by others, who may ask it for assist requests.
     is_far: bool,
     /// This rank's memory is mapped by all, but one may help another with long operations, and rings for that.
     has_bell: bool,
     /// How often this rank has heard it.
     heard: AtomicU32,
-    /// Accesses of this rank's that may pass before it looks for favours again.
+    /// Accesses of this rank's that may pass before it looks for assist requests again.
     passing: AtomicU32,
     /// A target could not help: the kernel forbids it.
     helpless: AtomicBool,
-    /// How it goes with asking each rank for favours.
-    manners: Box<[Manners]>,
-    /// Before one looks whether such a favour was done.
+    /// How it goes with asking each rank for assist requests.
+    history: Box<[ResponseHistory]>,
+    /// Before one looks whether such an assist request was done.
     answering_pauses: u32,
     /// How seldom to look for a stripe that somebody else holds.
     stripe_pauses: u32,
@@ -238,8 +238,8 @@ impl Window {
             heard: AtomicU32::new(0),
             passing: AtomicU32::new(0),
             helpless: AtomicBool::new(false),
-            answering_pauses: favour::answering_pauses(),
-            manners: (0..size).map(|_| Manners::default()).collect(),
+            answering_pauses: assist::answering_pauses(),
+            history: (0..size).map(|_| ResponseHistory::default()).collect(),
             stripe_pauses: if library_gave || separate { stripe::SELDOM } else { stripe::OFTEN },
             block_shift: block.next_power_of_two().trailing_zeros(),
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
@@ -290,7 +290,7 @@ impl Window {
         }
         let at = target.base.wrapping_add(start);
         self.touched = true;
-        self.attend();
+        self.poll_requests();
         Some(at)
     }
 
@@ -312,7 +312,7 @@ impl Window {
             return None;
         }
         self.touched = true;
-        self.attend();
+        self.poll_requests();
         Some(Far { rank: number, process: target.process, address: target.address + start, offset: start })
     }
 

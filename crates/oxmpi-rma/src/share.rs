@@ -4,7 +4,7 @@
 //! longer than one of them takes.
 
 use crate::accumulate::{Combine, quick_combine};
-use crate::favour::{Favour, Order, What, pause};
+use crate::assist::{AssistRequest, Order, What, pause};
 use crate::transfer::transfer_run;
 use crate::{Far, Target, Window};
 use oxmpi_abi::Result;
@@ -68,7 +68,7 @@ impl Window {
         }
         let is_there = node.is_waiting(at.process) && !wait::is_crowded(node.job());
         let may_come = bytes >= WORTH_WAKING && node.is_asleep(at.process) && wait::has_idle_cpu(node.job());
-        let Some(favour) = self.control.favours(at.rank).get(self.rank).filter(|_| is_there || may_come) else {
+        let Some(request) = self.control.requests(at.rank).get(self.rank).filter(|_| is_there || may_come) else {
             return own(0, bytes);
         };
         let length = bytes as u64;
@@ -76,10 +76,10 @@ impl Window {
         let part = Parts::new(what, length, mapped).origin;
         // SAFETY: nobody else looks at it before it is offered.
         unsafe {
-            *favour.near.get() = ends.map(|end| end as u64);
-            *favour.order.get() = Order { what, length, offset: at.offset as u64 };
+            *request.near.get() = ends.map(|end| end as u64);
+            *request.order.get() = Order { what, length, offset: at.offset as u64 };
         }
-        let errand = &favour.errand;
+        let errand = &request.errand;
         errand.offer();
         if mapped {
             self.control.ring(at.rank);
@@ -103,7 +103,7 @@ impl Window {
                     self.helpless.store(true, Relaxed);
                     result?;
                     // SAFETY: the words are ours again; the target has written which part it is.
-                    let [from, count] = unsafe { *favour.near.get() };
+                    let [from, count] = unsafe { *request.near.get() };
                     return own(from as usize, count as usize);
                 }
                 End::NotYet => {
@@ -125,9 +125,9 @@ impl Window {
     #[cold]
     fn answer(&self, node: &NodeMemory, rung: u32) -> bool {
         let (mut helped, mut more) = (false, false);
-        for (origin, favour) in self.control.favours(self.rank).iter().enumerate() {
-            helped |= favour.errand.wanted() == Wanted::Parts && self.help(node, origin, favour);
-            more |= favour.errand.wanted() == Wanted::Parts;
+        for (origin, request) in self.control.requests(self.rank).iter().enumerate() {
+            helped |= request.errand.wanted() == Wanted::Parts && self.help(node, origin, request);
+            more |= request.errand.wanted() == Wanted::Parts;
         }
         if !more {
             self.heard.store(rung, Relaxed);
@@ -224,13 +224,13 @@ impl Window {
 
     /// Does one part of what another rank offers.
     #[inline(never)]
-    pub(crate) fn help(&self, node: &NodeMemory, origin: usize, favour: &Favour) -> bool {
-        let errand = &favour.errand;
+    pub(crate) fn help(&self, node: &NodeMemory, origin: usize, request: &AssistRequest) -> bool {
+        let errand = &request.errand;
         if !errand.take(Wanted::Parts) {
             return false;
         }
         // SAFETY: taken, so that nobody else looks at them.
-        let (Order { what, length, offset }, ends) = unsafe { (*favour.order.get(), *favour.near.get()) };
+        let (Order { what, length, offset }, ends) = unsafe { (*request.order.get(), *request.near.get()) };
         let Some((from, count)) = errand.claim(Parts::new(what, length, !self.is_far).target, length) else {
             errand.finish();
             return false;
@@ -245,7 +245,7 @@ impl Window {
         };
         if !done {
             // SAFETY: still taken.
-            unsafe { *favour.near.get() = [from, count] };
+            unsafe { *request.near.get() = [from, count] };
             errand.break_off();
         } else if errand.has_unclaimed(length) {
             errand.hand_back();

@@ -1,6 +1,6 @@
 //! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
 
-use crate::favour::What;
+use crate::assist::What;
 use crate::share::SHORTEST;
 use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;

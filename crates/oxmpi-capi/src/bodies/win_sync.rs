@@ -195,7 +195,7 @@ pub unsafe fn win_sync(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
-    window.attend();
+    window.poll_requests();
     full_fence();
     Ok(())
 }

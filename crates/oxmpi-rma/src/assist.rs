@@ -1,4 +1,4 @@
-//! Favours: a rank that is in the library carries out small operations of others on its own memory, which takes less time
+//! Assist requests: a rank that is in the library carries out small operations of others on its own memory, which takes less time
 //! than the system calls by which they would reach it. It looks for them while it waits, and in passing whenever it accesses
 //! the window itself. Nobody depends on that: what is not taken up at once is taken back, and the origin does it itself.
 //! Only for memory that is not mapped everywhere. `share.rs` has what both sides do together.
@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, compiler_fence};
 use std::time::Instant;
 
-/// Among more ranks, looking for favours would cost more than they save.
-pub const MOST_FRIENDS: usize = 16;
+/// Among more ranks, looking for assist requests would cost more than they save.
+pub const MAX_ASSISTED_RANKS: usize = 16;
 
-/// The most bytes that a favour may take along.
+/// The most bytes that an assist request may take along.
 pub const MOST_BYTES: usize = 512;
 
 /// Bytes that lie in the same cache line as the rest.
@@ -24,7 +24,7 @@ const NEAR_BYTES: usize = 16;
 
 /// What one rank asks another for. The first cache line has all of an operation on a few bytes.
 #[repr(C, align(128))]
-pub struct Favour {
+pub struct AssistRequest {
     pub(crate) errand: Errand,
     pub(crate) order: UnsafeCell<Order>,
     pub(crate) near: UnsafeCell<[u64; NEAR_BYTES / 8]>,
@@ -32,7 +32,7 @@ pub struct Favour {
 }
 
 // SAFETY: who may touch what besides the errand is what the errand says.
-unsafe impl Sync for Favour {}
+unsafe impl Sync for AssistRequest {}
 
 /// An operation on a run of bytes of the target's memory.
 #[derive(Clone, Copy)]
@@ -70,7 +70,7 @@ impl What {
     }
 }
 
-impl Favour {
+impl AssistRequest {
     /// Where so many bytes lie.
     fn bytes(&self, room: usize) -> *mut u8 {
         if room <= NEAR_BYTES { self.near.get().cast() } else { self.bytes.get().cast() }
@@ -80,9 +80,9 @@ impl Favour {
 /// How it went with a target lately, so that one which never looks is not asked again and again, and one which always does
 /// is asked without a look at what it is doing: that would take a cache line away from it which it writes in every call.
 #[derive(Default)]
-pub struct Manners {
+pub struct ResponseHistory {
     /// It answered the last time.
-    is_kind: AtomicU32,
+    is_responsive: AtomicU32,
     /// Looks for an answer that are worth while beyond the usual.
     patience: AtomicU32,
     failures: AtomicU32,
@@ -96,19 +96,19 @@ pub struct Manners {
 const LOOKS: u32 = 20;
 const MORE_LOOKS: u32 = 80;
 
-/// The same for a target that is seen to look for favours: who does without it locks it out meanwhile, so that the next
+/// The same for a target that is seen to look for assist requests: who does without it locks it out meanwhile, so that the next
 /// one waits in vain, too, and soon everybody does without.
 const MOST_LOOKS: u32 = 20_000;
 
 /// Accesses to the window that a rank makes before it looks again, when nothing was asked of it.
 const PASSING: u32 = 1;
 
-impl Manners {
+impl ResponseHistory {
     /// Whether to ask now. Also where ranks outnumber CPUs: a target that does not run is soon no longer asked, and one
     /// that does saves the others from holding up everybody with a stripe in their hands.
     #[inline]
     fn is_inviting(&self, node: &NodeMemory, process: Peer, looks: impl FnOnce() -> u32) -> bool {
-        if self.is_kind.load(Relaxed) != 0 {
+        if self.is_responsive.load(Relaxed) != 0 {
             return true;
         }
         if !node.is_waiting(process) && !self.has_looked(looks()) {
@@ -121,7 +121,7 @@ impl Manners {
         skip == 0
     }
 
-    /// Whether it looks for favours, or has done so since this was last asked.
+    /// Whether it looks for assist requests, or has done so since this was last asked.
     fn has_looked(&self, looks: u32) -> bool {
         let before = self.looks.load(Relaxed);
         self.looks.store(looks, Relaxed);
@@ -129,7 +129,7 @@ impl Manners {
     }
 
     fn answered(&self, looks: u32) {
-        self.is_kind.store(1, Relaxed);
+        self.is_responsive.store(1, Relaxed);
         self.failures.store(0, Relaxed);
         let patience = self.patience.load(Relaxed);
         let wanted = (2 * looks).saturating_sub(LOOKS).min(MORE_LOOKS);
@@ -142,7 +142,7 @@ impl Manners {
         let failures = (self.failures.load(Relaxed) + 1).min(4);
         self.failures.store(failures, Relaxed);
         self.skip.store(1 << failures, Relaxed);
-        self.is_kind.store(0, Relaxed);
+        self.is_responsive.store(0, Relaxed);
         self.patience.store(0, Relaxed);
     }
 }
@@ -163,12 +163,12 @@ impl Window {
         given: [(*const u8, usize); 2],
         back: *mut u8,
     ) -> bool {
-        let (room, manners) = (what.room(length), &self.manners[at.rank]);
-        if room > what.most() || !manners.is_inviting(node, at.process, || self.control.looks(at.rank)) {
+        let (room, history) = (what.room(length), &self.history[at.rank]);
+        if room > what.most() || !history.is_inviting(node, at.process, || self.control.looks(at.rank)) {
             return false;
         }
-        let Some(favour) = self.control.favours(at.rank).get(self.rank) else { return false };
-        let bytes = favour.bytes(room);
+        let Some(request) = self.control.requests(at.rank).get(self.rank) else { return false };
+        let bytes = request.bytes(room);
         // SAFETY: nobody else looks at it before it is asked; the caller vouches for what is given.
         unsafe {
             let mut to = bytes;
@@ -178,22 +178,22 @@ impl Window {
             }
             // The line that the target looks at comes last, and all of it at once: the target soon takes it away.
             compiler_fence(std::sync::atomic::Ordering::Release);
-            *favour.order.get() = Order { what, length: length as u64, offset: at.offset as u64 };
+            *request.order.get() = Order { what, length: length as u64, offset: at.offset as u64 };
         }
-        favour.errand.ask();
+        request.errand.ask();
         if !matches!(what, What::Put | What::Get) {
             // A look now would take the line away from the target, which writes it again when it is done.
             (0..self.answering_pauses).for_each(|_| std::hint::spin_loop());
         }
-        let mut patience = LOOKS + manners.patience.load(Relaxed);
+        let mut patience = LOOKS + history.patience.load(Relaxed);
         let mut looks = 0;
-        while !favour.errand.is_done() {
+        while !request.errand.is_done() {
             if looks >= patience {
-                if looks < MOST_LOOKS && manners.has_looked(self.control.looks(at.rank)) {
+                if looks < MOST_LOOKS && history.has_looked(self.control.looks(at.rank)) {
                     // It has much to do, and will come to this.
                     patience = looks + LOOKS;
-                } else if favour.errand.withdraw() {
-                    manners.ignored();
+                } else if request.errand.withdraw() {
+                    history.ignored();
                     return false;
                 }
                 // Else the target is at it, and its program cannot keep it from ending.
@@ -209,7 +209,7 @@ impl Window {
             // SAFETY: done, so that the bytes are ours again; the caller vouches for the room.
             unsafe { back.copy_from_nonoverlapping(bytes, length) };
         }
-        manners.answered(looks);
+        history.answered(looks);
         true
     }
 
@@ -223,15 +223,15 @@ impl Window {
     }
 
     fn serve_all(&self, node: Option<&NodeMemory>) -> bool {
-        let favours = self.control.favours(self.rank);
+        let requests = self.control.requests(self.rank);
         // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.
-        favours.iter().for_each(|favour| prefetch::line_for_writing(&favour.errand));
+        requests.iter().for_each(|request| prefetch::line_for_writing(&request.errand));
         let mut served = false;
-        for (origin, favour) in favours.iter().enumerate() {
-            match (favour.errand.wanted(), node) {
+        for (origin, request) in requests.iter().enumerate() {
+            match (request.errand.wanted(), node) {
                 (Wanted::Nothing, _) | (Wanted::Parts, None) => {}
-                (Wanted::All, _) => served |= self.oblige(favour),
-                (Wanted::Parts, Some(node)) => served |= self.help(node, origin, favour),
+                (Wanted::All, _) => served |= self.execute(request),
+                (Wanted::Parts, Some(node)) => served |= self.help(node, origin, request),
             }
         }
         served
@@ -239,14 +239,14 @@ impl Window {
 
     /// What a rank does in passing that accesses the window.
     #[inline]
-    pub fn attend(&self) {
+    pub fn poll_requests(&self) {
         if self.is_far {
-            self.attend_now();
+            self.poll_requests_now();
         }
     }
 
     #[inline(never)]
-    fn attend_now(&self) {
+    fn poll_requests_now(&self) {
         let skip = self.passing.load(Relaxed);
         if skip > 0 {
             self.passing.store(skip - 1, Relaxed);
@@ -256,21 +256,21 @@ impl Window {
     }
 
     #[inline(never)]
-    fn oblige(&self, favour: &Favour) -> bool {
-        if !favour.errand.take(Wanted::All) {
+    fn execute(&self, request: &AssistRequest) -> bool {
+        if !request.errand.take(Wanted::All) {
             return false;
         }
         // SAFETY: taken, so that nobody else looks at it.
-        let Order { what, length, offset } = unsafe { *favour.order.get() };
+        let Order { what, length, offset } = unsafe { *request.order.get() };
         let length = length as usize;
         let room = what.room(length);
         if room <= MOST_BYTES
             && let Some(at) = self.own_memory(offset, length)
         {
-            // SAFETY: memory of this rank's window, which the origin may access in its epoch; the favour's bytes are ours.
-            unsafe { self.carry_out(what, at, favour.bytes(room), length) };
+            // SAFETY: memory of this rank's window, which the origin may access in its epoch; the assist request's bytes are ours.
+            unsafe { self.carry_out(what, at, request.bytes(room), length) };
         }
-        favour.errand.finish();
+        request.errand.finish();
         true
     }
 
