@@ -5,8 +5,8 @@
 
 use crate::accumulate::quick_combine;
 use crate::{Far, Flavor, Window};
-use oxmpi_base::errand::{Errand, Wanted};
 use oxmpi_base::prefetch;
+use oxmpi_base::work_request::{Wanted, WorkRequest};
 use oxmpi_transport::{NodeMemory, Peer};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,13 +25,13 @@ const NEAR_BYTES: usize = 16;
 /// What one rank asks another for. The first cache line has all of an operation on a few bytes.
 #[repr(C, align(128))]
 pub struct AssistRequest {
-    pub(crate) errand: Errand,
+    pub(crate) work: WorkRequest,
     pub(crate) order: UnsafeCell<Order>,
     pub(crate) near: UnsafeCell<[u64; NEAR_BYTES / 8]>,
     bytes: UnsafeCell<[u8; MOST_BYTES]>,
 }
 
-// SAFETY: who may touch what besides the errand is what the errand says.
+// SAFETY: who may touch what besides the work request is what the work request says.
 unsafe impl Sync for AssistRequest {}
 
 /// An operation on a run of bytes of the target's memory.
@@ -180,19 +180,19 @@ impl Window {
             compiler_fence(std::sync::atomic::Ordering::Release);
             *request.order.get() = Order { what, length: length as u64, offset: at.offset as u64 };
         }
-        request.errand.ask();
+        request.work.ask();
         if !matches!(what, What::Put | What::Get) {
             // A look now would take the line away from the target, which writes it again when it is done.
             (0..self.answering_pauses).for_each(|_| std::hint::spin_loop());
         }
         let mut patience = LOOKS + history.patience.load(Relaxed);
         let mut looks = 0;
-        while !request.errand.is_done() {
+        while !request.work.is_done() {
             if looks >= patience {
                 if looks < MOST_LOOKS && history.has_looked(self.control.looks(at.rank)) {
                     // It has much to do, and will come to this.
                     patience = looks + LOOKS;
-                } else if request.errand.withdraw() {
+                } else if request.work.withdraw() {
                     history.ignored();
                     return false;
                 }
@@ -225,10 +225,10 @@ impl Window {
     fn serve_all(&self, node: Option<&NodeMemory>) -> bool {
         let requests = self.control.requests(self.rank);
         // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.
-        requests.iter().for_each(|request| prefetch::line_for_writing(&request.errand));
+        requests.iter().for_each(|request| prefetch::line_for_writing(&request.work));
         let mut served = false;
         for (origin, request) in requests.iter().enumerate() {
-            match (request.errand.wanted(), node) {
+            match (request.work.wanted(), node) {
                 (Wanted::Nothing, _) | (Wanted::Parts, None) => {}
                 (Wanted::All, _) => served |= self.execute(request),
                 (Wanted::Parts, Some(node)) => served |= self.help(node, origin, request),
@@ -257,7 +257,7 @@ impl Window {
 
     #[inline(never)]
     fn execute(&self, request: &AssistRequest) -> bool {
-        if !request.errand.take(Wanted::All) {
+        if !request.work.take(Wanted::All) {
             return false;
         }
         // SAFETY: taken, so that nobody else looks at it.
@@ -270,7 +270,7 @@ impl Window {
             // SAFETY: memory of this rank's window, which the origin may access in its epoch; the assist request's bytes are ours.
             unsafe { self.carry_out(what, at, request.bytes(room), length) };
         }
-        request.errand.finish();
+        request.work.finish();
         true
     }
 

@@ -167,7 +167,7 @@ impl Control {
         if ranks > MAX_ASSISTED_RANKS || target >= ranks {
             return &[];
         }
-        // SAFETY: in bounds, and laid out so; who may touch what of an assist request is its errand's business.
+        // SAFETY: in bounds, and laid out so; who may touch what of an assist request is its work request's business.
         unsafe {
             let first = self.base.add(self.layout.requests + target * ranks * size_of::<AssistRequest>());
             std::slice::from_raw_parts(first.cast::<AssistRequest>().as_ptr(), ranks)

@@ -9,8 +9,8 @@ use crate::transfer::transfer_run;
 use crate::{Far, Target, Window};
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::{MPI_NO_OP, MPI_REPLACE};
-use oxmpi_base::errand::{End, Wanted};
 use oxmpi_base::wait;
+use oxmpi_base::work_request::{End, Wanted};
 use oxmpi_ops::Op;
 use oxmpi_transport::NodeMemory;
 use std::sync::atomic::Ordering::Relaxed;
@@ -79,8 +79,8 @@ impl Window {
             *request.near.get() = ends.map(|end| end as u64);
             *request.order.get() = Order { what, length, offset: at.offset as u64 };
         }
-        let errand = &request.errand;
-        errand.offer();
+        let work = &request.work;
+        work.offer();
         if mapped {
             self.control.ring(at.rank);
         }
@@ -88,16 +88,16 @@ impl Window {
             node.wake(at.process);
         }
         let mut result = Ok(());
-        while let Some((from, count)) = errand.claim(part, length) {
+        while let Some((from, count)) = work.claim(part, length) {
             result = own(from as usize, count as usize);
             if result.is_err() {
-                errand.stop(length);
+                work.stop(length);
                 break;
             }
         }
         let mut looks = 0;
         loop {
-            match errand.end() {
+            match work.end() {
                 End::Over => return result,
                 End::Broken => {
                     self.helpless.store(true, Relaxed);
@@ -126,8 +126,8 @@ impl Window {
     fn answer(&self, node: &NodeMemory, rung: u32) -> bool {
         let (mut helped, mut more) = (false, false);
         for (origin, request) in self.control.requests(self.rank).iter().enumerate() {
-            helped |= request.errand.wanted() == Wanted::Parts && self.help(node, origin, request);
-            more |= request.errand.wanted() == Wanted::Parts;
+            helped |= request.work.wanted() == Wanted::Parts && self.help(node, origin, request);
+            more |= request.work.wanted() == Wanted::Parts;
         }
         if !more {
             self.heard.store(rung, Relaxed);
@@ -225,14 +225,14 @@ impl Window {
     /// Does one part of what another rank offers.
     #[inline(never)]
     pub(crate) fn help(&self, node: &NodeMemory, origin: usize, request: &AssistRequest) -> bool {
-        let errand = &request.errand;
-        if !errand.take(Wanted::Parts) {
+        let work = &request.work;
+        if !work.take(Wanted::Parts) {
             return false;
         }
         // SAFETY: taken, so that nobody else looks at them.
         let (Order { what, length, offset }, ends) = unsafe { (*request.order.get(), *request.near.get()) };
-        let Some((from, count)) = errand.claim(Parts::new(what, length, !self.is_far).target, length) else {
-            errand.finish();
+        let Some((from, count)) = work.claim(Parts::new(what, length, !self.is_far).target, length) else {
+            work.finish();
             return false;
         };
         let ends = ends.map(|end| (end + from) as usize);
@@ -246,11 +246,11 @@ impl Window {
         if !done {
             // SAFETY: still taken.
             unsafe { *request.near.get() = [from, count] };
-            errand.break_off();
-        } else if errand.has_unclaimed(length) {
-            errand.hand_back();
+            work.break_off();
+        } else if work.has_unclaimed(length) {
+            work.hand_back();
         } else {
-            errand.finish();
+            work.finish();
         }
         true
     }

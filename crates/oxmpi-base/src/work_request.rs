@@ -1,5 +1,5 @@
-//! An errand is what one rank asks another to do in that rank's own memory: the words in the segment on which the two agree
-//! about it. Nobody depends on anybody: what is not taken up is taken back, and of a long errand both sides do parts.
+//! An work request is what one rank asks another to do in that rank's own memory: the words in the segment on which the two agree
+//! about it. Nobody depends on anybody: what is not taken up is taken back, and of a long work request both sides do parts.
 //!
 //! ```text
 //!            origin            target           target
@@ -14,7 +14,7 @@
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 const IDLE: u32 = 0;
-/// A short errand, which the target does as a whole.
+/// A short work request, which the target does as a whole.
 const ASKED: u32 = 1;
 /// A long one, of which both sides do parts.
 const OFFERED: u32 = 2;
@@ -23,15 +23,15 @@ const DONE: u32 = 4;
 /// The target could not do a part that it had claimed.
 const BROKEN: u32 = 5;
 
-/// Zeroes are an errand that nobody asks for.
+/// Zeroes are a work request that nobody asks for.
 #[repr(C)]
-pub struct Errand {
+pub struct WorkRequest {
     state: AtomicU32,
-    /// Bytes of a long errand that either side has claimed; may run past its length.
+    /// Bytes of a long work request that either side has claimed; may run past its length.
     claimed: AtomicU64,
 }
 
-/// What the target sees of an errand.
+/// What the target sees of a work request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     Nothing,
@@ -39,7 +39,7 @@ pub enum Wanted {
     Parts,
 }
 
-/// How a long errand ended for the origin.
+/// How a long work request ended for the origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// All that was claimed is done, and the words are the origin's again.
@@ -50,36 +50,36 @@ pub enum End {
     NotYet,
 }
 
-impl Errand {
+impl WorkRequest {
     // ---- the origin ----
 
-    /// Asks for a short errand.
+    /// Asks for a short work request.
     #[inline]
     pub fn ask(&self) {
         // Release: whoever takes it sees what is asked for.
         self.state.store(ASKED, Ordering::Release);
     }
 
-    /// Asks for help with a long errand.
+    /// Asks for help with a long work request.
     pub fn offer(&self) {
         self.claimed.store(0, Ordering::Relaxed);
         self.state.store(OFFERED, Ordering::Release);
     }
 
-    /// Whether a short errand is done.
+    /// Whether a short work request is done.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.state.load(Ordering::Acquire) == DONE
     }
 
-    /// Takes a short errand back; false when the target is at it, or done with it.
+    /// Takes a short work request back; false when the target is at it, or done with it.
     pub fn withdraw(&self) -> bool {
         self.state.compare_exchange(ASKED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Ends a long errand of which nothing is left to claim.
+    /// Ends a long work request of which nothing is left to claim.
     pub fn end(&self) -> End {
-        // Acquire: the parts that the target has done came before it offered the errand again, or ended it.
+        // Acquire: the parts that the target has done came before it offered the work request again, or ended it.
         match self.state.compare_exchange(OFFERED, IDLE, Ordering::Acquire, Ordering::Acquire) {
             Ok(_) | Err(DONE) => End::Over,
             Err(BROKEN) => End::Broken,
@@ -87,7 +87,7 @@ impl Errand {
         }
     }
 
-    /// Lets nobody claim any more of a long errand.
+    /// Lets nobody claim any more of a long work request.
     pub fn stop(&self, length: u64) {
         self.claimed.fetch_add(length, Ordering::Relaxed);
     }
@@ -110,7 +110,7 @@ impl Errand {
         self.state.compare_exchange(from, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Offers the rest of a long errand again, to come back to it or not.
+    /// Offers the rest of a long work request again, to come back to it or not.
     pub fn hand_back(&self) {
         self.state.store(OFFERED, Ordering::Release);
     }
@@ -131,7 +131,7 @@ impl Errand {
         self.claimed.load(Ordering::Relaxed) < length
     }
 
-    /// The next part of a long errand, as offset and length.
+    /// The next part of a long work request, as offset and length.
     pub fn claim(&self, part: u64, length: u64) -> Option<(u64, u64)> {
         if !self.has_unclaimed(length) {
             return None;
@@ -145,38 +145,38 @@ impl Errand {
 mod tests {
     use super::*;
 
-    fn errand() -> Errand {
-        Errand { state: AtomicU32::new(IDLE), claimed: AtomicU64::new(0) }
+    fn work() -> WorkRequest {
+        WorkRequest { state: AtomicU32::new(IDLE), claimed: AtomicU64::new(0) }
     }
 
     #[test]
     fn what_is_withdrawn_is_not_taken_and_what_is_taken_is_not_withdrawn() {
-        let errand = errand();
-        errand.ask();
-        assert_eq!(errand.wanted(), Wanted::All);
-        assert!(errand.withdraw() && !errand.take(Wanted::All));
-        errand.ask();
-        assert!(errand.take(Wanted::All) && !errand.withdraw() && !errand.is_done());
-        errand.finish();
-        assert!(errand.is_done() && errand.wanted() == Wanted::Nothing);
+        let work = work();
+        work.ask();
+        assert_eq!(work.wanted(), Wanted::All);
+        assert!(work.withdraw() && !work.take(Wanted::All));
+        work.ask();
+        assert!(work.take(Wanted::All) && !work.withdraw() && !work.is_done());
+        work.finish();
+        assert!(work.is_done() && work.wanted() == Wanted::Nothing);
     }
 
     #[test]
-    fn parts_cover_a_long_errand_once() {
-        let errand = errand();
-        errand.offer();
-        assert!(errand.take(Wanted::Parts));
-        assert_eq!(errand.claim(4, 10), Some((0, 4)));
-        assert_eq!(errand.end(), End::NotYet);
-        errand.hand_back();
-        assert_eq!((errand.claim(4, 10), errand.claim(4, 10), errand.claim(4, 10)), (Some((4, 4)), Some((8, 2)), None));
-        assert_eq!(errand.end(), End::Over);
-        assert!(!errand.take(Wanted::Parts));
-        errand.offer();
-        errand.stop(10);
-        assert!(errand.take(Wanted::Parts) && errand.claim(4, 10).is_none());
-        errand.break_off();
-        assert_eq!(errand.end(), End::Broken);
+    fn parts_cover_a_long_request_once() {
+        let work = work();
+        work.offer();
+        assert!(work.take(Wanted::Parts));
+        assert_eq!(work.claim(4, 10), Some((0, 4)));
+        assert_eq!(work.end(), End::NotYet);
+        work.hand_back();
+        assert_eq!((work.claim(4, 10), work.claim(4, 10), work.claim(4, 10)), (Some((4, 4)), Some((8, 2)), None));
+        assert_eq!(work.end(), End::Over);
+        assert!(!work.take(Wanted::Parts));
+        work.offer();
+        work.stop(10);
+        assert!(work.take(Wanted::Parts) && work.claim(4, 10).is_none());
+        work.break_off();
+        assert_eq!(work.end(), End::Broken);
     }
 }
 
@@ -187,7 +187,7 @@ mod loom_tests {
     use loom::sync::Arc;
 
     struct Asked {
-        errand: Errand,
+        work: WorkRequest,
         order: UnsafeCell<u64>,
         /// What was done, by whom it was claimed.
         parts: [UnsafeCell<u64>; 3],
@@ -197,8 +197,8 @@ mod loom_tests {
     unsafe impl Sync for Asked {}
 
     fn asked() -> Arc<Asked> {
-        let errand = Errand { state: AtomicU32::new(IDLE), claimed: AtomicU64::new(0) };
-        Arc::new(Asked { errand, order: UnsafeCell::new(0), parts: [0; 3].map(UnsafeCell::new) })
+        let work = WorkRequest { state: AtomicU32::new(IDLE), claimed: AtomicU64::new(0) };
+        Arc::new(Asked { work, order: UnsafeCell::new(0), parts: [0; 3].map(UnsafeCell::new) })
     }
 
     fn write(cell: &UnsafeCell<u64>, value: u64) {
@@ -220,22 +220,22 @@ mod loom_tests {
             let target = Arc::clone(&shared);
             let servant = loom::thread::spawn(move || {
                 for _ in 0..2 {
-                    let wanted = target.errand.wanted();
-                    if wanted != Wanted::Nothing && target.errand.take(wanted) {
+                    let wanted = target.work.wanted();
+                    if wanted != Wanted::Nothing && target.work.take(wanted) {
                         let order = read(&target.order);
                         write(&target.order, order * 10);
-                        target.errand.finish();
+                        target.work.finish();
                     }
                 }
             });
             for question in 1..=2 {
                 write(&shared.order, question);
-                shared.errand.ask();
-                if !shared.errand.is_done() && shared.errand.withdraw() {
+                shared.work.ask();
+                if !shared.work.is_done() && shared.work.withdraw() {
                     assert_eq!(read(&shared.order), question);
                     continue;
                 }
-                while !shared.errand.is_done() {
+                while !shared.work.is_done() {
                     loom::thread::yield_now();
                 }
                 assert_eq!(read(&shared.order), question * 10);
@@ -252,28 +252,28 @@ mod loom_tests {
             let target = Arc::clone(&shared);
             let servant = loom::thread::spawn(move || {
                 for _ in 0..2 {
-                    if target.errand.wanted() != Wanted::Parts || !target.errand.take(Wanted::Parts) {
+                    if target.work.wanted() != Wanted::Parts || !target.work.take(Wanted::Parts) {
                         continue;
                     }
                     let length = read(&target.order);
-                    if let Some((from, _)) = target.errand.claim(1, length) {
+                    if let Some((from, _)) = target.work.claim(1, length) {
                         let part = &target.parts[from as usize];
                         write(part, read(part) + 1);
                     }
-                    if target.errand.has_unclaimed(length) {
-                        target.errand.hand_back();
+                    if target.work.has_unclaimed(length) {
+                        target.work.hand_back();
                     } else {
-                        target.errand.finish();
+                        target.work.finish();
                     }
                 }
             });
             write(&shared.order, 3);
-            shared.errand.offer();
-            while let Some((from, _)) = shared.errand.claim(1, 3) {
+            shared.work.offer();
+            while let Some((from, _)) = shared.work.claim(1, 3) {
                 let part = &shared.parts[from as usize];
                 write(part, read(part) + 1);
             }
-            while shared.errand.end() == End::NotYet {
+            while shared.work.end() == End::NotYet {
                 loom::thread::yield_now();
             }
             assert!(shared.parts.iter().all(|part| read(part) == 1));
@@ -290,24 +290,24 @@ mod loom_tests {
             let shared = asked();
             let target = Arc::clone(&shared);
             let servant = loom::thread::spawn(move || {
-                if target.errand.take(Wanted::Parts) {
-                    match target.errand.claim(1, 2) {
+                if target.work.take(Wanted::Parts) {
+                    match target.work.claim(1, 2) {
                         Some((from, _)) => {
                             write(&target.order, from);
-                            target.errand.break_off();
+                            target.work.break_off();
                         }
-                        None => target.errand.finish(),
+                        None => target.work.finish(),
                     }
                 }
             });
             write(&shared.order, 9);
-            shared.errand.offer();
+            shared.work.offer();
             let mut done = 0;
-            while shared.errand.claim(1, 2).is_some() {
+            while shared.work.claim(1, 2).is_some() {
                 done += 1;
             }
             let end = loop {
-                match shared.errand.end() {
+                match shared.work.end() {
                     End::NotYet => loom::thread::yield_now(),
                     end => break end,
                 }
