@@ -1,16 +1,16 @@
 //! Long allreduces: everybody shows its elements in its room, piece after piece; each piece has a part for every rank, which
-//! computes it unless somebody who would have to wait has begun with it (`oxmpi_base::desk`).
+//! computes it unless somebody who would have to wait has begun with it (`oxmpi_base::steal table`).
 //!
 //! Nor does anybody wait for a rank on a slow CPU to show its elements: where every rank has a CPU they are read from its memory, and a
 //! rank that finds the others ahead does not show a piece at all. Of two ranks on one core each would else need almost twice as long,
 //! and so would all.
 //!
-//! All ranks meet once, to learn where the others' desks, areas and buffers are.
+//! All ranks meet once, to learn where the others' steal tables, areas and buffers are.
 
 use super::{Call, Node, Reduction, Wait, call};
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
-use oxmpi_base::desk::{AREAS, Desk};
+use oxmpi_base::steal_table::{AREAS, StealTable};
 use oxmpi_coll::choose::{BoardWay, Facts};
 use std::ptr::NonNull;
 
@@ -28,7 +28,7 @@ struct Work<'a> {
     own: *const u8,
     out: *mut u8,
     me: usize,
-    /// Where each rank's desk is, with the areas of pieces behind it.
+    /// Where each rank's steal table is, with the areas of pieces behind it.
     places: Vec<NonNull<u8>>,
     /// Where its elements are in its own memory.
     buffers: Vec<usize>,
@@ -56,20 +56,20 @@ impl Node {
         let me = self.rank();
         let oversubscribed = self.is_oversubscribed();
         let piece = if oversubscribed { PIECE_IN_CROWD } else { PIECE };
-        let most = (((self.chunk() - size_of::<Desk>()) / AREAS).min(piece) & !63) / reduction.element;
+        let most = (((self.chunk() - size_of::<StealTable>()) / AREAS).min(piece) & !63) / reduction.element;
         let count = reduction.count.div_ceil(most);
         // Pieces of the same length.
         let most = reduction.count.div_ceil(count).next_multiple_of(Reduction::CUT).min(most);
         let area = (most * reduction.element).next_multiple_of(64);
         let round = self.open(wait, call)?;
-        let place = self.place(wait, size_of::<Desk>() + area * count.min(AREAS))?;
+        let place = self.place(wait, size_of::<StealTable>() + area * count.min(AREAS))?;
         self.say_both(round, [place as u64, own as u64]);
         // Of the places we know only ours yet.
         let places = vec![self.seat.room(me, place); self.ranks()];
         let copy = if way == BoardWay::PartsPastCache { copy::past_cache } else { copy::bytes };
         let reads = self.facts.has(Facts::DIRECT) && !oversubscribed;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
-        work.desk(me).clear();
+        work.table(me).clear();
         // SAFETY: as the caller says; nobody looks at our place before we publish.
         unsafe { work.show(0) };
         self.seat.publish();
@@ -83,7 +83,7 @@ impl Node {
                 unsafe { self.come_to(wait, &work, piece)? };
             }
             if !work.reads {
-                self.await_all(wait, |rank| work.desk(rank).has_shown(piece as u64 - 1))?;
+                self.await_all(wait, |rank| work.table(rank).has_shown(piece as u64 - 1))?;
             }
             // SAFETY: everybody has shown the piece, or may be read from.
             unsafe { self.finish_piece(wait, &work, piece - 1)? };
@@ -100,10 +100,10 @@ impl Node {
         let index = piece as u64;
         // The results that the area may hold have been taken.
         if let Some(taken) = index.checked_sub(2) {
-            self.await_all(wait, |rank| work.desk(rank).has_reached(taken))?;
+            self.await_all(wait, |rank| work.table(rank).has_reached(taken))?;
         }
-        if work.reads && self.others().any(|rank| work.desk(rank).has_reached(index + 1)) {
-            work.desk(work.me).pass(index);
+        if work.reads && self.others().any(|rank| work.table(rank).has_reached(index + 1)) {
+            work.table(work.me).pass(index);
         } else {
             // SAFETY: as the caller says; the area is free.
             unsafe { work.show(piece) };
@@ -132,7 +132,7 @@ impl Node {
         while !left.is_empty() {
             let before = left.len();
             left.retain(|&rank| {
-                let done = work.desk(rank).done_by(index);
+                let done = work.table(rank).done_by(index);
                 if let Some(by) = done {
                     // SAFETY: the result is there, the rest as the caller says.
                     unsafe { work.take(piece, rank, by) };
@@ -152,7 +152,7 @@ impl Node {
             }
             match computed {
                 Some(at) => drop(left.remove(at)),
-                None => self.look_out(wait, || left.iter().any(|&rank| work.desk(rank).done_by(index).is_some()))?,
+                None => self.look_out(wait, || left.iter().any(|&rank| work.table(rank).done_by(index).is_some()))?,
             }
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Node {
     /// As for [`Node::finish_piece`].
     unsafe fn compute(&mut self, wait: &mut impl Wait, work: &Work, piece: usize, rank: usize) -> Result<bool> {
         let index = piece as u64;
-        if !work.desk(rank).is_free(index) || !work.desk(rank).claim(index) {
+        if !work.table(rank).is_free(index) || !work.table(rank).claim(index) {
             return Ok(false);
         }
         let (at, reduction) = work.piece(piece);
@@ -174,7 +174,7 @@ impl Node {
         for other in 0..self.ranks() {
             sources.push(if other == work.me {
                 work.own.wrapping_add(at + start)
-            } else if work.desk(other).has_shown(index) {
+            } else if work.table(other).has_shown(index) {
                 work.area(piece, other).wrapping_add(start).cast_const()
             } else {
                 let all = self.ranks() * bytes;
@@ -191,7 +191,7 @@ impl Node {
         let also = Some(work.out.wrapping_add(at + start));
         // SAFETY: as the caller says; of our elements in the area nobody needs these.
         unsafe { self.fold(&reduction, count, |rank| sources[rank], result, also) };
-        work.desk(rank).finish(index, work.me);
+        work.table(rank).finish(index, work.me);
         self.wake_all(wait);
         Ok(true)
     }
@@ -206,14 +206,14 @@ impl Node {
 }
 
 impl Work<'_> {
-    fn desk(&self, rank: usize) -> &Desk {
+    fn table(&self, rank: usize) -> &StealTable {
         // SAFETY: mapped, aligned to a line, and all atomics.
         unsafe { self.places[rank].cast().as_ref() }
     }
 
     /// Where a rank has its elements of a piece.
     fn area(&self, piece: usize, rank: usize) -> *mut u8 {
-        let at = size_of::<Desk>() + piece % AREAS * self.area;
+        let at = size_of::<StealTable>() + piece % AREAS * self.area;
         self.places[rank].as_ptr().wrapping_add(at)
     }
 
@@ -239,7 +239,7 @@ impl Work<'_> {
         let from = self.own.wrapping_add(at);
         // SAFETY: as the caller says; an area has room for all elements of a piece.
         unsafe { copy::bytes(from, self.area(piece, self.me), reduction.count * reduction.element) };
-        self.desk(self.me).show(piece as u64);
+        self.table(self.me).show(piece as u64);
     }
 
     /// Takes the results of a part that is done.

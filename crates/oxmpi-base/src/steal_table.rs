@@ -13,10 +13,10 @@ use crate::sync::{AtomicU64, Ordering};
 /// Pieces for which a rank has memory.
 pub const AREAS: usize = 4;
 
-/// Zeroes are a desk on which nothing lies yet. Those who wait for a piece look at another line than those who wait for
+/// Zeroes are a steal table on which nothing lies yet. Those who wait for a piece look at another line than those who wait for
 /// a part.
 #[repr(C, align(64))]
-pub struct Desk {
+pub struct StealTable {
     /// How many pieces this rank has come to.
     reached: AtomicU64,
     /// The piece whose elements lie in each area, plus one.
@@ -35,7 +35,7 @@ fn area(piece: u64) -> usize {
     piece as usize % AREAS
 }
 
-impl Desk {
+impl StealTable {
     /// Takes everything off, before anybody else looks.
     pub fn clear(&self) {
         for word in [&self.reached, &self.claimed].into_iter().chain(&self.shown).chain(&self.done) {
@@ -93,12 +93,12 @@ impl Desk {
 }
 
 #[cfg(test)]
-impl Desk {
+impl StealTable {
     /// One on which something lies.
-    fn with(number: u64) -> Desk {
+    fn with(number: u64) -> StealTable {
         let word = || AtomicU64::new(number);
         let words = || [(); AREAS].map(|()| word());
-        Desk {
+        StealTable {
             reached: word(),
             shown: words(),
             _other_line: [0; CACHE_LINE - 8 * (1 + AREAS)],
@@ -114,16 +114,16 @@ mod tests {
 
     #[test]
     fn a_part_is_claimed_once() {
-        let desk = Desk::with(7 << RANK_BITS);
-        desk.clear();
-        assert!(!desk.has_shown(0) && !desk.has_reached(0) && desk.is_free(0) && desk.done_by(0).is_none());
-        desk.show(0);
-        assert!(desk.has_shown(0) && desk.has_reached(0) && !desk.has_shown(1));
-        desk.pass(1);
-        assert!(!desk.has_shown(1) && desk.has_reached(1));
-        assert!(desk.claim(0) && !desk.claim(0) && !desk.is_free(0) && desk.done_by(0).is_none());
-        desk.finish(0, 5);
-        assert!(desk.done_by(0) == Some(5) && desk.done_by(AREAS as u64).is_none() && desk.is_free(1));
+        let table = StealTable::with(7 << RANK_BITS);
+        table.clear();
+        assert!(!table.has_shown(0) && !table.has_reached(0) && table.is_free(0) && table.done_by(0).is_none());
+        table.show(0);
+        assert!(table.has_shown(0) && table.has_reached(0) && !table.has_shown(1));
+        table.pass(1);
+        assert!(!table.has_shown(1) && table.has_reached(1));
+        assert!(table.claim(0) && !table.claim(0) && !table.is_free(0) && table.done_by(0).is_none());
+        table.finish(0, 5);
+        assert!(table.done_by(0) == Some(5) && table.done_by(AREAS as u64).is_none() && table.is_free(1));
     }
 }
 
@@ -135,8 +135,8 @@ mod loom_tests {
 
     const RANKS: usize = 2;
 
-    /// A rank's desk, and its elements, one for each rank's part, in each area.
-    struct Rank(Desk, [[UnsafeCell<u64>; RANKS]; AREAS]);
+    /// A rank's steal table, and its elements, one for each rank's part, in each area.
+    struct Rank(StealTable, [[UnsafeCell<u64>; RANKS]; AREAS]);
     // SAFETY: what loom is here to check.
     unsafe impl Sync for Rank {}
 
@@ -210,7 +210,7 @@ mod loom_tests {
         model.preemption_bound = Some(preemptions);
         model.check(move || {
             let word = || UnsafeCell::new(0);
-            let rank = || Rank(Desk::with(0), [(); AREAS].map(|()| [(); RANKS].map(|()| word())));
+            let rank = || Rank(StealTable::with(0), [(); AREAS].map(|()| [(); RANKS].map(|()| word())));
             let ranks = Arc::new([rank(), rank()]);
             let others = Arc::clone(&ranks);
             let thread = loom::thread::spawn(move || all_pieces(&others[..], 1, parts, way, pieces));
