@@ -128,7 +128,7 @@ impl Memory {
 }
 
 /// One rank's place at a board.
-pub struct Seat {
+pub struct BoardMember {
     memory: Memory,
     rank: usize,
     round: u64,
@@ -177,12 +177,12 @@ impl Past {
     }
 }
 
-// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the seat keeps mapped.
-unsafe impl Send for Seat {}
-// SAFETY: through `&Seat` only atomics are accessed, and raw pointers handed out.
-unsafe impl Sync for Seat {}
+// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the member keeps mapped.
+unsafe impl Send for BoardMember {}
+// SAFETY: through `&BoardMember` only atomics are accessed, and raw pointers handed out.
+unsafe impl Sync for BoardMember {}
 
-impl Seat {
+impl BoardMember {
     /// Bytes of memory for a board; all zeroes is an empty one.
     pub fn memory_for(ranks: usize, room: usize) -> usize {
         Memory::lines_end(ranks) + ranks * room_stride(room)
@@ -190,8 +190,11 @@ impl Seat {
 
     /// A place at the board in this memory. Everybody gives the same number of ranks and bytes of room; `None` if the
     /// memory is too small for them.
-    pub fn new(mapping: Arc<Mapping>, ranks: usize, room: usize, rank: usize) -> Option<Seat> {
-        if rank >= ranks || !room.is_multiple_of(CACHE_LINE) || mapping.area().bytes < Seat::memory_for(ranks, room) {
+    pub fn new(mapping: Arc<Mapping>, ranks: usize, room: usize, rank: usize) -> Option<BoardMember> {
+        if rank >= ranks
+            || !room.is_multiple_of(CACHE_LINE)
+            || mapping.area().bytes < BoardMember::memory_for(ranks, room)
+        {
             return None;
         }
         let header = mapping.base().cast::<Header>();
@@ -203,15 +206,15 @@ impl Seat {
             let rooms = header.cast::<u8>().add(Memory::lines_end(ranks));
             Memory { header, finished, lines, rooms, ranks, slots: SLOTS, room }
         };
-        Some(Seat { _mapping: Some(mapping), ..Seat::over(memory, rank) })
+        Some(BoardMember { _mapping: Some(mapping), ..BoardMember::over(memory, rank) })
     }
 
-    /// The memory outlives the seat.
-    fn over(memory: Memory, rank: usize) -> Seat {
+    /// The memory outlives the member.
+    fn over(memory: Memory, rank: usize) -> BoardMember {
         let past = vec![Past::default(); memory.slots].into();
         let mut seen: Box<[u64]> = vec![0; memory.ranks].into();
         seen[rank] = u64::MAX;
-        Seat { memory, rank, round: 0, settled: 0, seen, past, usual: 0, ready: None, mixed: 0, _mapping: None }
+        BoardMember { memory, rank, round: 0, settled: 0, seen, past, usual: 0, ready: None, mixed: 0, _mapping: None }
     }
 
     #[inline]
@@ -243,7 +246,7 @@ impl Seat {
         self.round
     }
 
-    /// Goes on to the next round, in which we make this call. The last one must be [finished](Seat::finish).
+    /// Goes on to the next round, in which we make this call. The last one must be [finished](BoardMember::finish).
     #[inline]
     pub fn advance(&mut self, call: u64) -> u64 {
         let history = self.past(self.round).next_history() ^ std::mem::take(&mut self.mixed);
@@ -269,7 +272,7 @@ impl Seat {
         self.round.saturating_sub(self.memory.slots as u64)
     }
 
-    /// Where our line's [`LINE_BYTES`] bytes go, and where those of others are once they have [arrived](Seat::has_arrived);
+    /// Where our line's [`LINE_BYTES`] bytes go, and where those of others are once they have [arrived](BoardMember::has_arrived);
     /// aligned to 16 bytes.
     #[inline]
     pub fn body(&self, rank: usize, round: u64) -> NonNull<u8> {
@@ -279,7 +282,7 @@ impl Seat {
     }
 
     /// A part of our room for this round, as an offset; `None` until more of the earlier rounds is
-    /// [settled](Seat::spare).
+    /// [settled](BoardMember::spare).
     #[inline]
     pub fn place(&mut self, bytes: usize) -> Option<usize> {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
@@ -336,7 +339,7 @@ impl Seat {
         }
     }
 
-    /// This round uses a part of our room, also if an earlier one [got](Seat::place) it.
+    /// This round uses a part of our room, also if an earlier one [got](BoardMember::place) it.
     #[inline]
     pub fn keep(&mut self, at: usize, bytes: usize) {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
@@ -543,7 +546,7 @@ impl Seat {
         (0..self.memory.ranks).filter(|&rank| rank != self.rank).find(differs)
     }
 
-    /// Leaves for good: the memory is not touched any more, but for [`Seat::is_deserted`].
+    /// Leaves for good: the memory is not touched any more, but for [`BoardMember::is_deserted`].
     pub fn leave(&self) {
         // Release: all that we read and wrote comes first.
         self.memory.finished(self.rank).round.store(u64::MAX, Ordering::Release);

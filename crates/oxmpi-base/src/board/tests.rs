@@ -47,7 +47,7 @@ mod alone {
     #[test]
     fn parts_of_a_room_do_not_meet() {
         let (_owned, memory) = Owned::new(2, 4, 1024);
-        let (mut a, b) = (Seat::over(memory, 0), Seat::over(memory, 1));
+        let (mut a, b) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
         a.advance(7);
         assert_eq!(a.place(500), Some(0));
         a.finish();
@@ -74,7 +74,7 @@ mod alone {
     #[test]
     fn who_only_listened_waits_for_the_slot_it_takes() {
         let (_owned, memory) = Owned::new(2, 4, 64);
-        let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
+        let (mut a, mut b) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
         for _ in 0..20 {
             b.advance(7);
             b.finish();
@@ -92,28 +92,28 @@ mod alone {
     #[test]
     fn lines_tell_what_is_settled() {
         let (_owned, memory) = Owned::new(2, 4, 128);
-        let mut seats = [Seat::over(memory, 0), Seat::over(memory, 1)];
+        let mut members = [BoardMember::over(memory, 0), BoardMember::over(memory, 1)];
         for turn in 0..12 {
             let (writer, reader) = (turn % 2, 1 - turn % 2);
-            seats.iter_mut().for_each(|seat| _ = seat.advance(7));
-            assert!(seats[writer].place(64).is_some());
-            seats[writer].publish();
-            assert!(seats[reader].has_arrived(writer));
+            members.iter_mut().for_each(|member| _ = member.advance(7));
+            assert!(members[writer].place(64).is_some());
+            members[writer].publish();
+            assert!(members[reader].has_arrived(writer));
             // Nobody finishes a round here, so that the counts of finished ones tell nothing.
-            seats[reader].saw(writer);
+            members[reader].saw(writer);
         }
     }
 
     #[test]
     fn a_board_is_deserted_when_all_have_left() {
         let (_owned, memory) = Owned::new(3, 4, 64);
-        let seats: Vec<Seat> = (0..3).map(|rank| Seat::over(memory, rank)).collect();
-        for seat in &seats {
-            assert!(!seats[0].is_deserted() && !seats[0].has_left(seat.rank()));
-            seat.leave();
-            assert!(seats[0].has_left(seat.rank()));
+        let members: Vec<BoardMember> = (0..3).map(|rank| BoardMember::over(memory, rank)).collect();
+        for member in &members {
+            assert!(!members[0].is_deserted() && !members[0].has_left(member.rank()));
+            member.leave();
+            assert!(members[0].has_left(member.rank()));
         }
-        assert!(seats[0].is_deserted());
+        assert!(members[0].is_deserted());
     }
 }
 
@@ -126,7 +126,7 @@ mod loom_tests {
     fn loom_a_fast_writer_does_not_overrun_a_reader() {
         loom::model(|| {
             let (_owned, memory) = Owned::new(2, 2, 64);
-            let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
+            let (mut tx, mut rx) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
             let writer = loom::thread::spawn(move || {
                 for _ in 0..3 {
                     tx.advance(10);
@@ -154,7 +154,7 @@ mod loom_tests {
     fn loom_an_area_of_a_chain_is_not_written_while_it_is_read() {
         loom::model(|| {
             let (_owned, memory) = Owned::new(2, 4, 64);
-            let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
+            let (mut tx, mut rx) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
             let area = loom::sync::Arc::new(loom::cell::UnsafeCell::new(0));
             let written = area.clone();
             let writer = loom::thread::spawn(move || {
@@ -187,7 +187,7 @@ mod loom_tests {
     fn loom_waiting_words_are_of_their_round() {
         loom::model(|| {
             let (_owned, memory) = Owned::new(2, 4, 64);
-            let (mut tx, mut rx) = (Seat::over(memory, 0), Seat::over(memory, 1));
+            let (mut tx, mut rx) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
             let writer = loom::thread::spawn(move || {
                 for call in [5, 6] {
                     tx.advance(call);
@@ -206,26 +206,26 @@ mod loom_tests {
     /// They take turns in writing, with room for one: what a line tells is enough to know that the other's was read.
     #[test]
     fn loom_turns_settle_themselves() {
-        fn take_turns(seat: &mut Seat) {
+        fn take_turns(member: &mut BoardMember) {
             for turn in 0..4 {
-                let round = seat.advance(10);
-                if turn % 2 == seat.rank {
+                let round = member.advance(10);
+                if turn % 2 == member.rank {
                     // The finished counts would do, too, but are not looked at so soon.
-                    assert!(seat.place(64).is_some() && seat.settled + 2 >= round, "the other's line has told");
-                    seat.publish();
+                    assert!(member.place(64).is_some() && member.settled + 2 >= round, "the other's line has told");
+                    member.publish();
                 } else {
-                    let other = 1 - seat.rank;
-                    while !seat.has_arrived(other) {
+                    let other = 1 - member.rank;
+                    while !member.has_arrived(other) {
                         loom::thread::yield_now();
                     }
-                    seat.saw(other);
+                    member.saw(other);
                 }
-                seat.finish();
+                member.finish();
             }
         }
         loom::model(|| {
             let (_owned, memory) = Owned::new(2, 4, 64);
-            let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
+            let (mut a, mut b) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
             let peer = loom::thread::spawn(move || take_turns(&mut a));
             take_turns(&mut b);
             peer.join().unwrap();
@@ -235,23 +235,23 @@ mod loom_tests {
     /// Both write and both read: two slots are enough, and the counts of finished rounds are not needed.
     #[test]
     fn loom_exchanges_settle_themselves() {
-        fn take_part(seat: &mut Seat) {
+        fn take_part(member: &mut BoardMember) {
             for _ in 0..3 {
-                let round = seat.advance(10);
-                assert!(seat.settled + 2 >= round);
-                seat.publish();
-                let other = 1 - seat.rank;
-                while !seat.has_arrived(other) {
+                let round = member.advance(10);
+                assert!(member.settled + 2 >= round);
+                member.publish();
+                let other = 1 - member.rank;
+                while !member.has_arrived(other) {
                     loom::thread::yield_now();
                 }
-                assert!(seat.agrees(other));
-                seat.exchanged();
-                seat.finish();
+                assert!(member.agrees(other));
+                member.exchanged();
+                member.finish();
             }
         }
         loom::model(|| {
             let (_owned, memory) = Owned::new(2, 2, 64);
-            let (mut a, mut b) = (Seat::over(memory, 0), Seat::over(memory, 1));
+            let (mut a, mut b) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
             let peer = loom::thread::spawn(move || take_part(&mut a));
             take_part(&mut b);
             peer.join().unwrap();

@@ -29,7 +29,7 @@ impl Node {
             if self.rank() == root {
                 let round = self.open(wait, call)?;
                 self.write(wait, round, buf, at, bytes)?;
-                self.seat.publish();
+                self.member.publish();
                 self.wake_all(wait);
             } else {
                 let round = self.listen(call)?;
@@ -58,7 +58,7 @@ impl Node {
             for (at, bytes) in pieces(block, self.chunk()) {
                 let round = self.open(wait, call)?;
                 self.write_for_one(wait, round, send, at, bytes)?;
-                self.seat.publish();
+                self.member.publish();
                 self.wake(wait, root);
                 self.close(wait);
             }
@@ -74,7 +74,7 @@ impl Node {
                 // SAFETY: that rank has written so many bytes.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
-            self.seat.exchanged();
+            self.member.exchanged();
             self.close(wait);
         }
         Ok(())
@@ -100,7 +100,7 @@ impl Node {
                         // SAFETY: our room has a place for everybody's piece.
                         unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
                     }
-                    self.seat.publish();
+                    self.member.publish();
                     self.wake_all(wait);
                 }
                 (None, Some(recv)) => {
@@ -140,7 +140,7 @@ impl Node {
         for (at, bytes) in pieces(block, self.chunk()) {
             let round = self.open(wait, call)?;
             self.write(wait, round, from, start + at, bytes)?;
-            self.seat.publish();
+            self.member.publish();
             // While the others' are on their way.
             if let Some(send) = send {
                 own::copy_part(send, at, recv, own + at, bytes);
@@ -183,7 +183,7 @@ impl Node {
                     hand_down(to, bytes);
                 }
             }
-            self.seat.publish();
+            self.member.publish();
             if let Some(send) = send {
                 let own = self.rank() * block + at;
                 own::copy_part(send, own, recv, own, bytes);

@@ -266,7 +266,7 @@ impl Node {
             self.meet_all(wait)?;
             let (start, count) = reduction.part(self.rank(), self.ranks());
             let place = self.place(wait, count * element)?;
-            let room = self.seat.room(self.rank(), place).as_ptr();
+            let room = self.member.room(self.rank(), place).as_ptr();
             for (at, count) in pieces(count, self.piece() / element) {
                 let result = room.wrapping_add(at * element);
                 let at = (start + at) * element;
@@ -279,13 +279,13 @@ impl Node {
             self.close(wait);
 
             let round = self.open(wait, call)?;
-            self.seat.keep(place, count * element);
+            self.member.keep(place, count * element);
             self.say(round, place);
-            self.seat.publish();
+            self.member.publish();
             for rank in self.others() {
                 self.meet(wait, rank)?;
                 let (start, count) = reduction.part(rank, self.ranks());
-                let from = self.seat.room(rank, self.heard(rank, round)).as_ptr();
+                let from = self.member.room(rank, self.heard(rank, round)).as_ptr();
                 // SAFETY: that rank has written the results of its part, and has read ours.
                 unsafe { copy::bytes(from, out.wrapping_add(start * element), count * element) };
             }
@@ -335,27 +335,27 @@ impl Node {
     fn show(&mut self, wait: &mut impl Wait, call: Call, addresses: [u64; 2]) -> Result<()> {
         let round = self.open(wait, call)?;
         self.say_both(round, addresses);
-        self.seat.publish();
+        self.member.publish();
         Ok(())
     }
 
     /// Says two addresses, or places, in our line.
     pub(super) fn say_both(&self, round: u64, addresses: [u64; 2]) {
         // SAFETY: our line of this round, aligned to 16 bytes.
-        unsafe { self.seat.body(self.rank(), round).cast::<[u64; 2]>().write(addresses) };
+        unsafe { self.member.body(self.rank(), round).cast::<[u64; 2]>().write(addresses) };
     }
 
     /// The addresses that a rank that has arrived shows.
     pub(super) fn addresses(&self, rank: usize) -> (usize, usize) {
         // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
-        let [first, second] = unsafe { self.seat.body(rank, self.seat.round()).cast::<[u64; 2]>().read() };
+        let [first, second] = unsafe { self.member.body(rank, self.member.round()).cast::<[u64; 2]>().read() };
         (first as usize, second as usize)
     }
 
     /// A round in which everybody says that it has read what it needed.
     fn part(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
         self.open(wait, call)?;
-        self.seat.publish();
+        self.member.publish();
         self.meet_all(wait)?;
         self.close(wait);
         Ok(())

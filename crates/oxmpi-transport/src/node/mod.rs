@@ -26,7 +26,7 @@ pub use reduction::{Kernel, Reduction};
 
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
-use oxmpi_base::board::{LINE_BYTES, Seat};
+use oxmpi_base::board::{BoardMember, LINE_BYTES};
 use oxmpi_base::ids::Peer;
 use oxmpi_base::wait::Barrier;
 use oxmpi_base::{copy, prefetch};
@@ -126,7 +126,7 @@ impl Choices {
 
 /// This rank's place among the ranks of a communicator, all on one node.
 pub struct Node {
-    seat: Seat,
+    member: BoardMember,
     mapping: Arc<Mapping>,
     /// Each rank's process.
     members: Box<[Peer]>,
@@ -150,7 +150,7 @@ pub struct Node {
 impl Node {
     /// Bytes of shared memory for so many ranks, each with a room of so many bytes.
     pub fn memory_for(ranks: usize, room: usize) -> usize {
-        Seat::memory_for(ranks, room)
+        BoardMember::memory_for(ranks, room)
     }
 
     /// Takes a rank's place; `None` if the memory does not fit. `oversubscribed`: ranks outnumber CPUs; all ranks must say the
@@ -164,14 +164,14 @@ impl Node {
         oversubscribed: bool,
     ) -> Option<Node> {
         let mapping = Arc::new(mapping);
-        let seat = Seat::new(Arc::clone(&mapping), members.len(), room, rank)?;
+        let member = BoardMember::new(Arc::clone(&mapping), members.len(), room, rank)?;
         let cpus = if oversubscribed { Facts::OVERSUBSCRIBED } else { Facts::CPU_EACH };
-        let staging = if seat.largest_place() >= ROOMY { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
+        let staging = if member.largest_place() >= ROOMY { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
         let facts = Facts::BOARD.and(cpus).and(staging);
         let mut node = Node {
             one_round: 0,
             choices: Choices::new(members.len(), facts),
-            seat,
+            member,
             mapping,
             members,
             barrier,
@@ -223,7 +223,7 @@ impl Node {
     pub fn set_history(&mut self, history: u64) {
         if history != self.history {
             self.history = history;
-            self.seat.mix_in(history);
+            self.member.mix_in(history);
         }
     }
 
@@ -250,7 +250,7 @@ impl Node {
     /// The ranks are out of step, or one cannot go on: nobody shall wait for anybody any more.
     #[cold]
     fn give_up(&self, wait: &mut impl Wait) {
-        self.seat.break_up();
+        self.member.break_up();
         self.wake_all(wait);
     }
 
@@ -263,31 +263,31 @@ impl Node {
     /// [`Node::set_history`]. Ranks that did not wait for each other in their last call may not have noticed that it was a
     /// different one. What was told before is not told again.
     pub fn compare_before_leaving(&mut self, history: u64) -> Option<oxmpi_abi::Error> {
-        if self.seat.is_broken() {
+        if self.member.is_broken() {
             return None;
         }
         self.set_history(history);
-        let rank = self.seat.compare_histories()?;
-        let calls = self.seat.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
+        let rank = self.member.compare_histories()?;
+        let calls = self.member.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
         Some(call::mismatch(rank, self.rank(), calls))
     }
 
     /// Leaves for good.
     pub fn leave(&self) {
-        self.seat.leave();
+        self.member.leave();
     }
 
     /// Whether everybody has left.
     pub fn is_deserted(&self) -> bool {
-        self.seat.is_deserted()
+        self.member.is_deserted()
     }
 
     pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
         self.open(wait, Call::BARRIER)?;
-        self.seat.publish();
+        self.member.publish();
         // If the next call waits for data of another rank, the last one here would only come to wait there.
         let gives_way =
-            self.sender.is_some_and(|sender| sender != self.rank()) && self.seat.have_arrived(self.others());
+            self.sender.is_some_and(|sender| sender != self.rank()) && self.member.have_arrived(self.others());
         self.meet_all(wait)?;
         self.close(wait);
         if gives_way {
@@ -303,7 +303,7 @@ impl Node {
     // ---- what operations are made of ----
 
     fn rank(&self) -> usize {
-        self.seat.rank()
+        self.member.rank()
     }
 
     /// The others, the next one first, so that not everybody begins with the same.
@@ -316,8 +316,8 @@ impl Node {
     #[inline]
     fn open(&mut self, wait: &mut impl Wait, call: Call) -> Result<u64> {
         let round = self.listen(call)?;
-        if !self.seat.is_settled(self.seat.replaced()) {
-            self.settle(wait, self.seat.spare())?;
+        if !self.member.is_settled(self.member.replaced()) {
+            self.settle(wait, self.member.spare())?;
         }
         Ok(round)
     }
@@ -326,63 +326,63 @@ impl Node {
     #[inline]
     fn listen(&mut self, call: Call) -> Result<u64> {
         self.check()?;
-        Ok(self.seat.advance(call.0))
+        Ok(self.member.advance(call.0))
     }
 
     /// A part of our room for this round.
     #[inline]
     fn place(&mut self, wait: &mut impl Wait, bytes: usize) -> Result<usize> {
         loop {
-            if let Some(at) = self.seat.place(bytes) {
+            if let Some(at) = self.member.place(bytes) {
                 return Ok(at);
             }
-            self.settle(wait, self.seat.spare())?;
+            self.settle(wait, self.member.spare())?;
         }
     }
 
     /// Waits until everybody has finished a round.
     #[cold]
     fn settle(&mut self, wait: &mut impl Wait, round: u64) -> Result<()> {
-        self.seat.set_waiting(true);
-        let seat = &mut self.seat;
-        let settled = wait.until(|| seat.is_settled(round) || seat.is_broken());
-        self.seat.set_waiting(false);
+        self.member.set_waiting(true);
+        let member = &mut self.member;
+        let settled = wait.until(|| member.is_settled(round) || member.is_broken());
+        self.member.set_waiting(false);
         if settled { self.check() } else { Err(call::out_of_step()) }
     }
 
     /// Waits until one rank has finished a round; it has to wake us.
     #[inline]
     fn await_finished(&mut self, wait: &mut impl Wait, rank: usize, round: u64) -> Result<()> {
-        let seat = &self.seat;
-        if seat.has_finished(rank, round) {
+        let member = &self.member;
+        if member.has_finished(rank, round) {
             return Ok(());
         }
-        seat.set_waiting_for(rank, true);
-        let finished = wait.until(|| seat.has_finished(rank, round) || seat.is_broken());
-        seat.set_waiting_for(rank, false);
+        member.set_waiting_for(rank, true);
+        let finished = wait.until(|| member.has_finished(rank, round) || member.is_broken());
+        member.set_waiting_for(rank, false);
         if finished { self.check() } else { Err(call::out_of_step()) }
     }
 
     /// Waits for a rank's line, and compares its call with ours.
     #[inline]
     fn meet(&mut self, wait: &mut impl Wait, rank: usize) -> Result<()> {
-        if !self.seat.has_arrived(rank) {
+        if !self.member.has_arrived(rank) {
             self.await_rank(wait, rank);
         }
-        if !self.seat.has_arrived(rank) || !self.seat.agrees(rank) {
+        if !self.member.has_arrived(rank) || !self.member.agrees(rank) {
             return Err(self.mismatch(wait, rank));
         }
-        self.seat.saw(rank);
+        self.member.saw(rank);
         Ok(())
     }
 
     #[inline]
     fn await_rank(&self, wait: &mut impl Wait, rank: usize) {
-        let seat = &self.seat;
-        if !wait.shortly(|| seat.has_arrived(rank)) {
-            seat.say_waiting();
+        let member = &self.member;
+        if !wait.shortly(|| member.has_arrived(rank)) {
+            member.say_waiting();
             wait.until(|| {
-                seat.has_arrived(rank) || seat.waits_elsewhere(rank) || seat.has_left(rank) || seat.is_broken()
+                member.has_arrived(rank) || member.waits_elsewhere(rank) || member.has_left(rank) || member.is_broken()
             });
         }
     }
@@ -402,11 +402,11 @@ impl Node {
     /// it has come all are looked at, since the others have probably come meanwhile.
     #[inline]
     fn meet_others(&mut self, wait: &mut impl Wait) -> Result<()> {
-        let seat = &self.seat;
+        let member = &self.member;
         let mut awaited = self.others();
-        while !seat.have_arrived(self.others()) {
-            let Some(rank) = awaited.find(|&rank| !seat.has_arrived(rank)) else { break };
-            if !wait.shortly(|| seat.has_arrived(rank)) {
+        while !member.have_arrived(self.others()) {
+            let Some(rank) = awaited.find(|&rank| !member.has_arrived(rank)) else { break };
+            if !wait.shortly(|| member.has_arrived(rank)) {
                 self.await_others(wait);
                 // Not one after the other: somebody may never come because of another's mistake.
                 if let Some(rank) = self.others().find(|&rank| self.differs(rank)) {
@@ -425,30 +425,30 @@ impl Node {
     /// may not write a line for it.
     #[cold]
     fn await_others(&self, wait: &mut impl Wait) {
-        let seat = &self.seat;
-        seat.say_waiting();
+        let member = &self.member;
+        member.say_waiting();
         wait.until(|| {
-            seat.have_arrived(self.others()) || self.others().any(|rank| self.differs(rank)) || seat.is_broken()
+            member.have_arrived(self.others()) || self.others().any(|rank| self.differs(rank)) || member.is_broken()
         });
     }
 
     /// Whether a rank is seen to be in another call, or will never come.
     fn differs(&self, rank: usize) -> bool {
-        if self.seat.has_arrived(rank) {
-            return !self.seat.agrees(rank);
+        if self.member.has_arrived(rank) {
+            return !self.member.agrees(rank);
         }
-        self.seat.waits_elsewhere(rank) || self.is_gone(rank)
+        self.member.waits_elsewhere(rank) || self.is_gone(rank)
     }
 
     /// Whether a rank has left without coming to this round.
     fn is_gone(&self, rank: usize) -> bool {
         // In this order: it may have come and left just now.
-        self.seat.has_left(rank) && !self.seat.has_arrived(rank)
+        self.member.has_left(rank) && !self.member.has_arrived(rank)
     }
 
     #[inline]
     fn exchanged(&mut self, wait: &mut impl Wait) {
-        self.seat.exchanged();
+        self.member.exchanged();
         self.wake_all(wait);
     }
 
@@ -467,9 +467,9 @@ impl Node {
     /// Ends a round.
     #[inline]
     fn close(&mut self, wait: &mut impl Wait) {
-        self.seat.prefetch();
+        self.member.prefetch();
         // Without the sleeper's fence we may have seen too early that nobody waits; waking has one of its own.
-        if self.seat.finish() || self.barrier == Barrier::Symmetric {
+        if self.member.finish() || self.barrier == Barrier::Symmetric {
             self.wake_all(wait);
         }
     }
@@ -484,7 +484,7 @@ impl Node {
             self.give_up(wait);
             return call::gone(rank, self.rank());
         }
-        let calls = self.seat.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
+        let calls = self.member.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
         self.can_go_on = calls.is_some_and(|(theirs, ours)| theirs.is_like(ours, self.all_in_one_round()));
         if !self.can_go_on {
             self.give_up(wait);
@@ -499,7 +499,7 @@ impl Node {
 
     #[inline]
     fn check(&self) -> Result<()> {
-        if self.seat.is_broken() { Err(call::out_of_step()) } else { Ok(()) }
+        if self.member.is_broken() { Err(call::out_of_step()) } else { Ok(()) }
     }
 
     // ---- bytes in and out ----
@@ -508,11 +508,11 @@ impl Node {
     #[inline]
     fn target(&mut self, wait: &mut impl Wait, round: u64, bytes: usize) -> Result<*mut u8> {
         if bytes <= LINE_BYTES {
-            return Ok(self.seat.body(self.rank(), round).as_ptr());
+            return Ok(self.member.body(self.rank(), round).as_ptr());
         }
         let at = self.place(wait, bytes)?;
         self.say(round, at);
-        Ok(self.seat.room(self.rank(), at).as_ptr())
+        Ok(self.member.room(self.rank(), at).as_ptr())
     }
 
     /// Writes our bytes for a round, for all others.
@@ -562,30 +562,30 @@ impl Node {
     #[inline]
     fn say(&self, round: u64, at: usize) {
         // SAFETY: our line of this round, aligned to 16 bytes.
-        unsafe { self.seat.body(self.rank(), round).cast::<u64>().write(at as u64) };
+        unsafe { self.member.body(self.rank(), round).cast::<u64>().write(at as u64) };
     }
 
     /// Where a rank that has arrived said that its bytes are.
     #[inline]
     fn heard(&self, rank: usize, round: u64) -> usize {
         // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
-        unsafe { self.seat.body(rank, round).cast::<u64>().read() as usize }
+        unsafe { self.member.body(rank, round).cast::<u64>().read() as usize }
     }
 
     /// Where the bytes of a rank that has arrived are.
     #[inline]
     fn found(&self, rank: usize, round: u64, bytes: usize) -> *const u8 {
         if bytes <= LINE_BYTES {
-            self.seat.body(rank, round).as_ptr()
+            self.member.body(rank, round).as_ptr()
         } else {
-            self.seat.room(rank, self.heard(rank, round)).as_ptr()
+            self.member.room(rank, self.heard(rank, round)).as_ptr()
         }
     }
 
     /// The most bytes that one round moves.
     #[inline]
     fn chunk(&self) -> usize {
-        self.seat.largest_place()
+        self.member.largest_place()
     }
 }
 

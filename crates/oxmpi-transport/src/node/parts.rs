@@ -65,17 +65,17 @@ impl Node {
         let place = self.place(wait, size_of::<StealTable>() + area * count.min(AREAS))?;
         self.say_both(round, [place as u64, own as u64]);
         // Of the places we know only ours yet.
-        let places = vec![self.seat.room(me, place); self.ranks()];
+        let places = vec![self.member.room(me, place); self.ranks()];
         let copy = if way == BoardWay::PartsPastCache { copy::past_cache } else { copy::bytes };
         let reads = self.facts.has(Facts::DIRECT) && !oversubscribed;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
         work.table(me).clear();
         // SAFETY: as the caller says; nobody looks at our place before we publish.
         unsafe { work.show(0) };
-        self.seat.publish();
+        self.member.publish();
         self.meet_all(wait)?;
         let told: Vec<_> = (0..self.ranks()).map(|rank| self.addresses(rank)).collect();
-        work.places = told.iter().enumerate().map(|(rank, &(place, _))| self.seat.room(rank, place)).collect();
+        work.places = told.iter().enumerate().map(|(rank, &(place, _))| self.member.room(rank, place)).collect();
         work.buffers = told.into_iter().map(|(_, buffer)| buffer).collect();
         for piece in 1..=count {
             if piece < count {
@@ -198,7 +198,7 @@ impl Node {
 
     /// Waits for something that other ranks do in this round.
     fn look_out(&self, wait: &mut impl Wait, ready: impl Fn() -> bool) -> Result<()> {
-        if ready() || wait.shortly(&ready) || wait.until(|| ready() || self.seat.is_broken()) && ready() {
+        if ready() || wait.shortly(&ready) || wait.until(|| ready() || self.member.is_broken()) && ready() {
             return Ok(());
         }
         Err(call::out_of_step())

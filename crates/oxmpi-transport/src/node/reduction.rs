@@ -71,7 +71,7 @@ impl Node {
             // SAFETY: `own` has so many bytes, which may be read until this function returns.
             let operand = unsafe { Source::dense(own, bytes) };
             self.write(wait, round, &operand, 0, bytes)?;
-            self.seat.publish();
+            self.member.publish();
             self.meet_all(wait)?;
             // Our own elements not from our room, whose lines others are taking.
             let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
@@ -126,7 +126,7 @@ impl Node {
             if let Some(out) = out {
                 let round = self.listen(call)?;
                 self.meet_others(wait)?;
-                self.seat.exchanged();
+                self.member.exchanged();
                 let source = |rank| if rank == root { own } else { self.found(rank, round, bytes) };
                 // SAFETY: the others have written their elements; the rest is as the caller says.
                 unsafe { self.fold(reduction, count, source, out.wrapping_add(offset(at)), None) };
@@ -135,7 +135,7 @@ impl Node {
                 // SAFETY: `own` has so many bytes from there on, which may be read until this function returns.
                 let operand = unsafe { Source::dense(own, bytes) };
                 self.write_for_one(wait, round, &operand, 0, bytes)?;
-                self.seat.publish();
+                self.member.publish();
                 self.wake(wait, root);
             }
             self.close(wait);
@@ -163,16 +163,16 @@ impl Node {
             self.say(round, place);
             for rank in self.others() {
                 let from = own.wrapping_add(rank * reduction.bytes() + offset);
-                let to = self.seat.room(me, place + rank * bytes).as_ptr();
+                let to = self.member.room(me, place + rank * bytes).as_ptr();
                 // SAFETY: our room has a place for everybody's piece; the rest is as the caller says.
                 unsafe { copy::bytes(from, to, bytes) };
             }
-            self.seat.publish();
+            self.member.publish();
             self.meet_all(wait)?;
             let mine = own.wrapping_add(me * reduction.bytes() + offset);
             let source = |rank: usize| match rank {
                 _ if rank == me => mine,
-                _ => self.seat.room(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
+                _ => self.member.room(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
             };
             // SAFETY: everybody has written our piece. In place, `out` begins where `own` does: what it overwrites is
             // this piece of our own block, or of blocks that have been sent.
@@ -203,7 +203,7 @@ impl Node {
             // SAFETY: `own` has so many bytes, which may be read until this function returns.
             let operand = unsafe { Source::dense(own.wrapping_add(offset), bytes) };
             self.write(wait, round, &operand, 0, bytes)?;
-            self.seat.publish();
+            self.member.publish();
             for rank in self.rank() + 1..self.ranks() {
                 self.wake(wait, rank);
             }
@@ -267,11 +267,11 @@ impl Node {
                         kernel(self.found(before, round, bytes), own, to, count);
                     }
                 }
-                self.seat.publish();
+                self.member.publish();
                 self.wake(wait, behind);
             }
             self.close(wait);
-            if self.seat.is_awaited() || self.barrier == Barrier::Symmetric {
+            if self.member.is_awaited() || self.barrier == Barrier::Symmetric {
                 self.wake(wait, before);
             }
         }
@@ -287,21 +287,21 @@ impl Node {
         behind: usize,
         bytes: usize,
     ) -> Result<*mut u8> {
-        let (me, round) = (self.rank(), self.seat.round());
+        let (me, round) = (self.rank(), self.member.round());
         let start = match areas.start {
             Some(start) => start,
             None => *areas.start.insert(self.place(wait, areas.size * areas.count)?),
         };
-        self.seat.keep(start, areas.size * areas.count);
+        self.member.keep(start, areas.size * areas.count);
         if index >= areas.count {
             self.await_finished(wait, behind, round - areas.count as u64)?;
         }
         if bytes <= LINE_BYTES {
-            return Ok(self.seat.body(me, round).as_ptr());
+            return Ok(self.member.body(me, round).as_ptr());
         }
         let at = start + index % areas.count * areas.size;
         self.say(round, at);
-        Ok(self.seat.room(me, at).as_ptr())
+        Ok(self.member.room(me, at).as_ptr())
     }
 
     /// # Safety

@@ -34,19 +34,19 @@ impl Node {
     #[cold]
     fn leave_full_cpu(&self) {
         let Some(cpu) = cpus::current() else { return };
-        self.seat.say_cpu(cpu);
+        self.member.say_cpu(cpu);
         if self.ranks_on(cpu) < 2 {
             return;
         }
         let Ok(all) = CpuSet::affinity() else { return };
         // Nobody else changes its CPU while we look for one.
-        self.seat.alone_in_move(|| {
+        self.member.alone_in_move(|| {
             let Some(to) = all.iter().min_by_key(|&cpu| self.ranks_on(cpu)) else { return };
             if self.ranks_on(to) + 2 > self.ranks_on(cpu) {
                 return;
             }
             if CpuSet::from_iter([to]).confine().is_ok() {
-                self.seat.say_cpu(to);
+                self.member.say_cpu(to);
                 // It was allowed before; if it is no more, one CPU of those is what remains.
                 let _ = all.confine();
             }
@@ -54,6 +54,6 @@ impl Node {
     }
 
     fn ranks_on(&self, cpu: usize) -> usize {
-        (0..self.ranks()).filter(|&rank| self.seat.cpu_of(rank) == Some(cpu)).count()
+        (0..self.ranks()).filter(|&rank| self.member.cpu_of(rank) == Some(cpu)).count()
     }
 }

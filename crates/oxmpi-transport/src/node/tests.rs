@@ -292,7 +292,7 @@ fn a_crowd_spreads_over_the_cpus() {
                 }
                 node.barrier(&mut Yield).unwrap();
             }
-            let said = |cpu| (0..ranks).filter(|&rank| node.seat.cpu_of(rank) == Some(cpu)).count();
+            let said = |cpu| (0..ranks).filter(|&rank| node.member.cpu_of(rank) == Some(cpu)).count();
             let (least, most) = (all.iter().map(said).min().unwrap(), all.iter().map(said).max().unwrap());
             assert!(most - least <= 1, "{least} to {most} of {ranks} ranks on a CPU");
             assert_eq!(all.iter().map(said).sum::<usize>(), ranks);
