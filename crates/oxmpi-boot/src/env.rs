@@ -35,7 +35,7 @@ pub const ALL: [&str; 13] =
 
 /// A rank's place as the variables tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct RankEnv {
     pub rank: usize,
     pub size: usize,
     pub local_rank: usize,
@@ -76,7 +76,7 @@ impl Mailbox {
     }
 }
 
-impl Seat {
+impl RankEnv {
     pub fn write(&self) -> Vec<(&'static str, String)> {
         let mut vars = vec![
             (RANK, self.rank.to_string()),
@@ -97,7 +97,7 @@ impl Seat {
     }
 
     /// `None` when no `mpirun` of OxMPI is an ancestor of this process.
-    pub fn read(var: &impl Fn(&str) -> Option<String>) -> Result<Option<Seat>> {
+    pub fn read(var: &impl Fn(&str) -> Option<String>) -> Result<Option<RankEnv>> {
         let Some(job) = var(JOB) else { return Ok(None) };
         let broken = |name: &str, value: &str| {
             let text = format!(
@@ -122,7 +122,7 @@ impl Seat {
         let words = var(APPS).unwrap_or_default();
         let programs = apps::read(&words, size as usize).ok_or_else(|| broken(APPS, &words))?;
         let mailbox = var(SPAWN).unwrap_or_default();
-        Ok(Some(Seat {
+        Ok(Some(RankEnv {
             rank: number(RANK, size)? as usize,
             size: size as usize,
             local_rank: number(LOCAL_RANK, local_size)? as usize,
@@ -147,8 +147,8 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    fn seat() -> Seat {
-        Seat {
+    fn rank_env() -> RankEnv {
+        RankEnv {
             rank: 3,
             size: 8,
             local_rank: 3,
@@ -167,18 +167,18 @@ mod tests {
         }
     }
 
-    fn read(vars: &HashMap<&str, String>) -> Result<Option<Seat>> {
-        Seat::read(&|name| vars.get(name).cloned())
+    fn read(vars: &HashMap<&str, String>) -> Result<Option<RankEnv>> {
+        RankEnv::read(&|name| vars.get(name).cloned())
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let vars: HashMap<_, _> = seat().write().into_iter().collect();
+        let vars: HashMap<_, _> = rank_env().write().into_iter().collect();
         assert_eq!(vars.len(), ALL.len());
         assert!(ALL.iter().all(|name| vars.contains_key(name)));
-        assert_eq!(read(&vars).unwrap(), Some(seat()));
+        assert_eq!(read(&vars).unwrap(), Some(rank_env()));
         assert_eq!(read(&HashMap::new()).unwrap(), None);
-        let alone = Seat { parent: None, mailbox: Mailbox::default(), ..seat() };
+        let alone = RankEnv { parent: None, mailbox: Mailbox::default(), ..rank_env() };
         assert_eq!(read(&alone.write().into_iter().collect()).unwrap(), Some(alone));
     }
 
@@ -187,13 +187,13 @@ mod tests {
         // Any text may be a port's name.
         for name in ALL.into_iter().filter(|&name| name != PARENT) {
             for value in ["", "x", "-1", "99999999999999999999"] {
-                let mut vars: HashMap<_, _> = seat().write().into_iter().collect();
+                let mut vars: HashMap<_, _> = rank_env().write().into_iter().collect();
                 vars.insert(name, value.into());
                 let error = read(&vars).unwrap_err();
                 assert!(error.text().contains(name) || name == SIZE, "{name}={value}: {error}");
             }
         }
-        let mut vars: HashMap<_, _> = seat().write().into_iter().collect();
+        let mut vars: HashMap<_, _> = rank_env().write().into_iter().collect();
         vars.insert(RANK, "8".into());
         assert!(read(&vars).unwrap_err().text().contains("OXMPI_RANK"));
     }

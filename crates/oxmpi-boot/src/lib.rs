@@ -20,7 +20,7 @@ use oxmpi_base::segment::Segment;
 use oxmpi_base::{lifeline, limits, trust};
 
 use apps::ProcessSet;
-use env::Seat;
+use env::RankEnv;
 
 /// `MPI_ERR_OTHER`: nothing that goes wrong before the world exists has a class of its own.
 const ERR_OTHER: i32 = 16;
@@ -76,54 +76,54 @@ pub fn start_from_env() -> Result<Start> {
 }
 
 fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
-    let Some(seat) = Seat::read(&var)? else {
+    let Some(rank_env) = RankEnv::read(&var)? else {
         return match foreign::launcher(&var) {
             None => Ok(Start::Alone),
             Some(launcher) => Err(fail(launcher.complaint())),
         };
     };
-    let segment = reach(seat.segment, seat.segment_inode, seat.mpirun, true)
-        .ok_or_else(|| fail(gone(&seat, "its shared segment cannot be opened")))?;
+    let segment = reach(rank_env.segment, rank_env.segment_inode, rank_env.mpirun, true)
+        .ok_or_else(|| fail(gone(&rank_env, "its shared segment cannot be opened")))?;
     let mapped = Segment::attach(segment.as_fd()).map_err(|error| {
         let error = limits::explain(&error);
-        fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", seat.mpirun))
+        fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", rank_env.mpirun))
     })?;
-    if mapped.ranks() < seat.local_size || seat.local_rank >= mapped.ranks() {
+    if mapped.ranks() < rank_env.local_size || rank_env.local_rank >= mapped.ranks() {
         return Err(fail(format!(
             "the job's segment has {} ranks, but {} says {}",
             mapped.ranks(),
             env::LOCAL_SIZE,
-            seat.local_size
+            rank_env.local_size
         )));
     }
-    match claim(&mapped, seat.local_rank) {
+    match claim(&mapped, rank_env.local_rank) {
         Claim::Ours => {}
         Claim::AnotherLives => return Ok(Start::Alone),
         Claim::AnotherWas(pid) => {
             return Err(fail(format!(
                 "rank {} of this job was process {pid}, which has ended; a rank is one MPI program, once. A script that \
                  runs several MPI programs one after the other needs an mpirun for each of them.",
-                seat.rank
+                rank_env.rank
             )));
         }
     }
-    let lifeline = reach(seat.lifeline, seat.lifeline_inode, seat.mpirun, false);
+    let lifeline = reach(rank_env.lifeline, rank_env.lifeline_inode, rank_env.mpirun, false);
     // A program that the rank starts has no business with them.
-    lifeline::keep_from_children(seat.segment, seat.segment_inode);
-    lifeline::keep_from_children(seat.lifeline, seat.lifeline_inode);
+    lifeline::keep_from_children(rank_env.segment, rank_env.segment_inode);
+    lifeline::keep_from_children(rank_env.lifeline, rank_env.lifeline_inode);
     if lifeline.as_ref().is_some_and(|fd| lifeline::broken(fd.as_fd())) {
-        return Err(fail(gone(&seat, "it has ended")));
+        return Err(fail(gone(&rank_env, "it has ended")));
     }
     Ok(Start::Member(Box::new(Member {
-        rank: seat.rank,
-        size: seat.size,
-        local_rank: seat.local_rank,
-        local_size: seat.local_size,
-        appnum: seat.appnum,
-        process_sets: apps::process_sets(&seat.apps),
-        universe_size: seat.universe_size,
-        parent: seat.parent,
-        job: JobId { inode: seat.segment_inode, holder: seat.mpirun, fd: seat.segment as u32 },
+        rank: rank_env.rank,
+        size: rank_env.size,
+        local_rank: rank_env.local_rank,
+        local_size: rank_env.local_size,
+        appnum: rank_env.appnum,
+        process_sets: apps::process_sets(&rank_env.apps),
+        universe_size: rank_env.universe_size,
+        parent: rank_env.parent,
+        job: JobId { inode: rank_env.segment_inode, holder: rank_env.mpirun, fd: rank_env.segment as u32 },
         segment,
         mapped,
         lifeline,
@@ -157,8 +157,11 @@ pub(crate) fn reach(fd: i32, inode: u64, mpirun: u32, write: bool) -> Option<Own
     })
 }
 
-fn gone(seat: &Seat, what: &str) -> String {
-    format!("the mpirun (pid {}) that started rank {} of this job cannot be reached: {what}", seat.mpirun, seat.rank)
+fn gone(rank_env: &RankEnv, what: &str) -> String {
+    format!(
+        "the mpirun (pid {}) that started rank {} of this job cannot be reached: {what}",
+        rank_env.mpirun, rank_env.rank
+    )
 }
 
 fn fail(text: impl Into<String>) -> Error {
@@ -199,7 +202,7 @@ mod tests {
         }
 
         fn vars(&self, rank: usize) -> HashMap<&'static str, String> {
-            let seat = Seat {
+            let rank_env = RankEnv {
                 rank,
                 size: 3,
                 local_rank: rank,
@@ -216,7 +219,7 @@ mod tests {
                 mailbox: env::Mailbox::default(),
                 parent: None,
             };
-            seat.write().into_iter().collect()
+            rank_env.write().into_iter().collect()
         }
 
         fn start(&self, rank: usize) -> Result<Start> {

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use oxmpi_base::segment::{self, Segment};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::App;
-use oxmpi_boot::env::Seat;
+use oxmpi_boot::env::RankEnv;
 
 use crate::elf;
 use crate::environ;
@@ -100,7 +100,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let near = segment::keep(near.as_fd()).map_err(cannot("keep the pipe that ends the ranks with mpirun"))?;
     let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("look at a descriptor"));
     let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
-    let mut seat = Seat {
+    let mut rank_env = RankEnv {
         rank: 0,
         size,
         local_rank: 0,
@@ -136,8 +136,8 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
     for ((rank, app), source) in apps.enumerate().zip(&sources) {
         let program = &programs[app];
-        (seat.rank, seat.local_rank, seat.app_size) = (rank, rank, counts[app]);
-        seat.appnum = request.blocks[app].appnum.unwrap_or(app as i32);
+        (rank_env.rank, rank_env.local_rank, rank_env.app_size) = (rank, rank, counts[app]);
+        rank_env.appnum = request.blocks[app].appnum.unwrap_or(app as i32);
         let stdin = match source {
             Source::Nothing => nothing.as_raw_fd(),
             Source::Inherited => 0,
@@ -145,7 +145,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         };
         let cpus = placement.sets[rank].as_ref();
         let place = Place { rank, app, host: &host, alone: size == 1, terminal };
-        match one(&mut spawner, program, &seat, stdin, cpus, settings, &place, &mut outputs, &mut files) {
+        match one(&mut spawner, program, &rank_env, stdin, cpus, settings, &place, &mut outputs, &mut files) {
             Ok(pid) => ranks.push(Rank { pid, program: program.shown.clone() }),
             Err(refusal) => {
                 trouble = Some(refusal);
@@ -224,7 +224,7 @@ struct Place<'a> {
 fn one(
     spawner: &mut Spawner,
     program: &Program,
-    seat: &Seat,
+    rank_env: &RankEnv,
     stdin: RawFd,
     cpus: Option<&oxmpi_base::cpus::CpuSet>,
     settings: &Settings,
@@ -232,7 +232,7 @@ fn one(
     outputs: &mut Outputs,
     files: &mut Files,
 ) -> Result<Pid, Refusal> {
-    let own: Vec<CString> = seat.write().iter().filter_map(|(name, value)| environ::entry(name, value)).collect();
+    let own: Vec<CString> = rank_env.write().iter().filter_map(|(name, value)| environ::entry(name, value)).collect();
     let refuse = |text: String, status| Refusal { text, status };
     let broken = |error: io::Error| {
         refuse(format!("cannot connect the output of rank {}: {}", place.rank, limits::explain(&error)), 1)
