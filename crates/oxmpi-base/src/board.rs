@@ -1,13 +1,13 @@
 //! A board that the ranks of a communicator share: the ground of collective operations on one node.
 //!
 //! ```text
-//! header | a line a rank: rounds finished | SLOTS times a line a rank | a room a rank, for what a line cannot hold
+//! header | a line a rank: rounds finished | SLOTS times a line a rank | a staging buffer a rank, for what a line cannot hold
 //! ```
 //!
 //! A collective operation is one or more *rounds*, counted alike by everybody. In a round a rank may write its line and
-//! its room; each is written by its rank alone. The line says which round it is of (written last: the line is ready) and
+//! its staging buffer; each is written by its rank alone. The line says which round it is of (written last: the line is ready) and
 //! which call its rank is in, and has room for a few bytes, so that a small contribution is one cache line from core
-//! to core. Lines rotate: round r uses slot r mod SLOTS, and a rank reuses a slot, or a part of its room, only when it
+//! to core. Lines rotate: round r uses slot r mod SLOTS, and a rank reuses a slot, or a part of its staging buffer, only when it
 //! knows that everybody has finished the round that used it last. It knows that for free after an *exchange*, a
 //! round in which it has seen everybody's line: who has come to a round has finished the one before. Otherwise it looks at
 //! the counts of finished rounds.
@@ -38,7 +38,7 @@ const LEAVING: u64 = 1 << 63;
 const PREFETCH_MOST: usize = 8 << 10;
 const ALTERNATE_MOST: usize = 64 << 10;
 
-/// Who is ahead of the others looks after so many rounds how far they are, so that it uses little of its room, which stays
+/// Who is ahead of the others looks after so many rounds how far they are, so that it uses little of its staging buffer, which stays
 /// in its cache, and has few rounds to remember. A power of two.
 const SELDOM: u64 = 16;
 
@@ -82,15 +82,15 @@ struct Memory {
     header: NonNull<Header>,
     finished: NonNull<Finished>,
     lines: NonNull<Line>,
-    rooms: NonNull<u8>,
+    staging_buffers: NonNull<u8>,
     ranks: usize,
     slots: usize,
-    room: usize,
+    staging: usize,
 }
 
-/// From one room to the next: not a power of two, so that the same place in all rooms is not the same place in a cache.
-const fn room_stride(room: usize) -> usize {
-    room + 17 * CACHE_LINE
+/// From one staging buffer to the next: not a power of two, so that the same place in all staging buffers is not the same place in a cache.
+const fn staging_stride(staging: usize) -> usize {
+    staging + 17 * CACHE_LINE
 }
 
 impl Memory {
@@ -138,7 +138,7 @@ pub struct BoardMember {
     seen: Box<[u64]>,
     /// What we know of the rounds, by slot.
     past: Box<[Past]>,
-    /// Bytes of our room that the last round that used any did.
+    /// Bytes of our staging buffer that the last round that used any did.
     usual: usize,
     /// Where as many would go next, if their lines have been asked for.
     ready: Option<usize>,
@@ -156,7 +156,7 @@ fn count(awaited: &AtomicU32, waits: bool) {
 /// What a rank remembers of a round.
 #[derive(Clone, Copy, Default)]
 struct Past {
-    /// The part of our room that it uses: from where to where.
+    /// The part of our staging buffer that it uses: from where to where.
     place: (usize, usize),
     call: u64,
     /// A hash of the calls before it.
@@ -184,27 +184,27 @@ unsafe impl Sync for BoardMember {}
 
 impl BoardMember {
     /// Bytes of memory for a board; all zeroes is an empty one.
-    pub fn memory_for(ranks: usize, room: usize) -> usize {
-        Memory::lines_end(ranks) + ranks * room_stride(room)
+    pub fn memory_for(ranks: usize, staging: usize) -> usize {
+        Memory::lines_end(ranks) + ranks * staging_stride(staging)
     }
 
     /// A place at the board in this memory. Everybody gives the same number of ranks and bytes of room; `None` if the
     /// memory is too small for them.
-    pub fn new(mapping: Arc<Mapping>, ranks: usize, room: usize, rank: usize) -> Option<BoardMember> {
+    pub fn new(mapping: Arc<Mapping>, ranks: usize, staging: usize, rank: usize) -> Option<BoardMember> {
         if rank >= ranks
-            || !room.is_multiple_of(CACHE_LINE)
-            || mapping.area().bytes < BoardMember::memory_for(ranks, room)
+            || !staging.is_multiple_of(CACHE_LINE)
+            || mapping.area().bytes < BoardMember::memory_for(ranks, staging)
         {
             return None;
         }
         let header = mapping.base().cast::<Header>();
-        // SAFETY: the mapping has `memory_for(ranks, room)` bytes, as was compared above: header, `ranks` lines of
-        // `Finished`, `SLOTS * ranks` lines, then the rooms. A mapping begins at a page, so all are aligned.
+        // SAFETY: the mapping has `memory_for(ranks, staging)` bytes, as was compared above: header, `ranks` lines of
+        // `Finished`, `SLOTS * ranks` lines, then the staging buffers. A mapping begins at a page, so all are aligned.
         let memory = unsafe {
             let finished = header.add(1).cast::<Finished>();
             let lines = finished.add(ranks).cast::<Line>();
-            let rooms = header.cast::<u8>().add(Memory::lines_end(ranks));
-            Memory { header, finished, lines, rooms, ranks, slots: SLOTS, room }
+            let staging_buffers = header.cast::<u8>().add(Memory::lines_end(ranks));
+            Memory { header, finished, lines, staging_buffers, ranks, slots: SLOTS, staging }
         };
         Some(BoardMember { _mapping: Some(mapping), ..BoardMember::over(memory, rank) })
     }
@@ -227,10 +227,10 @@ impl BoardMember {
         self.memory.ranks
     }
 
-    /// The largest part of a room that one round may use: two rounds can overlap.
+    /// The largest part of a staging buffer that one round may use: two rounds can overlap.
     #[inline]
     pub fn largest_place(&self) -> usize {
-        self.memory.room / 2
+        self.memory.staging / 2
     }
 
     /// What was called elsewhere before the next round, as a hash, belongs to the history, too.
@@ -286,7 +286,7 @@ impl BoardMember {
     #[inline]
     pub fn place(&mut self, bytes: usize) -> Option<usize> {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
-        assert!(bytes <= self.memory.room);
+        assert!(bytes <= self.memory.staging);
         self.settled = self.settled.max(self.told());
         if self.round.is_multiple_of(SELDOM) && self.round - self.settled > SELDOM {
             self.look(self.settled + 1);
@@ -304,12 +304,12 @@ impl BoardMember {
         self.seen.iter().fold(self.round - 1, |least, &round| least.min(round))
     }
 
-    /// A part of our room that the rounds before one do not use.
+    /// A part of our staging buffer that the rounds before one do not use.
     #[inline]
     fn find(&self, bytes: usize, before: u64) -> Option<usize> {
         let live = self.settled + 1..before;
         let fits = |at: usize| {
-            at + bytes <= self.memory.room
+            at + bytes <= self.memory.staging
                 && live.clone().all(|round| {
                     let (start, end) = self.past(round).place;
                     at + bytes <= start || end <= at
@@ -320,7 +320,7 @@ impl BoardMember {
         self.ready.into_iter().chain([0]).chain(behind).find(|&at| fits(at))
     }
 
-    /// Takes the lines of our room that a next round with as many bytes as the last will use into this core's cache for
+    /// Takes the lines of our staging buffer that a next round with as many bytes as the last will use into this core's cache for
     /// writing, off the path of the last: others have read them, and taking a line back costs as much as handing one
     /// over. They are not those of the last round, which others may be reading.
     #[inline]
@@ -331,15 +331,15 @@ impl BoardMember {
         let bytes = self.usual.min(PREFETCH_MOST);
         self.ready = self.find(self.usual, self.round + 1);
         if let Some(at) = self.ready {
-            let place = self.room(self.rank, at);
+            let place = self.staging(self.rank, at);
             for line in (0..bytes).step_by(CACHE_LINE) {
-                // SAFETY: inside our room; only its address is used.
+                // SAFETY: inside our staging buffer; only its address is used.
                 prefetch::line_for_writing(unsafe { place.add(line).as_ref() });
             }
         }
     }
 
-    /// This round uses a part of our room, also if an earlier one [got](BoardMember::place) it.
+    /// This round uses a part of our staging buffer, also if an earlier one [got](BoardMember::place) it.
     #[inline]
     pub fn keep(&mut self, at: usize, bytes: usize) {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
@@ -350,12 +350,12 @@ impl BoardMember {
         self.past_mut().place = (at, at + bytes);
     }
 
-    /// A place in a rank's room, aligned to cache lines as its offset is.
+    /// A place in a rank's staging buffer, aligned to cache lines as its offset is.
     #[inline]
-    pub fn room(&self, rank: usize, offset: usize) -> NonNull<u8> {
-        assert!(rank < self.memory.ranks && offset <= self.memory.room);
+    pub fn staging(&self, rank: usize, offset: usize) -> NonNull<u8> {
+        assert!(rank < self.memory.ranks && offset <= self.memory.staging);
         // SAFETY: in bounds.
-        unsafe { self.memory.rooms.add(rank * room_stride(self.memory.room) + offset) }
+        unsafe { self.memory.staging_buffers.add(rank * staging_stride(self.memory.staging) + offset) }
     }
 
     /// Shows our line. All that we wrote before can be read by whoever sees it.
@@ -363,7 +363,7 @@ impl BoardMember {
     pub fn publish(&self) {
         let (round, word) = self.memory.words(self.rank, self.round);
         word.store(self.past(self.round).word(), Ordering::Relaxed);
-        // Release: what was written to the line and the room comes first; so does what was read in rounds before.
+        // Release: what was written to the line and the staging buffer comes first; so does what was read in rounds before.
         round.store(self.round, Ordering::Release);
     }
 

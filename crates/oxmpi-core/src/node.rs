@@ -31,8 +31,8 @@ pub const PATIENCE: u32 = 2;
 const MOST_BOARDS: usize = 1024;
 
 /// Bytes of room a rank: the first communicators may use more memory than those that come in hundreds.
-const ROOM: usize = 2 << 20;
-const SMALL_ROOM: usize = 64 << 10;
+const STAGING: usize = 2 << 20;
+const SMALL_STAGING: usize = 64 << 10;
 const FIRST_BOARDS: usize = 8;
 
 impl Comm {
@@ -50,9 +50,9 @@ impl Process {
         if self.boards >= MOST_BOARDS {
             return None;
         }
-        let room = if self.boards < FIRST_BOARDS { ROOM } else { SMALL_ROOM };
-        let area = self.engine.node_mut().allocate(Node::memory_for(ranks, room)).ok()?;
-        Some((area, room))
+        let staging = if self.boards < FIRST_BOARDS { STAGING } else { SMALL_STAGING };
+        let area = self.engine.node_mut().allocate(Node::memory_for(ranks, staging)).ok()?;
+        Some((area, staging))
     }
 
     /// Whether a board's ranks, or those of its owner's job, are more than the CPUs.
@@ -73,7 +73,7 @@ impl Process {
         &mut self,
         comm: handle::Comm,
         area: Area,
-        room: usize,
+        staging: usize,
         crowded: bool,
     ) -> Result<Option<Box<Node>>> {
         if self.boards >= MOST_BOARDS {
@@ -84,7 +84,7 @@ impl Process {
         let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.peer(0));
         let barrier = node.barrier();
         let node =
-            node.map(owner, area).ok().and_then(|mapping| Node::new(mapping, members, rank, room, barrier, crowded));
+            node.map(owner, area).ok().and_then(|mapping| Node::new(mapping, members, rank, staging, barrier, crowded));
         self.boards += usize::from(node.is_some());
         Ok(node.map(Box::new))
     }

@@ -5,11 +5,11 @@ struct Owned {
     header: Box<Header>,
     finished: Vec<Finished>,
     lines: Vec<Line>,
-    rooms: Vec<u8>,
+    staging_buffers: Vec<u8>,
 }
 
 impl Owned {
-    fn new(ranks: usize, slots: usize, room: usize) -> (Owned, Memory) {
+    fn new(ranks: usize, slots: usize, staging: usize) -> (Owned, Memory) {
         let finished = || Finished {
             round: AtomicU64::new(0),
             awaited: AtomicU32::new(0),
@@ -25,16 +25,16 @@ impl Owned {
             }),
             finished: (0..ranks).map(|_| finished()).collect(),
             lines: (0..ranks * slots).map(|_| line()).collect(),
-            rooms: vec![0; ranks * room_stride(room)],
+            staging_buffers: vec![0; ranks * staging_stride(staging)],
         };
         let memory = Memory {
             header: NonNull::from(&mut *owned.header),
             finished: NonNull::new(owned.finished.as_mut_ptr()).unwrap(),
             lines: NonNull::new(owned.lines.as_mut_ptr()).unwrap(),
-            rooms: NonNull::new(owned.rooms.as_mut_ptr()).unwrap(),
+            staging_buffers: NonNull::new(owned.staging_buffers.as_mut_ptr()).unwrap(),
             ranks,
             slots,
-            room,
+            staging,
         };
         (owned, memory)
     }

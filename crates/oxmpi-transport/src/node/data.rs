@@ -1,6 +1,6 @@
 //! Operations that only move data.
 //!
-//! Long blocks go in pieces, a round each; who writes is held back by who reads only when its room is full.
+//! Long blocks go in pieces, a round each; who writes is held back by who reads only when its staging buffer is full.
 
 use super::{Call, Node, Wait, hand_down, pack, pieces, unpack, unpack_streaming};
 use crate::own;
@@ -97,7 +97,7 @@ impl Node {
                     let round = self.open(wait, call)?;
                     let to = self.target(wait, round, bytes * self.ranks())?;
                     for rank in self.others() {
-                        // SAFETY: our room has a place for everybody's piece.
+                        // SAFETY: our staging buffer has a place for everybody's piece.
                         unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
                     }
                     self.member.publish();
@@ -177,7 +177,7 @@ impl Node {
             let to = self.target(wait, round, bytes * self.ranks())?;
             for rank in self.others() {
                 let to = to.wrapping_add(rank * bytes);
-                // SAFETY: our room has a place for everybody's piece.
+                // SAFETY: our staging buffer has a place for everybody's piece.
                 unsafe { pack(from, rank * block + at, to, bytes) };
                 if self.ranks() == 2 && bytes * 2 > LINE_BYTES {
                     hand_down(to, bytes);

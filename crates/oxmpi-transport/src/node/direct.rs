@@ -243,7 +243,7 @@ impl Node {
         self.part(wait, call)
     }
 
-    /// Three ranks or more: each reads its part from all, combines it and shows the result in its room, from where all
+    /// Three ranks or more: each reads its part from all, combines it and shows the result in its staging buffer, from where all
     /// fetch it. Writing it to everybody would have all ranks wait at the kernel's door.
     ///
     /// # Safety
@@ -257,7 +257,7 @@ impl Node {
         out: *mut u8,
     ) -> Result<()> {
         let element = reduction.element;
-        // So many that every part fits into a room: parts are cut to whole groups of elements.
+        // So many that every part fits into a staging buffer: parts are cut to whole groups of elements.
         let most = (self.chunk() / element - Reduction::CUT) * self.ranks();
         for (at, count) in pieces(reduction.count, most) {
             let reduction = &Reduction { count, ..*reduction };
@@ -266,11 +266,11 @@ impl Node {
             self.meet_all(wait)?;
             let (start, count) = reduction.part(self.rank(), self.ranks());
             let place = self.place(wait, count * element)?;
-            let room = self.member.room(self.rank(), place).as_ptr();
+            let staging = self.member.staging(self.rank(), place).as_ptr();
             for (at, count) in pieces(count, self.piece() / element) {
-                let result = room.wrapping_add(at * element);
+                let result = staging.wrapping_add(at * element);
                 let at = (start + at) * element;
-                // SAFETY: as the caller says; our room has a place for our part, which nobody else reads in our memory.
+                // SAFETY: as the caller says; our staging buffer has a place for our part, which nobody else reads in our memory.
                 unsafe {
                     self.combine(wait, reduction, own, (at, count), Some(result))?;
                     copy::bytes(result, out.wrapping_add(at), count * element);
@@ -285,7 +285,7 @@ impl Node {
             for rank in self.others() {
                 self.meet(wait, rank)?;
                 let (start, count) = reduction.part(rank, self.ranks());
-                let from = self.member.room(rank, self.heard(rank, round)).as_ptr();
+                let from = self.member.staging(rank, self.heard(rank, round)).as_ptr();
                 // SAFETY: that rank has written the results of its part, and has read ours.
                 unsafe { copy::bytes(from, out.wrapping_add(start * element), count * element) };
             }

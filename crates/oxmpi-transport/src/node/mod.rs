@@ -148,9 +148,9 @@ pub struct Node {
 }
 
 impl Node {
-    /// Bytes of shared memory for so many ranks, each with a room of so many bytes.
-    pub fn memory_for(ranks: usize, room: usize) -> usize {
-        BoardMember::memory_for(ranks, room)
+    /// Bytes of shared memory for so many ranks, each with a staging buffer of so many bytes.
+    pub fn memory_for(ranks: usize, staging: usize) -> usize {
+        BoardMember::memory_for(ranks, staging)
     }
 
     /// Takes a rank's place; `None` if the memory does not fit. `oversubscribed`: ranks outnumber CPUs; all ranks must say the
@@ -159,14 +159,14 @@ impl Node {
         mapping: Mapping,
         members: Box<[Peer]>,
         rank: usize,
-        room: usize,
+        staging: usize,
         barrier: Barrier,
         oversubscribed: bool,
     ) -> Option<Node> {
         let mapping = Arc::new(mapping);
-        let member = BoardMember::new(Arc::clone(&mapping), members.len(), room, rank)?;
+        let member = BoardMember::new(Arc::clone(&mapping), members.len(), staging, rank)?;
         let cpus = if oversubscribed { Facts::OVERSUBSCRIBED } else { Facts::CPU_EACH };
-        let staging = if member.largest_place() >= ROOMY { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
+        let staging = if member.largest_place() >= LARGE_STAGING { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
         let facts = Facts::BOARD.and(cpus).and(staging);
         let mut node = Node {
             one_round: 0,
@@ -504,7 +504,7 @@ impl Node {
 
     // ---- bytes in and out ----
 
-    /// Where our bytes for a round go: to the line if they fit, else to our room, and the line says where.
+    /// Where our bytes for a round go: to the line if they fit, else to our staging buffer, and the line says where.
     #[inline]
     fn target(&mut self, wait: &mut impl Wait, round: u64, bytes: usize) -> Result<*mut u8> {
         if bytes <= LINE_BYTES {
@@ -512,7 +512,7 @@ impl Node {
         }
         let at = self.place(wait, bytes)?;
         self.say(round, at);
-        Ok(self.member.room(self.rank(), at).as_ptr())
+        Ok(self.member.staging(self.rank(), at).as_ptr())
     }
 
     /// Writes our bytes for a round, for all others.
@@ -558,7 +558,7 @@ impl Node {
         Ok(to)
     }
 
-    /// Says in our line where in our room the bytes are.
+    /// Says in our line where in our staging buffer the bytes are.
     #[inline]
     fn say(&self, round: u64, at: usize) {
         // SAFETY: our line of this round, aligned to 16 bytes.
@@ -578,7 +578,7 @@ impl Node {
         if bytes <= LINE_BYTES {
             self.member.body(rank, round).as_ptr()
         } else {
-            self.member.room(rank, self.heard(rank, round)).as_ptr()
+            self.member.staging(rank, self.heard(rank, round)).as_ptr()
         }
     }
 
@@ -589,16 +589,16 @@ impl Node {
     }
 }
 
-/// Has one other rank find what we wrote to our room sooner.
+/// Has one other rank find what we wrote to our staging buffer sooner.
 #[inline]
-fn hand_down(room: *const u8, bytes: usize) {
+fn hand_down(staging: *const u8, bytes: usize) {
     if bytes <= prefetch::FEW {
-        prefetch::hand_down(room, bytes);
+        prefetch::hand_down(staging, bytes);
     }
 }
 
-/// What one round can move where rooms are large.
-const ROOMY: usize = 256 << 10;
+/// What one round can move where staging buffers are large.
+const LARGE_STAGING: usize = 256 << 10;
 
 const _: () = assert!(ENTRY_BYTES == LINE_BYTES as u64, "the table knows what fits into a line");
 

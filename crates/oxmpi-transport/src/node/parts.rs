@@ -1,4 +1,4 @@
-//! Long allreduces: everybody shows its elements in its room, piece after piece; each piece has a part for every rank, which
+//! Long allreduces: everybody shows its elements in its staging buffer, piece after piece; each piece has a part for every rank, which
 //! computes it unless somebody who would have to wait has begun with it (`oxmpi_base::steal table`).
 //!
 //! Nor does anybody wait for a rank on a slow CPU to show its elements: where every rank has a CPU they are read from its memory, and a
@@ -65,7 +65,7 @@ impl Node {
         let place = self.place(wait, size_of::<StealTable>() + area * count.min(AREAS))?;
         self.say_both(round, [place as u64, own as u64]);
         // Of the places we know only ours yet.
-        let places = vec![self.member.room(me, place); self.ranks()];
+        let places = vec![self.member.staging(me, place); self.ranks()];
         let copy = if way == BoardWay::PartsPastCache { copy::past_cache } else { copy::bytes };
         let reads = self.facts.has(Facts::DIRECT) && !oversubscribed;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
@@ -75,7 +75,7 @@ impl Node {
         self.member.publish();
         self.meet_all(wait)?;
         let told: Vec<_> = (0..self.ranks()).map(|rank| self.addresses(rank)).collect();
-        work.places = told.iter().enumerate().map(|(rank, &(place, _))| self.member.room(rank, place)).collect();
+        work.places = told.iter().enumerate().map(|(rank, &(place, _))| self.member.staging(rank, place)).collect();
         work.buffers = told.into_iter().map(|(_, buffer)| buffer).collect();
         for piece in 1..=count {
             if piece < count {

@@ -73,7 +73,7 @@ impl Node {
             self.write(wait, round, &operand, 0, bytes)?;
             self.member.publish();
             self.meet_all(wait)?;
-            // Our own elements not from our room, whose lines others are taking.
+            // Our own elements not from our staging buffer, whose lines others are taking.
             let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
             // SAFETY: everybody has written all elements; the rest is as the caller says.
             unsafe { self.fold(reduction, reduction.count, source, out, None) };
@@ -163,8 +163,8 @@ impl Node {
             self.say(round, place);
             for rank in self.others() {
                 let from = own.wrapping_add(rank * reduction.bytes() + offset);
-                let to = self.member.room(me, place + rank * bytes).as_ptr();
-                // SAFETY: our room has a place for everybody's piece; the rest is as the caller says.
+                let to = self.member.staging(me, place + rank * bytes).as_ptr();
+                // SAFETY: our staging buffer has a place for everybody's piece; the rest is as the caller says.
                 unsafe { copy::bytes(from, to, bytes) };
             }
             self.member.publish();
@@ -172,7 +172,7 @@ impl Node {
             let mine = own.wrapping_add(me * reduction.bytes() + offset);
             let source = |rank: usize| match rank {
                 _ if rank == me => mine,
-                _ => self.member.room(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
+                _ => self.member.staging(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
             };
             // SAFETY: everybody has written our piece. In place, `out` begins where `own` does: what it overwrites is
             // this piece of our own block, or of blocks that have been sent.
@@ -301,7 +301,7 @@ impl Node {
         }
         let at = start + index % areas.count * areas.size;
         self.say(round, at);
-        Ok(self.member.room(me, at).as_ptr())
+        Ok(self.member.staging(me, at).as_ptr())
     }
 
     /// # Safety

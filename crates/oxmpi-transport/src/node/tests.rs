@@ -40,20 +40,20 @@ impl Wait for Yield {
 }
 
 /// Runs the same on so many ranks, with two CPUs.
-fn everybody(ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'static) {
-    on_cpus(ranks > 2, ranks, room, body);
+fn everybody(ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
+    on_cpus(ranks > 2, ranks, staging, body);
 }
 
 /// The same in a crowd, or not.
-fn on_cpus(crowded: bool, ranks: usize, room: usize, body: impl Fn(Node) + Send + Sync + 'static) {
+fn on_cpus(crowded: bool, ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
     let (_fd, segment) = Segment::create(ranks, 2).unwrap();
-    let area = Arena::new(&segment, 0).take(Node::memory_for(ranks, room)).unwrap();
+    let area = Arena::new(&segment, 0).take(Node::memory_for(ranks, staging)).unwrap();
     let body = Arc::new(body);
     let threads: Vec<_> = (0..ranks)
         .map(|rank| {
             let members = (0..ranks).map(Peer::at_slot).collect();
             let mapping = Mapping::new(&segment, area).unwrap();
-            let node = Node::new(mapping, members, rank, room, Barrier::Asymmetric, crowded).unwrap();
+            let node = Node::new(mapping, members, rank, staging, Barrier::Asymmetric, crowded).unwrap();
             let body = Arc::clone(&body);
             std::thread::spawn(move || body(node))
         })
@@ -188,19 +188,19 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
 
 #[test]
 fn operations_in_any_order() {
-    const ROOMY: usize = 1 << 20;
-    for (ranks, room, direct, crowded) in [
+    const LARGE_STAGING: usize = 1 << 20;
+    for (ranks, staging, direct, crowded) in [
         (2, 4096, false, false),
         (3, 2048, false, true),
         (5, 4096, false, false),
         (8, 32768, false, true),
         (2, 4096, true, false),
         (5, 4096, true, false),
-        (2, ROOMY, true, false),
-        (3, ROOMY, true, true),
-        (7, ROOMY, true, false),
+        (2, LARGE_STAGING, true, false),
+        (3, LARGE_STAGING, true, true),
+        (7, LARGE_STAGING, true, false),
     ] {
-        on_cpus(crowded, ranks, room, move |mut node| {
+        on_cpus(crowded, ranks, staging, move |mut node| {
             if direct {
                 assert!(node.probe(&mut Yield).unwrap());
                 node.add_facts(Facts::DIRECT);
