@@ -18,7 +18,7 @@ use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Part, Share};
 use oxmpi_core::guard::Guard;
-use oxmpi_core::talk::{Line, Party, Talk};
+use oxmpi_core::talk::{Line, Participants, Talk};
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -105,8 +105,8 @@ pub fn create(cx: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>) 
 /// As [`create`], between the members alone, whose messages have a context and a tag of the caller's choice.
 pub fn create_among(cx: &Call, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
     let key = key_of(guard, &group, b"");
-    let party = Party::new(group.clone(), own_peer(guard), context, tag);
-    let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
+    let participants = Participants::new(group.clone(), own_peer(guard), context, tag);
+    let context = talk(cx, guard, |line| contexts::agree(line, participants, key))?;
     add(guard, parent, context, group, None)
 }
 
@@ -128,9 +128,9 @@ pub fn mix(values: impl Iterator<Item = u64>) -> u64 {
 pub fn join(
     cx: &Call,
     guard: &mut Guard,
-    near: Party,
+    near: Participants,
     group: Ranks,
-    bridge: Result<Option<Party>>,
+    bridge: Result<Option<Participants>>,
 ) -> Result<contexts::Joined> {
     match bridge {
         Ok(bridge) => {
@@ -151,13 +151,15 @@ pub fn join(
 pub fn split(cx: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
     let own = own_peer(guard);
     let found = guard.comm_mut(parent)?;
-    let party = found.party(own);
+    let participants = found.participants(own);
     let is_near = found.local.as_ref().map(|local| {
-        let (near, first) = (local.len(), local.peer(0) == party.members.peer(0));
-        (0..party.len()).map(|rank| if first { rank < near } else { rank >= party.len() - near }).collect()
+        let (near, first) = (local.len(), local.peer(0) == participants.members.peer(0));
+        (0..participants.len())
+            .map(|rank| if first { rank < near } else { rank >= participants.len() - near })
+            .collect()
     });
     let inter = found.is_inter();
-    match talk(cx, guard, |line| contexts::split(line, party, is_near, part))? {
+    match talk(cx, guard, |line| contexts::split(line, participants, is_near, part))? {
         None => Ok(MPI_COMM_NULL),
         Some(Share { context, near, far }) if inter => add(guard, parent, context, far.into(), Some(near.into())),
         Some(Share { context, near, .. }) => add(guard, parent, context, near.into(), None),

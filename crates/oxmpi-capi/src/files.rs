@@ -18,7 +18,7 @@ use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::request::Active;
-use oxmpi_core::talk::Party;
+use oxmpi_core::talk::Participants;
 use oxmpi_datatype::{Datatype as Type, Region, Source, Target, pack_external, unpack_external_part};
 use oxmpi_io::{Identity, Mode, Representation, SharedPointer, View};
 use std::ffi::c_void;
@@ -34,26 +34,26 @@ pub enum Circle {
     File(Handle),
 }
 
-fn party(guard: &mut Guard, circle: Circle) -> Result<Party> {
+fn participants(guard: &mut Guard, circle: Circle) -> Result<Participants> {
     let own = own_peer(guard);
     Ok(match circle {
-        Circle::Comm(comm) => guard.comm_mut(comm)?.party(own),
-        Circle::File(fh) => guard.file_mut(fh)?.comm.party(own),
+        Circle::Comm(comm) => guard.comm_mut(comm)?.participants(own),
+        Circle::File(fh) => guard.file_mut(fh)?.comm.participants(own),
     })
 }
 
 /// What each process says.
 pub fn gather<const N: usize>(cx: &Call, guard: &mut Guard, circle: Circle, words: [u64; N]) -> Result<Vec<[u64; N]>> {
-    let party = party(guard, circle)?;
-    let all = talk(cx, guard, |line| async move { line.gather(&party, &words).await })?;
+    let participants = participants(guard, circle)?;
+    let all = talk(cx, guard, |line| async move { line.gather(&participants, &words).await })?;
     Ok(all.chunks_exact(N).map(|words| std::array::from_fn(|index| words[index])).collect())
 }
 
 /// What the first process says.
 pub fn tell<const N: usize>(cx: &Call, guard: &mut Guard, circle: Circle, mut words: [u64; N]) -> Result<[u64; N]> {
-    let party = party(guard, circle)?;
+    let participants = participants(guard, circle)?;
     talk(cx, guard, |line| async move {
-        line.tell(&party, &mut words).await?;
+        line.tell(&participants, &mut words).await?;
         Ok(words)
     })
 }
@@ -150,8 +150,8 @@ pub fn open(cx: &Call, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Res
         gather(cx, guard, circle, [0])?;
     }
     // From here on they have messages of their own.
-    let (party, key) = (party(guard, circle)?, key_of(guard, &members, b""));
-    let context = talk(cx, guard, |line| contexts::agree(line, party, key))?;
+    let (participants, key) = (participants(guard, circle)?, key_of(guard, &members, b""));
+    let context = talk(cx, guard, |line| contexts::agree(line, participants, key))?;
     let errhandler = *LIBRARY.file_errhandler();
     LIBRARY.errhandlers().share(errhandler);
     guard.add_file(File {

@@ -19,7 +19,7 @@ use oxmpi_core::contexts::{Joined, PORTS};
 use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
-use oxmpi_core::talk::Party;
+use oxmpi_core::talk::Participants;
 use oxmpi_datatype::OwnedBytes;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -100,23 +100,23 @@ fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
 }
 
 /// The roots know each other, or one could not do its part.
-fn finish(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Party>>) -> Result<Comm> {
+fn finish(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Participants>>) -> Result<Comm> {
     let own = comms::own_peer(guard);
     let found = guard.comm_mut(comm)?;
     let group = found.group.clone();
-    let near = found.party(own).led_by(root);
+    let near = found.participants(own).led_by(root);
     let Joined { context, far } = comms::join(cx, guard, near, group.clone(), bridge)?;
     comms::add(guard, comm, context, far.into(), Some(group))
 }
 
 /// The way between two processes that have found each other. `number` is one that the process `asks` has for that alone.
-pub fn bridge(guard: &Guard, other: Peer, asks: Address, number: u32) -> Party {
+pub fn bridge(guard: &Guard, other: Peer, asks: Address, number: u32) -> Participants {
     let node = guard.engine.node();
     let (own, others) = (node.address(), node.address_of(other));
     // Either may ask the other at the same time.
     let lower = asks == own.min(others);
     let tag = (number << 1) & i32::MAX as u32 | u32::from(lower);
-    Party::between(node.own(), other, PORTS + 1, tag as i32)
+    Participants::between(node.own(), other, PORTS + 1, tag as i32)
 }
 
 /// A number for [`bridge`].
@@ -151,7 +151,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
             let number = if own < other { number } else { theirs as u32 };
             let bridge = bridge(guard, peer, own.min(other), number);
             let local: Ranks = vec![comms::own_peer(guard)].into();
-            let near = Party { members: local.clone(), rank: 0, context: PORTS + 1, tag: 0 };
+            let near = Participants { members: local.clone(), rank: 0, context: PORTS + 1, tag: 0 };
             comms::join(cx, guard, near, local, Ok(Some(bridge))).map(Some)
         }
         (_, reached) => reached.map(|_| None),
@@ -169,7 +169,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
 }
 
 /// At the root of who accepts: waits until somebody connects.
-fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Party> {
+fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
     let port = parse(name)?;
     let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
     if port.owner != guard.engine.node().address() || !is_open(guard) {
@@ -184,7 +184,13 @@ fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThe
 }
 
 /// Takes the next request at an open port, unless it is from a process that has died since.
-fn await_any(cx: &Call, guard: &mut Guard, name: &str, port: Port, still_there: StillThere<'_>) -> Result<Party> {
+fn await_any(
+    cx: &Call,
+    guard: &mut Guard,
+    name: &str,
+    port: Port,
+    still_there: StillThere<'_>,
+) -> Result<Participants> {
     let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
@@ -229,7 +235,7 @@ fn request(
     name: &str,
     patience: Option<Duration>,
     still_there: StillThere<'_>,
-) -> Result<Party> {
+) -> Result<Participants> {
     let Port { owner, number } = parse(name)?;
     if owner == guard.engine.node().address() {
         bail!(MPI_ERR_PORT, "the port \"{name}\" is this process's own; it cannot connect with itself");

@@ -428,24 +428,24 @@ fn take_slowly(
 /// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
 fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
     let own = comms::own_peer(guard);
-    let party = guard.comm_mut(comm)?.party(own);
+    let participants = guard.comm_mut(comm)?.participants(own);
     let mut words = [0u64; 4];
     let mut allocated = None;
-    if party.rank == 0
-        && let Some((area, room)) = guard.allocate_board(party.len())
+    if participants.rank == 0
+        && let Some((area, room)) = guard.allocate_board(participants.len())
     {
-        let oversubscribed = guard.is_crowded(party.len());
+        let oversubscribed = guard.is_crowded(participants.len());
         words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(oversubscribed)];
         allocated = Some(area);
     }
-    let among = party.clone();
+    let among = participants.clone();
     let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
     let words = comms::talk_watched(cx, guard, watch, tell)?;
     let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
     let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
     let here = node.is_some();
-    let among = party.clone();
+    let among = participants.clone();
     let all_here = comms::talk_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
     let Some(mut node) = node.filter(|_| all_here) else {
         guard.give_up_board(here, allocated);
@@ -455,7 +455,7 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     let probed = node.probe(wait).map_err(|error| wait.error.take().unwrap_or(error))?;
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
-    let common = comms::talk_watched(cx, guard, watch, |line| async move { line.common(&party, bits).await })?;
+    let common = comms::talk_watched(cx, guard, watch, |line| async move { line.common(&participants, bits).await })?;
     node.add_facts(Facts::from_bits(common));
     if explain::is_on() {
         explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));

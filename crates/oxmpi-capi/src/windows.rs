@@ -125,8 +125,8 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
         area,
         inside,
     };
-    let party = found.party(own);
-    let words = talk(cx, guard, |line| async move { line.gather(&party, &told.words()).await })?;
+    let participants = found.participants(own);
+    let words = talk(cx, guard, |line| async move { line.gather(&participants, &told.words()).await })?;
     let all: Vec<Told> = words.chunks_exact(TOLD).map(Told::from_words).collect();
 
     // The program's own memory is reached with system calls, unless somebody is not allowed to.
@@ -135,8 +135,8 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
     if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
         let next = (rank + 1) % all.len();
         let can = next == rank || can_reach(guard, members.peer(next), all[next].probe);
-        let party = guard.comm_mut(comm)?.party(own);
-        separate = !talk(cx, guard, |line| async move { line.all(&party, can).await })?;
+        let participants = guard.comm_mut(comm)?.participants(own);
+        separate = !talk(cx, guard, |line| async move { line.all(&participants, can).await })?;
     }
     if separate && flavor == Flavor::Dynamic {
         bail!(
@@ -154,8 +154,8 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
         Err(error) => (0, Err(error)),
     };
     // Zero is where the control words lie, so it says that the memory could not be mapped.
-    let party = guard.comm_mut(comm)?.party(own);
-    let offsets = talk(cx, guard, |line| async move { line.gather(&party, &[offset as u64]).await })?;
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let offsets = talk(cx, guard, |line| async move { line.gather(&participants, &[offset as u64]).await })?;
     let (mapping, others) = mapped?;
     if offsets.contains(&0) {
         if rank == 0 {
@@ -280,10 +280,10 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
         words = [area.offset as u64, area.bytes as u64];
     }
     let own = own_peer(guard);
-    let party = guard.comm_mut(comm)?.party(own);
-    let owner = party.members.peer(0);
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let owner = participants.members.peer(0);
     let words = talk(cx, guard, |line| async move {
-        line.tell(&party, &mut words).await?;
+        line.tell(&participants, &mut words).await?;
         Ok::<_, Error>(words)
     })?;
     if words[1] == 0 {

@@ -3,7 +3,7 @@
 use crate::buffer::BufferPool;
 use crate::info::Info;
 use crate::node::{Board, PATIENCE};
-use crate::talk::Party;
+use crate::talk::Participants;
 use crate::topology::Topology;
 use crate::topology::cart::Cart;
 use crate::topology::graph::Graph;
@@ -238,11 +238,11 @@ impl Comm {
     }
 
     /// The parties of a collective operation of the library's own over the whole communicator.
-    pub fn party(&mut self, process: Peer) -> Party {
+    pub fn participants(&mut self, process: Peer) -> Participants {
         let (tag, context) = (self.collective_tag(), self.inner_context());
         match self.local {
-            None => Party { members: self.group.clone(), rank: self.rank as usize, context, tag },
-            Some(_) => Party::new(self.everybody(), process, context, tag),
+            None => Participants { members: self.group.clone(), rank: self.rank as usize, context, tag },
+            Some(_) => Participants::new(self.everybody(), process, context, tag),
         }
     }
 

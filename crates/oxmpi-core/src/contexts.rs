@@ -41,7 +41,7 @@
 use crate::comm::Ranks;
 use crate::process::Process;
 use crate::request::{Body, Start};
-use crate::talk::{Line, Party, spans_jobs};
+use crate::talk::{Line, Participants, spans_jobs};
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
@@ -191,27 +191,27 @@ impl Process {
 
 /// All members agree on a context for what they make together. `key` stands for what each of them believes it is making;
 /// who believes otherwise than the first member finds out.
-pub async fn agree(line: Line, party: Party, key: u64) -> Result<u32> {
-    settle(&line, &party, None, key).await
+pub async fn agree(line: Line, participants: Participants, key: u64) -> Result<u32> {
+    settle(&line, &participants, None, key).await
 }
 
 /// As [`agree`], and everybody hears a word of each member.
-pub async fn agree_and_hear(line: Line, party: Party, own: u64) -> Result<(u32, Vec<u64>)> {
-    let words = line.gather(&party, &[own]).await?;
-    Ok((settle(&line, &party, None, 0).await?, words))
+pub async fn agree_and_hear(line: Line, participants: Participants, own: u64) -> Result<(u32, Vec<u64>)> {
+    let words = line.gather(&participants, &[own]).await?;
+    Ok((settle(&line, &participants, None, 0).await?, words))
 }
 
 /// As [`agree`], where everybody knows a proposal already.
-async fn settle(line: &Line, party: &Party, known: Option<Proposal>, key: u64) -> Result<u32> {
+async fn settle(line: &Line, participants: &Participants, known: Option<Proposal>, key: u64) -> Result<u32> {
     let mut known = known;
     loop {
         let proposal = match known.take() {
             Some(proposal) => proposal,
             None => {
-                let own = if party.rank == 0 { propose(line, &party.members).await } else { NONE_LEFT };
+                let own = if participants.rank == 0 { propose(line, &participants.members).await } else { NONE_LEFT };
                 let [context, used] = own.to_words();
                 let mut words = [context, used, key];
-                line.tell(party, &mut words).await?;
+                line.tell(participants, &mut words).await?;
                 if words[2] != key {
                     bail!(MPI_ERR_ARG, "the members of the new communicator call with different groups or string tags");
                 }
@@ -225,7 +225,7 @@ async fn settle(line: &Line, party: &Party, known: Option<Proposal>, key: u64) -
             return Ok(proposal.context);
         }
         let free = line.reserve(proposal.context).await;
-        if line.all(party, free).await? {
+        if line.all(participants, free).await? {
             return Ok(proposal.context);
         }
         if free {
@@ -261,19 +261,24 @@ pub struct Share {
     pub far: Vec<Peer>,
 }
 
-/// Divides a party by color. `is_near` says for each member whether it is of this process's own group; without an
+/// Divides a set of participants by color. `is_near` says for each member whether it is of this process's own group; without an
 /// other group all are. `None` for a process that gets no communicator.
 ///
 /// Everybody hears everything, so the work is to sort: in all n log n.
-pub async fn split(line: Line, party: Party, is_near: Option<Vec<bool>>, part: Part) -> Result<Option<Share>> {
+pub async fn split(
+    line: Line,
+    participants: Participants,
+    is_near: Option<Vec<bool>>,
+    part: Part,
+) -> Result<Option<Share>> {
     const WIDTH: usize = 3;
     const NO_COLOR: u64 = u64::MAX;
-    let own = propose(&line, &party.members).await;
+    let own = propose(&line, &participants.members).await;
     let [context, used] = own.to_words();
     // The key in order: its sign bit flipped, it compares as an unsigned number.
     let order = (part.key as u32 ^ 1 << 31) as u64;
     let said = [part.color.map_or(NO_COLOR, u64::from), used << 32 | order, context];
-    let all = line.gather(&party, &said).await?;
+    let all = line.gather(&participants, &said).await?;
     let Some(color) = part.color else {
         if own != NONE_LEFT {
             line.give_back(own);
@@ -287,12 +292,12 @@ pub async fn split(line: Line, party: Party, is_near: Option<Vec<bool>>, part: P
             side.push((said[1] as u32, rank));
         }
     }
-    // Members of a group stand in the party in the order of their ranks, so ties are broken as they should be.
+    // Members of a group stand in the set of participants in the order of their ranks, so ties are broken as they should be.
     near.sort_unstable();
     far.sort_unstable();
     let leads = near[0].1.min(far.first().map_or(usize::MAX, |first| first.1));
     let useless = is_near.is_some() && far.is_empty();
-    if (useless || leads != party.rank) && own != NONE_LEFT {
+    if (useless || leads != participants.rank) && own != NONE_LEFT {
         line.give_back(own);
     }
     if useless {
@@ -300,13 +305,18 @@ pub async fn split(line: Line, party: Party, is_near: Option<Vec<bool>>, part: P
     }
     let said = &all[leads * WIDTH..][..WIDTH];
     let proposal = Proposal { context: said[2] as u32, used: said[1] >> 32 != 0 };
-    let processes = |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| party.members.peer(rank)).collect();
+    let processes = |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| participants.members.peer(rank)).collect();
     let mut members: Vec<usize> = near.iter().chain(&far).map(|&(_, rank)| rank).collect();
     // The same order for both groups, the one who proposed first: it is the one to propose again.
     members.sort_unstable_by_key(|&rank| (rank != leads, rank));
-    let members: Vec<Peer> = members.into_iter().map(|rank| party.members.peer(rank)).collect();
+    let members: Vec<Peer> = members.into_iter().map(|rank| participants.members.peer(rank)).collect();
     let (near, far): (Vec<Peer>, Vec<Peer>) = (processes(&near), processes(&far));
-    let new = Party::new(members.into(), party.members.peer(party.rank), party.context, party.tag);
+    let new = Participants::new(
+        members.into(),
+        participants.members.peer(participants.rank),
+        participants.context,
+        participants.tag,
+    );
     let context = settle(&line, &new, Some(proposal), 0).await?;
     Ok(Some(Share { context, near, far }))
 }
@@ -318,16 +328,16 @@ pub struct Joined {
 }
 
 /// The leader cannot do its part in [`join`], and the others must not wait for it: they get an error of the same class.
-pub async fn refuse(line: Line, near: Party, class: i32) -> Result<()> {
+pub async fn refuse(line: Line, near: Participants, class: i32) -> Result<()> {
     line.tell(&near, &mut [0, class as u64, 0]).await
 }
 
-/// Two groups join. The first members are the leaders; `bridge` is theirs alone, a party of the two with this side's
+/// Two groups join. The first members are the leaders; `bridge` is theirs alone, a set of participants of the two with this side's
 /// leader in its place. `group` is this side's group in the order of its ranks. Everybody gets to know the other group and
 /// a context.
 ///
 /// All that members of different groups have to say to each other goes over the bridge, so that they need not have met before.
-pub async fn join(line: Line, near: Party, group: Ranks, bridge: Option<Party>) -> Result<Joined> {
+pub async fn join(line: Line, near: Participants, group: Ranks, bridge: Option<Participants>) -> Result<Joined> {
     // The size of the other group and a proposal; or zero and an error class, where a leader could not do its part.
     let mut facts = [0; 3];
     let mut far = Vec::new();
@@ -406,7 +416,7 @@ fn could_not(class: i32) -> Error {
 
 /// A leader that has met the other one.
 struct Lead {
-    bridge: Party,
+    bridge: Participants,
     /// Which of the two proposes is decided by their addresses.
     proposes: bool,
     between_jobs: bool,
@@ -414,7 +424,12 @@ struct Lead {
 
 impl Lead {
     /// Exchanges what the two groups have to know of each other; a proposal, and the other group's addresses.
-    async fn meet(line: &Line, near: &Party, group: &Ranks, bridge: Party) -> Result<(Lead, Proposal, Vec<u64>)> {
+    async fn meet(
+        line: &Line,
+        near: &Participants,
+        group: &Ranks,
+        bridge: Participants,
+    ) -> Result<(Lead, Proposal, Vec<u64>)> {
         let other = 1 - bridge.rank;
         let ours = line.addresses_of(group).await;
         let leader = line.addresses_of(&vec![near.members.peer(0)].into()).await[0];
@@ -488,20 +503,20 @@ mod tests {
         }
     }
 
-    /// Conversations of a party of all processes, one for each.
-    fn everybody<T, F>(world: &mut World, size: usize, talk: impl Fn(Line, Party) -> F) -> Vec<T>
+    /// Conversations of a set of participants of all processes, one for each.
+    fn everybody<T, F>(world: &mut World, size: usize, talk: impl Fn(Line, Participants) -> F) -> Vec<T>
     where
         F: Future<Output = T> + Send + 'static,
     {
-        let party = |rank| Party { members: Ranks::All(size), rank, context: 1, tag: 9 };
-        world.run((0..size).map(|rank| (rank, Talk::new(|line| talk(line, party(rank))))).collect())
+        let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
+        world.run((0..size).map(|rank| (rank, Talk::new(|line| talk(line, participants(rank))))).collect())
     }
 
     #[test]
     fn all_agree_with_one_broadcast() {
         for size in [1, 2, 3, 8, 100] {
             let mut world = World::new(size);
-            let agreed = everybody(&mut world, size, |line, party| agree(line, party, 5));
+            let agreed = everybody(&mut world, size, |line, participants| agree(line, participants, 5));
             let context = agreed[0].as_ref().unwrap();
             assert!(agreed.iter().all(|other| other.as_ref().unwrap() == context));
             assert_eq!(world.messages, size - 1);
@@ -519,7 +534,7 @@ mod tests {
                 200 => process != 1,
                 _ => true,
             };
-            let agreed = everybody(&mut world, size, |line, party| agree(line, party, 0));
+            let agreed = everybody(&mut world, size, |line, participants| agree(line, participants, 0));
             let expected = if size == 100 { 300 } else { 100 };
             assert!(agreed.into_iter().all(|context| context.unwrap() == expected));
         }
@@ -529,16 +544,16 @@ mod tests {
     fn without_contexts_all_fail_and_nobody_waits() {
         let mut world = World::new(5);
         world.draw = |_, _| None;
-        let ends = everybody(&mut world, 5, |line, party| agree(line, party, 0));
+        let ends = everybody(&mut world, 5, |line, participants| agree(line, participants, 0));
         assert!(ends.into_iter().all(|end| end.unwrap_err().class() == MPI_ERR_OTHER));
     }
 
     #[test]
     fn who_makes_something_else_finds_out() {
         let mut world = World::new(4);
-        let ends = everybody(&mut world, 4, |line, party| {
-            let key = u64::from(party.rank == 2);
-            agree(line, party, key)
+        let ends = everybody(&mut world, 4, |line, participants| {
+            let key = u64::from(participants.rank == 2);
+            agree(line, participants, key)
         });
         let failed: Vec<bool> = ends.iter().map(Result::is_err).collect();
         assert_eq!(failed, [false, false, true, false]);
@@ -552,9 +567,9 @@ mod tests {
                 color: (rank % 7 != 3).then_some((rank * rank % 5) as u32),
                 key: (rank as i32 * 7919) % 13 - 6,
             };
-            let shares = everybody(&mut world, size, |line, party| {
-                let part = part(party.rank);
-                split(line, party, None, part)
+            let shares = everybody(&mut world, size, |line, participants| {
+                let part = part(participants.rank);
+                split(line, participants, None, part)
             });
             for (rank, share) in shares.iter().enumerate() {
                 let share = share.as_ref().unwrap();
@@ -582,11 +597,11 @@ mod tests {
     fn a_split_between_two_groups() {
         // Processes 0 to 4 on one side, 5 to 7 on the other; odd colors exist on one side only.
         let mut world = World::new(8);
-        let shares = everybody(&mut world, 8, |line, party| {
-            let rank = party.rank;
+        let shares = everybody(&mut world, 8, |line, participants| {
+            let rank = participants.rank;
             let is_near = (0..8).map(|other| (other < 5) == (rank < 5)).collect();
             let color = if rank < 5 { rank as u32 % 2 } else { 0 };
-            split(line, party, Some(is_near), Part { color: Some(color), key: -(rank as i32) })
+            split(line, participants, Some(is_near), Part { color: Some(color), key: -(rank as i32) })
         });
         for (rank, share) in shares.into_iter().enumerate() {
             let share = share.unwrap();
@@ -616,9 +631,9 @@ mod tests {
             let talks = (0..size).map(|process| {
                 let side = usize::from(process >= left);
                 let group = sides[side].clone();
-                let near =
-                    Party::new(group.clone(), Peer::at_slot(process), 11 + side as u32, 3).led_by(group.len() - 1);
-                let bridge = (near.rank == 0).then(|| Party {
+                let near = Participants::new(group.clone(), Peer::at_slot(process), 11 + side as u32, 3)
+                    .led_by(group.len() - 1);
+                let bridge = (near.rank == 0).then(|| Participants {
                     members: vec![leaders[side], leaders[1 - side]].into(),
                     rank: 0,
                     context: 20,

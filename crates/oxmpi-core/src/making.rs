@@ -6,7 +6,7 @@ use crate::contexts::{NOT_YET, agree};
 use crate::node::Board;
 use crate::process::Process;
 use crate::request::Promise;
-use crate::talk::{Party, Talk};
+use crate::talk::{Participants, Talk};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
@@ -48,15 +48,15 @@ impl Process {
         local.is_none_or(|local| address(local) < address(group))
     }
 
-    /// As [`Process::add_comm`], for a communicator whose context the party has yet to agree on. Until then it has no
+    /// As [`Process::add_comm`], for a communicator whose context the set of participants has yet to agree on. Until then it has no
     /// members, so that nothing can be sent on it.
-    pub fn add_comm_later(&mut self, mut comm: Comm, party: Party) -> Result<(handle::Comm, Promise)> {
+    pub fn add_comm_later(&mut self, mut comm: Comm, participants: Participants) -> Result<(handle::Comm, Promise)> {
         let group = std::mem::replace(&mut comm.group, Ranks::All(0));
         let local = comm.local.take();
         comm.context = NOT_YET;
         let comm = self.add_comm(comm)?;
         let promise = Promise::default();
-        let talk = Talk::new(|line| agree(line, party, 0));
+        let talk = Talk::new(|line| agree(line, participants, 0));
         self.making.push(Making { talk, comm, group, local, promise: Arc::clone(&promise) });
         self.progress_making();
         Ok((comm, promise))

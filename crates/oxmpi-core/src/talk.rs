@@ -26,7 +26,7 @@ use std::task::{Context, Poll, Waker};
 
 /// Who talks to whom, and how their messages are told from others.
 #[derive(Clone)]
-pub struct Party {
+pub struct Participants {
     pub members: Ranks,
     /// This process's place among the members.
     pub rank: usize,
@@ -34,16 +34,16 @@ pub struct Party {
     pub tag: i32,
 }
 
-impl Party {
-    /// A party that `process` is one of.
-    pub fn new(members: Ranks, process: Peer, context: u32, tag: i32) -> Party {
+impl Participants {
+    /// A set of participants that `process` is one of.
+    pub fn new(members: Ranks, process: Peer, context: u32, tag: i32) -> Participants {
         let rank = members.position(process).unwrap_or_else(|| unreachable!("a process talks among its own"));
-        Party { members, rank, context, tag }
+        Participants { members, rank, context, tag }
     }
 
-    /// A party of two, in which this process is the first; the other may see it the other way around.
-    pub fn between(own: Peer, other: Peer, context: u32, tag: i32) -> Party {
-        Party { members: vec![own, other].into(), rank: 0, context, tag }
+    /// A set of participants of two, in which this process is the first; the other may see it the other way around.
+    pub fn between(own: Peer, other: Peer, context: u32, tag: i32) -> Participants {
+        Participants { members: vec![own, other].into(), rank: 0, context, tag }
     }
 
     pub fn len(&self) -> usize {
@@ -55,7 +55,7 @@ impl Party {
     }
 
     /// The same with this member first, which is who speaks in [`Line::tell`].
-    pub fn led_by(&self, leader: usize) -> Party {
+    pub fn led_by(&self, leader: usize) -> Participants {
         if leader == 0 {
             return self.clone();
         }
@@ -66,7 +66,7 @@ impl Party {
             rank if rank < leader => rank + 1,
             rank => rank,
         };
-        Party { members: Ranks::from_list(list), rank, ..self.clone() }
+        Participants { members: Ranks::from_list(list), rank, ..self.clone() }
     }
 }
 
@@ -122,16 +122,21 @@ impl Line {
     }
 
     /// Sends words to a member.
-    pub fn send(&self, party: &Party, to: usize, words: &[u64]) {
-        let route = Route { peer: party.members.peer(to), context: party.context, source: BY_PROCESS, tag: party.tag };
+    pub fn send(&self, participants: &Participants, to: usize, words: &[u64]) {
+        let route = Route {
+            peer: participants.members.peer(to),
+            context: participants.context,
+            source: BY_PROCESS,
+            tag: participants.tag,
+        };
         let bytes = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.desk().orders.push(Order::Send(route, bytes));
     }
 
     /// Waits for so many words from a member.
-    pub async fn receive(&self, party: &Party, from: usize, count: usize) -> Result<Vec<u64>> {
-        let source = party.members.peer(from).as_source();
-        let pattern = Pattern { context: party.context, source, tag: party.tag };
+    pub async fn receive(&self, participants: &Participants, from: usize, count: usize) -> Result<Vec<u64>> {
+        let source = participants.members.peer(from).as_source();
+        let pattern = Pattern { context: participants.context, source, tag: participants.tag };
         match self.ask(Question::Receive(pattern, count)).await {
             Answer::Words(words) => words,
             _ => unreachable!("the answer fits the question"),
@@ -191,87 +196,87 @@ impl Line {
     // ---- small collective operations ----
 
     /// The first member tells all others: down a binomial tree. Every member gives as many words as will come.
-    pub async fn tell(&self, party: &Party, words: &mut [u64]) -> Result<()> {
-        let (rank, size) = (party.rank, party.len());
+    pub async fn tell(&self, participants: &Participants, words: &mut [u64]) -> Result<()> {
+        let (rank, size) = (participants.rank, participants.len());
         // The lowest set bit of a rank is its distance from its parent.
         let mut bit = if rank == 0 { size.next_power_of_two() } else { rank & rank.wrapping_neg() };
         if rank != 0 {
-            words.copy_from_slice(&self.receive(party, rank - bit, words.len()).await?);
+            words.copy_from_slice(&self.receive(participants, rank - bit, words.len()).await?);
         }
         while bit > 1 {
             bit /= 2;
             if rank + bit < size {
-                self.send(party, rank + bit, words);
+                self.send(participants, rank + bit, words);
             }
         }
         Ok(())
     }
 
     /// Whether all members say yes: up the tree, and down again.
-    pub async fn all(&self, party: &Party, yes: bool) -> Result<bool> {
-        Ok(self.common(party, u64::from(yes)).await? == 1)
+    pub async fn all(&self, participants: &Participants, yes: bool) -> Result<bool> {
+        Ok(self.common(participants, u64::from(yes)).await? == 1)
     }
 
     /// The bits that all members have.
-    pub async fn common(&self, party: &Party, bits: u64) -> Result<u64> {
-        let mut common = [self.gather_up(party, bits, |one, other| one & other).await?];
-        self.tell(party, &mut common).await?;
+    pub async fn common(&self, participants: &Participants, bits: u64) -> Result<u64> {
+        let mut common = [self.gather_up(participants, bits, |one, other| one & other).await?];
+        self.tell(participants, &mut common).await?;
         Ok(common[0])
     }
 
     /// The least of what the members say, for the first of them to hear.
-    pub async fn least(&self, party: &Party, own: u64) -> Result<u64> {
-        self.gather_up(party, own, u64::min).await
+    pub async fn least(&self, participants: &Participants, own: u64) -> Result<u64> {
+        self.gather_up(participants, own, u64::min).await
     }
 
     /// What the members say, combined up the tree. The first of them hears all of it.
-    async fn gather_up(&self, party: &Party, own: u64, combine: fn(u64, u64) -> u64) -> Result<u64> {
-        let (rank, size) = (party.rank, party.len());
+    async fn gather_up(&self, participants: &Participants, own: u64, combine: fn(u64, u64) -> u64) -> Result<u64> {
+        let (rank, size) = (participants.rank, participants.len());
         let mut so_far = own;
         let mut bit = 1;
         while bit < size && rank & bit == 0 {
             if rank + bit < size {
-                so_far = combine(so_far, self.receive(party, rank + bit, 1).await?[0]);
+                so_far = combine(so_far, self.receive(participants, rank + bit, 1).await?[0]);
             }
             bit *= 2;
         }
         if rank != 0 {
-            self.send(party, rank - bit, &[so_far]);
+            self.send(participants, rank - bit, &[so_far]);
         }
         Ok(so_far)
     }
 
     /// Waits until all members have come here, but for those that have died: up the tree and down again, whoever is missing.
-    pub async fn part(&self, party: &Party) {
-        let (rank, size) = (party.rank, party.len());
+    pub async fn part(&self, participants: &Participants) {
+        let (rank, size) = (participants.rank, participants.len());
         let mut bit = 1;
         while bit < size && rank & bit == 0 {
             if rank + bit < size {
-                let _ = self.receive(party, rank + bit, 1).await;
+                let _ = self.receive(participants, rank + bit, 1).await;
             }
             bit *= 2;
         }
         if rank != 0 {
-            self.send(party, rank - bit, &[0]);
-            let _ = self.receive(party, rank - bit, 1).await;
+            self.send(participants, rank - bit, &[0]);
+            let _ = self.receive(participants, rank - bit, 1).await;
         }
         while bit > 1 {
             bit /= 2;
             if rank + bit < size {
-                self.send(party, rank + bit, &[0]);
+                self.send(participants, rank + bit, &[0]);
             }
         }
     }
 
     /// What each member says, by rank, in rounds that double what is known. Every member says the same number of words.
-    pub async fn gather(&self, party: &Party, own: &[u64]) -> Result<Vec<u64>> {
-        let (rank, size, width) = (party.rank, party.len(), own.len());
+    pub async fn gather(&self, participants: &Participants, own: &[u64]) -> Result<Vec<u64>> {
+        let (rank, size, width) = (participants.rank, participants.len(), own.len());
         let mut known = own.to_vec();
         let mut distance = 1;
         while distance < size {
             let count = distance.min(size - distance);
-            self.send(party, (rank + size - distance) % size, &known[..count * width]);
-            known.extend(self.receive(party, (rank + distance) % size, count * width).await?);
+            self.send(participants, (rank + size - distance) % size, &known[..count * width]);
+            known.extend(self.receive(participants, (rank + distance) % size, count * width).await?);
             distance *= 2;
         }
         known.rotate_right(rank * width);
@@ -279,15 +284,15 @@ impl Line {
     }
 
     /// As [`Line::gather`], for lists that need not be of one length.
-    pub async fn gather_lists(&self, party: &Party, own: &[u64]) -> Result<Vec<Vec<u64>>> {
-        let (rank, size) = (party.rank, party.len());
-        let lengths = self.gather(party, &[own.len() as u64]).await?;
+    pub async fn gather_lists(&self, participants: &Participants, own: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let (rank, size) = (participants.rank, participants.len());
+        let lengths = self.gather(participants, &[own.len() as u64]).await?;
         let mut known = vec![own.to_vec()];
         while known.len() < size {
             let (distance, count) = (known.len(), known.len().min(size - known.len()));
-            self.send(party, (rank + size - distance) % size, &known[..count].concat());
+            self.send(participants, (rank + size - distance) % size, &known[..count].concat());
             let coming: Vec<usize> = (0..count).map(|at| lengths[(rank + distance + at) % size] as usize).collect();
-            let mut words = &self.receive(party, (rank + distance) % size, coming.iter().sum()).await?[..];
+            let mut words = &self.receive(participants, (rank + distance) % size, coming.iter().sum()).await?[..];
             for length in coming {
                 let (list, rest) = words.split_at(length);
                 known.push(list.to_vec());
@@ -547,15 +552,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_party_led_by_another() {
-        let party = |rank| Party {
+    fn participants_led_by_another() {
+        let participants = |rank| Participants {
             members: Ranks::from_list([4, 5, 6, 7].map(Peer::at_slot).to_vec()),
             rank,
             context: 0,
             tag: 0,
         };
         for (rank, expected) in [(0, 1), (1, 2), (2, 0), (3, 3)] {
-            let led = party(rank).led_by(2);
+            let led = participants(rank).led_by(2);
             assert_eq!(led.members.iter().collect::<Vec<_>>(), [6, 4, 5, 7].map(Peer::at_slot));
             assert_eq!(led.rank, expected);
         }
@@ -564,22 +569,22 @@ mod tests {
     const SIZES: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 100, 1000];
 
     /// Each member holds the same conversation.
-    fn everybody<T, F>(size: usize, talk: impl Fn(Line, Party) -> F) -> (Vec<T>, usize)
+    fn everybody<T, F>(size: usize, talk: impl Fn(Line, Participants) -> F) -> (Vec<T>, usize)
     where
         F: Future<Output = T> + Send + 'static,
     {
         let mut world = simulated::World::new(size);
-        let party = |rank| Party { members: Ranks::All(size), rank, context: 1, tag: 9 };
-        let talks = (0..size).map(|rank| (rank, Talk::new(|line| talk(line, party(rank))))).collect();
+        let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
+        let talks = (0..size).map(|rank| (rank, Talk::new(|line| talk(line, participants(rank))))).collect();
         (world.run(talks), world.messages)
     }
 
     #[test]
     fn all_hear_what_the_first_tells() {
         for size in SIZES {
-            let (heard, messages) = everybody(size, |line, party| async move {
-                let mut words = if party.rank == 0 { [7, 8] } else { [0, 0] };
-                line.tell(&party, &mut words).await.map(|()| words)
+            let (heard, messages) = everybody(size, |line, participants| async move {
+                let mut words = if participants.rank == 0 { [7, 8] } else { [0, 0] };
+                line.tell(&participants, &mut words).await.map(|()| words)
             });
             assert!(heard.into_iter().all(|words| words.unwrap() == [7, 8]));
             assert_eq!(messages, size - 1);
@@ -590,8 +595,9 @@ mod tests {
     fn one_no_is_enough() {
         for size in SIZES {
             for no in [0, size / 2, size - 1, size] {
-                let (heard, _) =
-                    everybody(size, |line, party| async move { line.all(&party, party.rank != no).await.unwrap() });
+                let (heard, _) = everybody(size, |line, participants| async move {
+                    line.all(&participants, participants.rank != no).await.unwrap()
+                });
                 assert!(heard.into_iter().all(|yes| yes == (no == size)));
             }
         }
@@ -600,7 +606,7 @@ mod tests {
     #[test]
     fn nobody_goes_before_all_have_come() {
         for size in SIZES {
-            let (gone, messages) = everybody(size, |line, party| async move { line.part(&party).await });
+            let (gone, messages) = everybody(size, |line, participants| async move { line.part(&participants).await });
             assert_eq!((gone.len(), messages), (size, 2 * (size - 1)));
         }
     }
@@ -608,11 +614,9 @@ mod tests {
     #[test]
     fn all_hear_everybody_in_order() {
         for size in SIZES {
-            let (heard, messages) =
-                everybody(
-                    size,
-                    |line, party| async move { line.gather(&party, &[party.rank as u64, 5]).await.unwrap() },
-                );
+            let (heard, messages) = everybody(size, |line, participants| async move {
+                line.gather(&participants, &[participants.rank as u64, 5]).await.unwrap()
+            });
             let expected: Vec<u64> = (0..size as u64).flat_map(|rank| [rank, 5]).collect();
             assert!(heard.into_iter().all(|words| words == expected));
             assert_eq!(messages, size * size.next_power_of_two().trailing_zeros() as usize);

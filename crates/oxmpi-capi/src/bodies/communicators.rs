@@ -139,8 +139,8 @@ pub unsafe fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle, newcom
     // Also when a callback refused: the others must not wait for this process.
     let mut guard = cx.enter()?;
     let own = comms::own_peer(&guard);
-    let party = guard.comm_mut(comm)?.party(own);
-    let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, party, 0))?;
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, participants, 0))?;
     let Original { made, attributes } = original?;
     LIBRARY.errhandlers().share(made.errhandler);
     let handle = guard.add_comm(Made { context, ..made })?;
@@ -168,19 +168,19 @@ pub unsafe fn comm_idup_with_info(
     let original = unsafe { original(cx, comm, info) };
     let mut guard = cx.enter()?;
     let own = comms::own_peer(&guard);
-    let party = guard.comm_mut(comm)?.party(own);
+    let participants = guard.comm_mut(comm)?.participants(own);
     let Original { made, attributes } = match original {
         Ok(original) => original,
         Err(error) => {
             // A callback refused. The others must not wait for this process, so it agrees to what it will not have.
             let unwanted = Made::new(NOT_YET, 0, Ranks::All(0), None, MPI_ERRORS_RETURN);
-            let (handle, _) = guard.add_comm_later(unwanted, party)?;
+            let (handle, _) = guard.add_comm_later(unwanted, participants)?;
             guard.remove_comm(handle)?;
             return Err(error);
         }
     };
     LIBRARY.errhandlers().share(made.errhandler);
-    let (handle, promise) = guard.add_comm_later(made, party)?;
+    let (handle, promise) = guard.add_comm_later(made, participants)?;
     adopt(handle, attributes)?;
     let started = guard.once(comm, Active::Promise(promise));
     // SAFETY: checked.
@@ -286,9 +286,9 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
     if guard.has_strangers(&everybody) {
         // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
         let own = comms::own_peer(&guard);
-        let party = guard.comm_mut(handle)?.party(own);
+        let participants = guard.comm_mut(handle)?.participants(own);
         guard.prepare_to_leave(context);
-        comms::talk(cx, &mut guard, |line| async move { line.part(&party).await });
+        comms::talk(cx, &mut guard, |line| async move { line.part(&participants).await });
     }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.

@@ -116,8 +116,8 @@ pub unsafe fn dist_graph_create(
         unsafe { described(size, n, sources, degrees, destinations, weights) }
     });
     let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
-    let party = guard.comm_mut(comm_old)?.party(own);
-    let made = comms::talk(cx, &mut guard, |line| distributed::create(line, party, described, places))?;
+    let participants = guard.comm_mut(comm_old)?.participants(own);
+    let made = comms::talk(cx, &mut guard, |line| distributed::create(line, participants, described, places))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     // SAFETY: checked.
     unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
@@ -184,8 +184,8 @@ pub unsafe fn dist_graph_create_adjacent(
         Ok(Adjacency { incoming, outgoing, weighted })
     });
     let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
-    let party = guard.comm_mut(comm_old)?.party(own);
-    let made = comms::talk(cx, &mut guard, |line| distributed::create_adjacent(line, party, described, places))?;
+    let participants = guard.comm_mut(comm_old)?.participants(own);
+    let made = comms::talk(cx, &mut guard, |line| distributed::create_adjacent(line, participants, described, places))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     // SAFETY: checked.
     unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }

@@ -110,8 +110,8 @@ fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u
     let cpus = own_cpus();
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, u64::from));
     let own = comms::own_peer(guard);
-    let party = guard.comm_mut(comm)?.party(own);
-    let places = comms::talk(cx, guard, |line| async move { line.gather(&party, &place).await })?;
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let places = comms::talk(cx, guard, |line| async move { line.gather(&participants, &place).await })?;
     for (level, (name, _)) in RESOURCES.iter().enumerate() {
         let mine = place[level];
         let shared_by_all = || places.chunks_exact(RESOURCES.len()).all(|place| place[level] == mine);

@@ -14,7 +14,7 @@ use oxmpi_core::contexts::{self, Joined, MEETING};
 use oxmpi_core::errhandler::Target;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
-use oxmpi_core::talk::Party;
+use oxmpi_core::talk::Participants;
 use std::ffi::{c_char, c_int};
 
 /// The messages between two leaders go where the program's go, with tags that are not the program's.
@@ -41,7 +41,7 @@ pub unsafe fn intercomm_create(
     let leads = found.rank == local_leader;
     let own = comms::own_peer(&guard);
     let bridge = leads.then(|| bridge(cx, &guard, own, peer_comm, remote_leader, tag)).transpose();
-    let near = guard.comm_mut(local_comm)?.party(own).led_by(leader);
+    let near = guard.comm_mut(local_comm)?.participants(own).led_by(leader);
     let Joined { context, far } = comms::join(cx, &mut guard, near, group.clone(), bridge)?;
     let handle = comms::add(&mut guard, local_comm, context, far.into(), Some(group))?;
     // SAFETY: checked.
@@ -56,14 +56,21 @@ fn rank_in(group: &Ranks, rank: c_int, name: &str) -> Result<usize> {
 }
 
 /// The way from a leader to the other one.
-fn bridge(cx: &Call, guard: &Guard, own: Peer, peer_comm: Comm, remote_leader: c_int, tag: c_int) -> Result<Party> {
+fn bridge(
+    cx: &Call,
+    guard: &Guard,
+    own: Peer,
+    peer_comm: Comm,
+    remote_leader: c_int,
+    tag: c_int,
+) -> Result<Participants> {
     let peers = guard.comm(peer_comm)?;
     cx.raise_on(On::Comm(peer_comm));
     let other = peers.group.peer(rank_in(&peers.group, remote_leader, "remote_leader")?);
     if other == own {
         bail!(MPI_ERR_RANK, "remote_leader is {remote_leader}, which is this process itself");
     }
-    Ok(Party::between(own, other, peers.context, i32::MIN | (tag & BRIDGE_TAGS)))
+    Ok(Participants::between(own, other, peers.context, i32::MIN | (tag & BRIDGE_TAGS)))
 }
 
 pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> Result<()> {
@@ -72,11 +79,11 @@ pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintrac
     check_place(newintracomm, "newintracomm")?;
     let (near, far) = (found.local_group().clone(), found.group.clone());
     let own = comms::own_peer(&guard);
-    let party = guard.comm_mut(intercomm)?.party(own);
-    let first_is_near = party.members.peer(0) == near.peer(0);
-    let all = party.members.clone();
+    let participants = guard.comm_mut(intercomm)?.participants(own);
+    let first_is_near = participants.members.peer(0) == near.peer(0);
+    let all = participants.members.clone();
     let (context, said) =
-        comms::talk(cx, &mut guard, |line| contexts::agree_and_hear(line, party, u64::from(high != 0)))?;
+        comms::talk(cx, &mut guard, |line| contexts::agree_and_hear(line, participants, u64::from(high != 0)))?;
     let (first, second) = if first_is_near { (near, far) } else { (far, near) };
     // The order of the two that everybody knows, unless the first wants to be high and the second does not.
     let group = match (said[0] != 0, said[first.len()] != 0) {
@@ -169,8 +176,8 @@ pub unsafe fn comm_create_from_group(
         None => bail!(MPI_ERR_GROUP, "this process is not in the group"),
         Some(rank) => {
             let key = comms::key_of(&guard, found.ranks(), words);
-            let party = Party { members: found.ranks().clone(), rank, context: MEETING, tag };
-            let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, party, key))?;
+            let participants = Participants { members: found.ranks().clone(), rank, context: MEETING, tag };
+            let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, participants, key))?;
             start.end(&mut guard, found.session, context, rank, found.ranks().clone(), None)?
         }
     };
@@ -207,10 +214,10 @@ pub unsafe fn intercomm_create_from_groups(
             bail!(MPI_ERR_GROUP, "the two groups have a process in common");
         }
         let other = other.ranks().peer(rank_in(other.ranks(), remote_leader, "remote_leader")?);
-        Ok(Party::between(own, other, MEETING, tag))
+        Ok(Participants::between(own, other, MEETING, tag))
     };
     let bridge = (rank == leader).then(way).transpose();
-    let near = Party { members: found.ranks().clone(), rank, context: MEETING, tag }.led_by(leader);
+    let near = Participants { members: found.ranks().clone(), rank, context: MEETING, tag }.led_by(leader);
     let Joined { context, far } = comms::join(cx, &mut guard, near, found.ranks().clone(), bridge)?;
     let local = Some(found.ranks().clone());
     let handle = start.end(&mut guard, found.session, context, rank, far.into(), local)?;

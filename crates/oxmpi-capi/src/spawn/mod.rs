@@ -20,7 +20,7 @@ use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
-use oxmpi_core::talk::{Line, Party};
+use oxmpi_core::talk::{Line, Participants};
 
 /// One command, as the program wants it started.
 pub struct Program {
@@ -144,9 +144,9 @@ fn accept(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Option
 /// An intercommunicator with nobody on the other side: what was asked for, and no more.
 fn nobody(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comms::own_peer(guard);
-    let party = guard.comm_mut(comm)?.party(own);
+    let participants = guard.comm_mut(comm)?.participants(own);
     let group = guard.comm(comm)?.group.clone();
-    let context = comms::talk(cx, guard, |line| contexts::agree(line, party, 0))?;
+    let context = comms::talk(cx, guard, |line| contexts::agree(line, participants, 0))?;
     comms::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
 }
 
@@ -157,8 +157,8 @@ pub fn join_parents(cx: &Call) -> Result<()> {
     guard.join_parents(&port);
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
     let own = comms::own_peer(&guard);
-    let party = guard.comm_mut(MPI_COMM_WORLD)?.party(own);
-    comms::talk(cx, &mut guard, |line| async move { line.all(&party, true).await })?;
+    let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own);
+    comms::talk(cx, &mut guard, |line| async move { line.all(&participants, true).await })?;
     // Should they not wait any more, `mpirun` ends this process.
     let parent = ports::connect(cx, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
@@ -180,12 +180,12 @@ fn announce(
     attempt: Option<&Result<Attempt, Refusal>>,
 ) -> Result<Vec<Count>, Refusal> {
     let own = comms::own_peer(guard);
-    let party = guard.comm_mut(comm)?.party(own).led_by(root);
+    let participants = guard.comm_mut(comm)?.participants(own).led_by(root);
     let words = attempt.map(|attempt| match attempt {
         Ok(attempt) => going(&attempt.counts),
         Err(refusal) => failed(refusal),
     });
-    let heard = comms::talk(cx, guard, |line| tell(line, party, words))?;
+    let heard = comms::talk(cx, guard, |line| tell(line, participants, words))?;
     match (heard.split_first(), attempt) {
         (_, Some(Err(refusal))) => Err(refusal.clone()),
         (Some((&GOING, counts)), _) => {
@@ -197,11 +197,11 @@ fn announce(
 }
 
 /// The first member tells a list whose length the others do not know.
-async fn tell(line: Line, party: Party, words: Option<Vec<u64>>) -> Result<Vec<u64>> {
+async fn tell(line: Line, participants: Participants, words: Option<Vec<u64>>) -> Result<Vec<u64>> {
     let mut length = [words.as_ref().map_or(0, |words| words.len() as u64)];
-    line.tell(&party, &mut length).await?;
+    line.tell(&participants, &mut length).await?;
     let mut words = words.unwrap_or_else(|| vec![0; length[0] as usize]);
-    line.tell(&party, &mut words).await?;
+    line.tell(&participants, &mut words).await?;
     Ok(words)
 }
 

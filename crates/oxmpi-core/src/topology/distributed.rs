@@ -12,7 +12,7 @@
 
 use super::order::{self, Link, Place};
 use crate::contexts::agree;
-use crate::talk::{Line, Party};
+use crate::talk::{Line, Participants};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 
@@ -31,7 +31,7 @@ pub struct Edges {
     pub weights: Vec<i32>,
 }
 
-/// One edge, between ranks of the party.
+/// One edge, between ranks of the set of participants.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     pub source: u32,
@@ -59,14 +59,20 @@ pub struct Made {
 
 /// Everybody describes some edges, or says what is wrong with its arguments; each gets a context and the edges at itself,
 /// ordered by the other end. The places are those of all members, or none when the order is to be kept.
-pub async fn create(line: Line, party: Party, described: Result<Described>, places: Vec<Place>) -> Result<Made> {
-    let Described { edges, weighted } = compare(&line, &party, described, |described| described.weighted).await?;
+pub async fn create(
+    line: Line,
+    participants: Participants,
+    described: Result<Described>,
+    places: Vec<Place>,
+) -> Result<Made> {
+    let Described { edges, weighted } =
+        compare(&line, &participants, described, |described| described.weighted).await?;
     let mut parcels = Vec::with_capacity(2 * edges.len());
     for Edge { source, dest, weight } in edges {
         parcels.push(Parcel { to: source, incoming: false, peer: dest, weight });
         parcels.push(Parcel { to: dest, incoming: true, peer: source, weight });
     }
-    let mut here = route(&line, &party, parcels).await?;
+    let mut here = route(&line, &participants, parcels).await?;
     // By the other end, then by weight: of several edges between two processes both see the same order.
     here.sort_unstable_by_key(|parcel| (parcel.peer, parcel.weight));
     let edges = |incoming| {
@@ -77,7 +83,7 @@ pub async fn create(line: Line, party: Party, described: Result<Described>, plac
         }
     };
     let adjacency = Adjacency { incoming: edges(true), outgoing: edges(false), weighted };
-    finish(line, party, adjacency, places).await
+    finish(line, participants, adjacency, places).await
 }
 
 /// Everybody knows its own edges already, or says what is wrong with its arguments; each gets a context.
@@ -86,38 +92,43 @@ pub async fn create(line: Line, party: Party, described: Result<Described>, plac
 /// such graphs and never use them, and other libraries take them. Who does use one waits for a message that nobody sends.
 pub async fn create_adjacent(
     line: Line,
-    party: Party,
+    participants: Participants,
     described: Result<Adjacency>,
     places: Vec<Place>,
 ) -> Result<Made> {
-    let adjacency = compare(&line, &party, described, |adjacency| adjacency.weighted).await?;
-    finish(line, party, adjacency, places).await
+    let adjacency = compare(&line, &participants, described, |adjacency| adjacency.weighted).await?;
+    finish(line, participants, adjacency, places).await
 }
 
 /// The order, where it may change, and the context.
-async fn finish(line: Line, party: Party, mut adjacency: Adjacency, places: Vec<Place>) -> Result<Made> {
+async fn finish(line: Line, participants: Participants, mut adjacency: Adjacency, places: Vec<Place>) -> Result<Made> {
     let mut order = None;
     if order::matters(&places) {
-        let lists = line.gather_lists(&party, &adjacency.to_words()).await?;
+        let lists = line.gather_lists(&participants, &adjacency.to_words()).await?;
         let links: Vec<Link> = (0u32..)
             .zip(&lists)
             .flat_map(|(node, words)| Adjacency::from_words(words, adjacency.weighted).links(node))
             .collect();
-        order = order::for_graph(party.len(), &links, &places);
+        order = order::for_graph(participants.len(), &links, &places);
         if let Some(order) = &order {
-            let Some(node) = order.iter().position(|&member| member as usize == party.rank) else {
+            let Some(node) = order.iter().position(|&member| member as usize == participants.rank) else {
                 unreachable!("an order has all members")
             };
             adjacency = Adjacency::from_words(&lists[node], adjacency.weighted);
         }
     }
-    Ok(Made { context: agree(line, party, 0).await?, adjacency, order })
+    Ok(Made { context: agree(line, participants, 0).await?, adjacency, order })
 }
 
 /// Goes on only when everybody can, and when the graph has weights everywhere or nowhere.
-async fn compare<T>(line: &Line, party: &Party, own: Result<T>, weighted: impl Fn(&T) -> bool) -> Result<T> {
+async fn compare<T>(
+    line: &Line,
+    participants: &Participants,
+    own: Result<T>,
+    weighted: impl Fn(&T) -> bool,
+) -> Result<T> {
     const REFUSED: u64 = 2;
-    let said = line.gather(party, &[own.as_ref().map_or(REFUSED, |own| u64::from(weighted(own)))]).await?;
+    let said = line.gather(participants, &[own.as_ref().map_or(REFUSED, |own| u64::from(weighted(own)))]).await?;
     let own = own?;
     if let Some(rank) = said.iter().position(|&word| word == REFUSED) {
         bail!(MPI_ERR_OTHER, "rank {rank} cannot take part, because its arguments are wrong");
@@ -184,8 +195,8 @@ impl Parcel {
 }
 
 /// Brings parcels where they go; those for this process.
-async fn route(line: &Line, party: &Party, mut parcels: Vec<Parcel>) -> Result<Vec<Parcel>> {
-    let (rank, size) = (party.rank, party.len());
+async fn route(line: &Line, participants: &Participants, mut parcels: Vec<Parcel>) -> Result<Vec<Parcel>> {
+    let (rank, size) = (participants.rank, participants.len());
     let mut bit = 1;
     while bit < size {
         let (next, previous) = ((rank + bit) % size, (rank + size - bit) % size);
@@ -194,13 +205,13 @@ async fn route(line: &Line, party: &Party, mut parcels: Vec<Parcel>) -> Result<V
         let words: Vec<u64> =
             parcels.iter().filter(|parcel| goes(parcel)).flat_map(|parcel| parcel.to_words()).collect();
         parcels.retain(|parcel| !goes(parcel));
-        line.send(party, next, &[words.len() as u64]);
+        line.send(participants, next, &[words.len() as u64]);
         if !words.is_empty() {
-            line.send(party, next, &words);
+            line.send(participants, next, &words);
         }
-        let count = line.receive(party, previous, 1).await?[0] as usize;
+        let count = line.receive(participants, previous, 1).await?[0] as usize;
         if count > 0 {
-            parcels.extend(line.receive(party, previous, count).await?.chunks_exact(2).map(Parcel::from_words));
+            parcels.extend(line.receive(participants, previous, count).await?.chunks_exact(2).map(Parcel::from_words));
         }
         bit *= 2;
     }
@@ -218,9 +229,9 @@ mod tests {
     fn run(size: usize, described: impl Fn(usize) -> Result<Described>) -> (Vec<Result<Made>>, World) {
         let mut world = World::new(size);
         let talks = (0..size).map(|rank| {
-            let party = Party { members: Ranks::All(size), rank, context: 1, tag: 9 };
+            let participants = Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
             let described = described(rank);
-            (rank, Talk::new(|line| create(line, party, described, Vec::new())))
+            (rank, Talk::new(|line| create(line, participants, described, Vec::new())))
         });
         let made = world.run(talks.collect());
         (made, world)
@@ -297,10 +308,10 @@ mod tests {
             weights: list.iter().map(|&(_, weight)| weight).collect(),
         };
         let talks = lists.iter().enumerate().map(|(rank, (sources, destinations))| {
-            let party = Party { members: Ranks::All(lists.len()), rank, context: 1, tag: 9 };
+            let participants = Participants { members: Ranks::All(lists.len()), rank, context: 1, tag: 9 };
             let own = Adjacency { incoming: edges(sources), outgoing: edges(destinations), weighted: true };
             let places = places.to_vec();
-            (rank, Talk::new(|line| create_adjacent(line, party, Ok(own), places)))
+            (rank, Talk::new(|line| create_adjacent(line, participants, Ok(own), places)))
         });
         world.run(talks.collect())
     }
