@@ -29,29 +29,29 @@ use std::sync::atomic::AtomicI64;
 
 /// Who agrees: the processes of a communicator, or those that have a file open.
 #[derive(Clone, Copy)]
-pub enum Circle {
+pub enum Among {
     Comm(Comm),
     File(Handle),
 }
 
-fn participants(guard: &mut Guard, circle: Circle) -> Result<Participants> {
+fn participants(guard: &mut Guard, among: Among) -> Result<Participants> {
     let own = own_peer(guard);
-    Ok(match circle {
-        Circle::Comm(comm) => guard.comm_mut(comm)?.participants(own),
-        Circle::File(fh) => guard.file_mut(fh)?.comm.participants(own),
+    Ok(match among {
+        Among::Comm(comm) => guard.comm_mut(comm)?.participants(own),
+        Among::File(fh) => guard.file_mut(fh)?.comm.participants(own),
     })
 }
 
 /// What each process says.
-pub fn gather<const N: usize>(cx: &Call, guard: &mut Guard, circle: Circle, words: [u64; N]) -> Result<Vec<[u64; N]>> {
-    let participants = participants(guard, circle)?;
+pub fn gather<const N: usize>(cx: &Call, guard: &mut Guard, among: Among, words: [u64; N]) -> Result<Vec<[u64; N]>> {
+    let participants = participants(guard, among)?;
     let all = talk(cx, guard, |line| async move { line.gather(&participants, &words).await })?;
     Ok(all.chunks_exact(N).map(|words| std::array::from_fn(|index| words[index])).collect())
 }
 
 /// What the first process says.
-pub fn tell<const N: usize>(cx: &Call, guard: &mut Guard, circle: Circle, mut words: [u64; N]) -> Result<[u64; N]> {
-    let participants = participants(guard, circle)?;
+pub fn tell<const N: usize>(cx: &Call, guard: &mut Guard, among: Among, mut words: [u64; N]) -> Result<[u64; N]> {
+    let participants = participants(guard, among)?;
     talk(cx, guard, |line| async move {
         line.tell(&participants, &mut words).await?;
         Ok(words)
@@ -63,19 +63,19 @@ pub fn tell<const N: usize>(cx: &Call, guard: &mut Guard, circle: Circle, mut wo
 pub fn agree<T, const N: usize>(
     cx: &Call,
     guard: &mut Guard,
-    circle: Circle,
+    among: Among,
     own: Result<T>,
     same: [(&str, u64); N],
 ) -> Result<T> {
     let class = own.as_ref().err().map_or(0, Error::class);
-    let classes = gather(cx, guard, circle, [class as u32 as u64])?;
+    let classes = gather(cx, guard, among, [class as u32 as u64])?;
     let own = own?;
     if let Some(rank) = classes.iter().position(|class| class[0] != 0) {
         let class = classes[rank][0] as i32;
         bail!(class, "the call failed on rank {rank}; its error there says why");
     }
     if N > 0 {
-        let given = gather(cx, guard, circle, same.map(|(_, value)| value))?;
+        let given = gather(cx, guard, among, same.map(|(_, value)| value))?;
         for (index, (name, value)) in same.into_iter().enumerate() {
             if let Some(rank) = given.iter().position(|words| words[index] != value) {
                 bail!(MPI_ERR_NOT_SAME, "rank {rank} gave another {name} than this rank");
@@ -105,9 +105,9 @@ pub struct Wish<'a> {
 pub fn open(cx: &Call, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Result<Handle> {
     let found = guard.comm(comm)?;
     let (members, rank, session) = (found.group.clone(), found.rank, found.session);
-    let circle = Circle::Comm(comm);
+    let among = Among::Comm(comm);
     let bits = wish.as_ref().map_or(0, |wish| wish.mode.bits() as u64);
-    let Wish { name, mode, hints, permissions } = agree(cx, guard, circle, wish, [("access mode", bits)])?;
+    let Wish { name, mode, hints, permissions } = agree(cx, guard, among, wish, [("access mode", bits)])?;
 
     // The first process opens the file before the others, so that one of them creates it.
     let first = (rank == 0).then(|| oxmpi_io::File::open(name, mode, true, permissions)).transpose();
@@ -116,7 +116,7 @@ pub fn open(cx: &Call, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Res
         Ok(None) => [0; 3],
         Err(error) => [error.class() as u64, 0, 0],
     };
-    let said = tell(cx, guard, circle, said)?;
+    let said = tell(cx, guard, among, said)?;
     let first = first?;
     if said[0] != 0 {
         let shown = String::from_utf8_lossy(name);
@@ -131,26 +131,26 @@ pub fn open(cx: &Call, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Res
             bail!(MPI_ERR_NOT_SAME, "\"{}\" is not the file that rank 0 has opened", file.show());
         }),
     };
-    let io = agree(cx, guard, circle, opened, [])?;
+    let io = agree(cx, guard, among, opened, [])?;
 
     let alone = members.len() == 1;
     let shared = match alone {
         true => SharedPointer::Own(AtomicI64::new(0)),
         false => {
             let mapped = map_together(cx, guard, comm, rank as usize, size_of::<AtomicI64>())?;
-            SharedPointer::Mapped(agree(cx, guard, circle, mapped, [])?)
+            SharedPointer::Mapped(agree(cx, guard, among, mapped, [])?)
         }
     };
     let mut position = 0;
     if mode.appends() && io.seekable {
         let end = if rank == 0 { io.size().unwrap_or(0) } else { 0 };
-        position = tell(cx, guard, circle, [end])?[0] as i64;
+        position = tell(cx, guard, among, [end])?[0] as i64;
         // All store the same; who is done first cannot have moved it.
         shared.set(position);
-        gather(cx, guard, circle, [0])?;
+        gather(cx, guard, among, [0])?;
     }
     // From here on they have messages of their own.
-    let (participants, key) = (participants(guard, circle)?, key_of(guard, &members, b""));
+    let (participants, key) = (participants(guard, among)?, key_of(guard, &members, b""));
     let context = talk(cx, guard, |line| contexts::agree(line, participants, key))?;
     let errhandler = *LIBRARY.file_errhandler();
     LIBRARY.errhandlers().share(errhandler);
@@ -185,15 +185,15 @@ pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
 pub fn close(cx: &Call, fh: Handle) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
-    let (circle, io, rank) = (Circle::File(fh), Arc::clone(&file.io), file.comm.rank);
+    let (among, io, rank) = (Among::File(fh), Arc::clone(&file.io), file.comm.rank);
     let idle = file.check_idle();
-    agree(cx, &mut guard, circle, idle, [])?;
+    agree(cx, &mut guard, among, idle, [])?;
     // What is deleted need not be brought to the device.
     let synced = if io.mode.deletes() { Ok(()) } else { unlocked(&mut guard, || io.sync()) };
-    let mut ended = agree(cx, &mut guard, circle, synced, []);
+    let mut ended = agree(cx, &mut guard, among, synced, []);
     if io.mode.deletes() {
         let deleted = if rank == 0 { oxmpi_io::delete(io.name()) } else { Ok(()) };
-        ended = ended.and(agree(cx, &mut guard, circle, deleted, []));
+        ended = ended.and(agree(cx, &mut guard, among, deleted, []));
     }
     let Some(removed) = guard.files.remove(fh.0) else { return ended };
     let File { shared, errhandler, .. } = *removed;
@@ -375,8 +375,8 @@ fn line_up(cx: &Call, guard: &mut Guard, fh: Handle, shared: &SharedPointer, pla
         Ok(plan) => (0, plan.etypes),
         Err(error) => (error.class(), 0),
     };
-    let (rank, circle) = (guard.file(fh)?.comm.rank as usize, Circle::File(fh));
-    let all = gather(cx, guard, circle, [class as u32 as u64, etypes as u64])?;
+    let (rank, among) = (guard.file(fh)?.comm.rank as usize, Among::File(fh));
+    let all = gather(cx, guard, among, [class as u32 as u64, etypes as u64])?;
     if class == 0
         && let Some(failed) = all.iter().position(|words| words[0] != 0)
     {
@@ -386,7 +386,7 @@ fn line_up(cx: &Call, guard: &mut Guard, fh: Handle, shared: &SharedPointer, pla
     // The pointer has moved before anybody can return and use it again.
     let failed = all.iter().any(|words| words[0] != 0);
     let start = if rank == 0 && !failed { shared.take(wanted(&all)) } else { 0 };
-    let [start] = if failed { [0] } else { tell(cx, guard, circle, [start as u64])? };
+    let [start] = if failed { [0] } else { tell(cx, guard, among, [start as u64])? };
     Ok(start as i64 + wanted(&all[..rank]))
 }
 

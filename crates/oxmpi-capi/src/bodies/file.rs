@@ -4,7 +4,7 @@ use super::{check_place, store, text};
 use crate::args::OutInt;
 use crate::call::Call;
 use crate::datareps;
-use crate::files::{self, Circle, Wish, agree, tell};
+use crate::files::{self, Among, Wish, agree, tell};
 use crate::groups;
 use crate::infos;
 use crate::types;
@@ -73,17 +73,17 @@ pub unsafe fn file_preallocate(cx: &Call, fh: File, size: Offset) -> Result<()> 
 fn resize(cx: &Call, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u64) -> Result<()>) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
-    let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
+    let (among, io) = (Among::File(fh), Arc::clone(&file.io));
     let good = io.check_random().and_then(|()| io.check_access(true)).and_then(|()| file.check_idle()).and_then(|()| {
         if size < 0 {
             bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
         }
         Ok(())
     });
-    agree(cx, &mut guard, circle, good, [("size", size as u64)])?;
+    agree(cx, &mut guard, among, good, [("size", size as u64)])?;
     let first = guard.file(fh)?.comm.rank == 0;
     let done = if first { files::unlocked(&mut guard, || how(&io, size as u64)) } else { Ok(()) };
-    agree(cx, &mut guard, circle, done, [])
+    agree(cx, &mut guard, among, done, [])
 }
 
 pub unsafe fn file_get_size(cx: &Call, fh: File, size: *mut Offset) -> Result<()> {
@@ -135,8 +135,8 @@ pub unsafe fn file_set_view(
 ) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
-    let (circle, io, shared, before) =
-        (Circle::File(fh), Arc::clone(&file.io), Arc::clone(&file.shared), Arc::clone(&file.view));
+    let (among, io, shared, before) =
+        (Among::File(fh), Arc::clone(&file.io), Arc::clone(&file.shared), Arc::clone(&file.view));
     let sequential = io.mode.is_sequential();
     // Of a file that is accessed sequentially, the displacement is known when all have come.
     let make = || {
@@ -171,7 +171,7 @@ pub unsafe fn file_set_view(
     let extent = made.as_ref().map_or(0, |(.., extent)| *extent);
     let name = made.as_ref().map_or(0, |(view, ..)| view.representation.key());
     let same = [("data representation", name), ("extent of the etype", extent)];
-    let (mut view, hints, _) = agree(cx, &mut guard, circle, made, same)?;
+    let (mut view, hints, _) = agree(cx, &mut guard, among, made, same)?;
 
     // The first process sets the shared pointer back, and nobody goes on before.
     let mut at = 0;
@@ -179,7 +179,7 @@ pub unsafe fn file_set_view(
         at = shared.get();
         shared.set(0);
     }
-    let [at] = tell(cx, &mut guard, circle, [at as u64])?;
+    let [at] = tell(cx, &mut guard, among, [at as u64])?;
     if sequential {
         files::lay_out(&mut guard, &before)?;
         view = view.moved(before.byte_offset(at as i64)?)?;
@@ -261,17 +261,17 @@ pub unsafe fn file_get_byte_offset(cx: &Call, fh: File, offset: Offset, disp: *m
 pub unsafe fn file_seek_shared(cx: &Call, fh: File, offset: Offset, whence: c_int) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
-    let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
+    let (among, io) = (Among::File(fh), Arc::clone(&file.io));
     let shared = Arc::clone(&file.shared);
     let good = io.check_random().and_then(|()| file.check_idle()).and_then(|()| Whence::new(whence));
     let good = good.and_then(|from| Ok((from, files::view(&mut guard, fh)?)));
     let same = [("offset", offset as u64), ("whence", whence as u32 as u64)];
-    let (from, view) = agree(cx, &mut guard, circle, good, same)?;
+    let (from, view) = agree(cx, &mut guard, among, good, same)?;
     let moved = match guard.file(fh)?.comm.rank {
         0 => from.position(offset, shared.get(), &io, &view).map(|position| shared.set(position)),
         _ => Ok(()),
     };
-    agree(cx, &mut guard, circle, moved, [])
+    agree(cx, &mut guard, among, moved, [])
 }
 
 pub unsafe fn file_get_position_shared(cx: &Call, fh: File, offset: *mut Offset) -> Result<()> {
@@ -319,9 +319,9 @@ impl Whence {
 pub unsafe fn file_set_atomicity(cx: &Call, fh: File, flag: c_int) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
-    let (circle, atomic) = (Circle::File(fh), flag != 0);
+    let (among, atomic) = (Among::File(fh), flag != 0);
     let idle = file.check_idle();
-    agree(cx, &mut guard, circle, idle, [("flag", u64::from(atomic))])?;
+    agree(cx, &mut guard, among, idle, [("flag", u64::from(atomic))])?;
     guard.file_mut(fh)?.atomic = atomic;
     Ok(())
 }
@@ -335,8 +335,8 @@ pub unsafe fn file_get_atomicity(cx: &Call, fh: File, flag: *mut c_int) -> Resul
 pub unsafe fn file_sync(cx: &Call, fh: File) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
-    let (circle, io) = (Circle::File(fh), Arc::clone(&file.io));
+    let (among, io) = (Among::File(fh), Arc::clone(&file.io));
     let idle = file.check_idle();
     let synced = idle.and_then(|()| files::unlocked(&mut guard, || io.sync()));
-    agree(cx, &mut guard, circle, synced, [])
+    agree(cx, &mut guard, among, synced, [])
 }
