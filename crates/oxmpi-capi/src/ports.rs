@@ -158,7 +158,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     };
     guard.joining -= 1;
     let Some(Joined { context, far }) = joined? else {
-        guard.leave_strangers();
+        guard.leave_foreign();
         return Ok(MPI_COMM_NULL);
     };
     // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
@@ -175,7 +175,7 @@ fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThe
     if port.owner != guard.engine.node().address() || !is_open(guard) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
-    guard.leave_strangers();
+    guard.leave_foreign();
     // Who asks is known before anything names it.
     guard.joining += 1;
     let asked = await_any(cx, guard, name, port, still_there);
@@ -240,7 +240,7 @@ fn request(
     if owner == guard.engine.node().address() {
         bail!(MPI_ERR_PORT, "the port \"{name}\" is this process's own; it cannot connect with itself");
     }
-    guard.leave_strangers();
+    guard.leave_foreign();
     let peer = match guard.engine.peer_at(owner) {
         Ok(peer) => peer,
         Err(error) => bail!(MPI_ERR_PORT, "the process that opened the port \"{name}\" cannot be reached: {error}"),
@@ -250,7 +250,7 @@ fn request(
     let asked = ask(cx, guard, name, (peer, number), patience, still_there);
     guard.joining -= 1;
     if asked.is_err() {
-        guard.leave_strangers();
+        guard.leave_foreign();
     }
     let asks = guard.engine.node().address();
     asked.map(|attempt| bridge(guard, peer, asks, attempt))

@@ -53,7 +53,7 @@ impl FromStr for Port {
 
 impl Process {
     /// Whether some of the processes are of other jobs.
-    pub fn has_strangers(&self, group: &Ranks) -> bool {
+    pub fn knows_foreign(&self, group: &Ranks) -> bool {
         match group {
             Ranks::All(count) => *count > self.engine.node().ranks(),
             Ranks::List(list) => list.iter().any(|process| process.is_far()),
@@ -107,7 +107,7 @@ impl Process {
         }
     }
 
-    /// The strangers that are in a communicator, but for the one of a context, a window or a file of this process.
+    /// The foreign processes that are in a communicator, but for the one of a context, a window or a file of this process.
     fn shared_with(&self, except: Option<u32>) -> BTreeSet<Peer> {
         let mut shared = BTreeSet::new();
         let mut add = |group: &Ranks| shared.extend(group.iter());
@@ -120,8 +120,8 @@ impl Process {
     }
 
     /// Leaves the jobs that nothing here names any more.
-    pub fn leave_strangers(&mut self) {
-        if !self.engine.node().has_strangers() || self.joining > 0 || self.awaits_unknown() {
+    pub fn leave_foreign(&mut self) {
+        if !self.engine.node().knows_foreign() || self.joining > 0 || self.awaits_unknown() {
             return;
         }
         let mut named = BTreeSet::new();

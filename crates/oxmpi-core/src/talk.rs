@@ -384,7 +384,7 @@ impl Process {
                 }
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
                 Question::Reserve(context) => Answer::Reserved(self.reserve_context(context)),
-                Question::SpansJobs(members) => Answer::SpansJobs(self.has_strangers(&members)),
+                Question::SpansJobs(members) => Answer::SpansJobs(self.knows_foreign(&members)),
                 Question::AddressesOf(members) => {
                     let node = self.engine.node();
                     Answer::Addresses(members.iter().map(|process| node.address_of(process)).collect())

@@ -1,12 +1,12 @@
 //! The receiving half of the links: which peers send to this process, and the packets that have come from each.
 //!
 //! A sender marks itself, once, in the receiver's doorbell; the receiver polls the rings of those that ever rang. Senders
-//! of other jobs ring a bell of their own (`strangers.rs`).
+//! of other jobs ring a bell of their own (`foreign.rs`).
 
+use crate::foreign::Visit;
 use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use crate::packet::{Packet, PacketSize};
-use crate::strangers::Visit;
 use crate::table::PeerTable;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::ring::Consumer;

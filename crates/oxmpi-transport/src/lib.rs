@@ -7,13 +7,14 @@
 //! incoming.rs     receiving: who sends, and the packets that have come
 //! packet.rs       the layout of a packet; a packet that is borrowed until it is popped
 //! node_memory.rs  facts and memory of the node, without messages
-//! strangers.rs    processes of other jobs on the node
+//! foreign.rs    processes of other jobs on the node
 //! ports.rs        numbers under which a process can be asked for a connection
 //! table.rs        a value for every peer
 //! own.rs          copies within this process
 //! node/           collective operations of ranks that share a board
 //! ```
 
+mod foreign;
 mod incoming;
 mod links;
 pub mod node;
@@ -22,7 +23,6 @@ mod outgoing;
 pub mod own;
 mod packet;
 mod ports;
-mod strangers;
 mod table;
 
 pub use incoming::Incoming;

@@ -1,10 +1,10 @@
 //! The memory of the node, as one of its processes uses it: what the job's segment says of every rank, memory that
-//! ranks share, waking and liveness. Segments of other jobs on the node are in `strangers.rs`.
+//! ranks share, waking and liveness. Segments of other jobs on the node are in `foreign.rs`.
 //!
 //! No message goes through this type: it has no ring. Boards, windows and waits take it where they need facts or memory
 //! of the node; messages are the engine's, through [`Links`](crate::Links).
 
-use crate::strangers::Strangers;
+use crate::foreign::ForeignProcesses;
 use oxmpi_base::arena::{Area, Arena};
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::pid::Pid;
@@ -20,7 +20,7 @@ pub struct NodeMemory {
     barrier: Barrier,
     arena: Arena,
     segment: Arc<Segment>,
-    pub(crate) strangers: Box<Strangers>,
+    pub(crate) foreign: Box<ForeignProcesses>,
 }
 
 impl NodeMemory {
@@ -31,7 +31,7 @@ impl NodeMemory {
         let block = segment.rank(me.index());
         block.pid.store(std::process::id(), Relaxed);
         let arena = Arena::new(&segment, me.index());
-        let node = NodeMemory { me, barrier, arena, segment, strangers: Box::new(Strangers::new(job)) };
+        let node = NodeMemory { me, barrier, arena, segment, foreign: Box::new(ForeignProcesses::new(job)) };
         node.rejoin();
         node
     }
@@ -68,7 +68,7 @@ impl NodeMemory {
     pub fn block_of(&self, peer: Peer) -> &RankBlock {
         match peer.slot().and_then(|slot| self.segment.get(slot.index())) {
             Some(block) => block,
-            None => self.block_of_stranger(peer),
+            None => self.block_of_foreign(peer),
         }
     }
 
@@ -121,7 +121,7 @@ impl NodeMemory {
         for slot in 0..self.ranks() {
             self.wake(Peer::at_slot(slot));
         }
-        self.wake_strangers();
+        self.wake_all_foreign();
     }
 
     /// Whether `peer` is in a call of the library and awake, as it looks now.
@@ -146,7 +146,7 @@ impl NodeMemory {
     pub fn wake(&self, peer: Peer) {
         match peer.slot().and_then(|slot| self.segment.get(slot.index())) {
             Some(block) => wait::wake(self.segment.header(), block, self.barrier),
-            None => self.wake_stranger(peer),
+            None => self.wake_foreign(peer),
         }
     }
 

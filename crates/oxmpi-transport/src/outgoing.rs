@@ -218,7 +218,7 @@ impl Outgoing {
         let node = &self.node;
         let far = self.far.at(peer);
         if let Far::Unopened = far {
-            *far = Far::Foreign(node.open_to_stranger(peer));
+            *far = Far::Foreign(node.open_to_foreign(peer));
         }
         match far {
             Far::Foreign(tx) => tx,

@@ -196,8 +196,8 @@ pub unsafe fn comm_idup_with_info(
 fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Option<usize>)> {
     let found = guard.group(group)?;
     let all = Group::new(comm.local_group().clone(), None);
-    if let Some(stranger) = found.iter().position(|process| all.rank_of(process).is_none()) {
-        bail!(MPI_ERR_GROUP, "rank {stranger} of the group is a process outside {}", comm.describe());
+    if let Some(foreign_process) = found.iter().position(|process| all.rank_of(process).is_none()) {
+        bail!(MPI_ERR_GROUP, "rank {foreign_process} of the group is a process outside {}", comm.describe());
     }
     Ok((found.ranks().clone(), found.rank_of(comms::own_peer(guard))))
 }
@@ -283,7 +283,7 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
         (done && !process.engine.is_busy() && !at_work).then_some(())
     });
     let everybody = guard.comm(handle)?.everybody();
-    if guard.has_strangers(&everybody) {
+    if guard.knows_foreign(&everybody) {
         // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
         let own = comms::own_peer(&guard);
         let participants = guard.comm_mut(handle)?.participants(own);
@@ -299,7 +299,7 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
     };
     let mut guard = cx.enter()?;
     guard.leave_family();
-    guard.leave_strangers();
+    guard.leave_foreign();
     told.map_or(Ok(()), Err)
 }
 

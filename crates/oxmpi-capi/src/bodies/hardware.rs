@@ -95,7 +95,7 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     let members = guard.process_set(name.as_bytes()).ok().filter(|members| members.position(own).is_some());
     // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member, and so do those of
     // different jobs.
-    let spans_jobs = guard.has_strangers(&guard.comm(comm)?.everybody());
+    let spans_jobs = guard.knows_foreign(&guard.comm(comm)?.everybody());
     let color = |first: Peer| {
         let first = guard.engine.node().address_of(first);
         if spans_jobs { (comms::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot }

@@ -7,7 +7,7 @@
 //! copy.rs   a taken offer is copied by both sides (TAKEN), or streamed through the ring (STREAM, DATA)
 //! pieces.rs which bytes of the other side belong to which of ours, where there are gaps
 //! own.rs    messages to oneself
-//! strangers.rs  processes of other jobs come and go
+//! foreign.rs  processes of other jobs come and go
 //! ops.rs    operations under way, and how they ended
 //! ```
 //!
@@ -15,12 +15,12 @@
 //! caller's business, so that it can let other threads in.
 
 mod copy;
+mod foreign;
 mod ops;
 mod own;
 mod pieces;
 mod recv;
 mod send;
-mod strangers;
 
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
@@ -30,10 +30,10 @@ use oxmpi_transport::{CONTROL_WORDS, Head, Incoming, Links, NodeMemory, Outgoing
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
+pub use foreign::BY_PROCESS;
 pub use ops::{OpId, Outcome};
 pub use recv::{Message, Small};
 pub use send::{Mode, Route};
-pub use strangers::BY_PROCESS;
 
 /// A message, or the first part of one; `aux` is its length. With [`SYNC`] the body starts with ticket and operation.
 const EAGER: u8 = 1;

@@ -1,10 +1,10 @@
 //! Messages to oneself: no transport, the same matching.
 
 use super::Messages;
+use super::foreign::source;
 use super::ops::{Op, OpId};
 use super::recv::{Body, Message};
 use super::send::{Mode, Phase, Route, SendOp};
-use super::strangers::source;
 use crate::matching::Envelope;
 use oxmpi_datatype::Source;
 

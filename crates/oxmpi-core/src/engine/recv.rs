@@ -1,8 +1,8 @@
 //! The receiving side: posted receives and arriving messages meet here, in the order that MPI promises.
 
+use super::foreign::source;
 use super::ops::{Op, OpId, Outcome};
 use super::pieces::Place;
-use super::strangers::source;
 use super::{Arrived, Assembly, EAGER_LIMIT, Engine, Messages, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;

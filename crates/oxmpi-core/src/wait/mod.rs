@@ -127,7 +127,7 @@ impl Call<'_> {
         if slept < longest {
             return None;
         }
-        if guard.engine.node().has_strangers() {
+        if guard.engine.node().knows_foreign() {
             guard.look_for_dead();
         }
         never(guard).map(Err)

@@ -1,7 +1,7 @@
-//! Processes of other jobs on the node. Each job has a segment of its own; what goes to a stranger goes into a ring in the
+//! Processes of other jobs on the node. Each job has a segment of its own; what goes to a foreign process goes into a ring in the
 //! *receiver's* segment, where the sender is a guest (`oxmpi_base::guests`).
 //!
-//! In this process all others are [`Peer`]s: the own job's ranks local ones, strangers far ones, from when they become known
+//! In this process all others are [`Peer`]s: the own job's ranks local ones, foreign processes far ones, from when they become known
 //! until the last thing that names them is gone. Peers never leave the process; in messages processes are [`Address`]es.
 //!
 //! Everything here is off the path of messages: once a ring is open, it is used like those of the own job.
@@ -24,9 +24,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// All that is known of other jobs.
-pub(crate) struct Strangers {
+pub(crate) struct ForeignProcesses {
     own: JobId,
-    /// Strangers by the index of their peer, less the own job's ranks.
+    /// Foreign processes by the index of their peer, less the own job's ranks.
     known: Vec<Option<Known>>,
     peers: HashMap<Address, Peer>,
     jobs: HashMap<JobId, Job>,
@@ -53,52 +53,52 @@ pub(crate) struct Visit {
     peer: Option<Peer>,
 }
 
-impl Strangers {
-    pub(crate) fn new(own: JobId) -> Strangers {
-        Strangers { own, known: Vec::new(), peers: HashMap::new(), jobs: HashMap::new() }
+impl ForeignProcesses {
+    pub(crate) fn new(own: JobId) -> ForeignProcesses {
+        ForeignProcesses { own, known: Vec::new(), peers: HashMap::new(), jobs: HashMap::new() }
     }
 }
 
 impl NodeMemory {
     /// This process, for processes of any job.
     pub fn address(&self) -> Address {
-        Address { job: self.strangers.own, slot: self.slot().index() as u32 }
+        Address { job: self.foreign.own, slot: self.slot().index() as u32 }
     }
 
     /// Any process that is known here.
     pub fn address_of(&self, peer: Peer) -> Address {
         match peer.slot() {
-            Some(slot) => Address { job: self.strangers.own, slot: slot.index() as u32 },
+            Some(slot) => Address { job: self.foreign.own, slot: slot.index() as u32 },
             None => self.known(peer).address,
         }
     }
 
     /// Whether any process of another job is known.
-    pub fn has_strangers(&self) -> bool {
-        !self.strangers.jobs.is_empty()
+    pub fn knows_foreign(&self) -> bool {
+        !self.foreign.jobs.is_empty()
     }
 
-    /// The index of a stranger among those that are known.
+    /// The index of a foreign process among those that are known.
     fn place(&self, peer: Peer) -> Option<usize> {
         peer.far_index()?.checked_sub(self.ranks())
     }
 
-    fn stranger(&self, index: usize) -> Peer {
+    fn foreign_process(&self, index: usize) -> Peer {
         Peer::far(self.ranks() + index)
     }
 
     fn known(&self, peer: Peer) -> &Known {
-        match self.place(peer).and_then(|index| self.strangers.known.get(index)) {
+        match self.place(peer).and_then(|index| self.foreign.known.get(index)) {
             Some(Some(known)) => known,
             _ => unreachable!("{peer} is not known"),
         }
     }
 
-    /// The segment and the slot of a stranger.
+    /// The segment and the slot of a foreign process.
     #[cold]
     fn seat_of(&self, peer: Peer) -> (&Segment, Slot) {
         let address = self.known(peer).address;
-        match (self.strangers.jobs.get(&address.job), Slot::new(address.slot as usize)) {
+        match (self.foreign.jobs.get(&address.job), Slot::new(address.slot as usize)) {
             (Some(job), Some(slot)) => (&job.segment, slot),
             _ => unreachable!("a job is known as long as one of its processes is"),
         }
@@ -113,50 +113,50 @@ impl NodeMemory {
     }
 
     #[cold]
-    pub(crate) fn block_of_stranger(&self, peer: Peer) -> &RankBlock {
+    pub(crate) fn block_of_foreign(&self, peer: Peer) -> &RankBlock {
         let (segment, slot) = self.seat_of(peer);
         segment.rank(slot.index())
     }
 
     #[cold]
-    pub(crate) fn wake_stranger(&self, peer: Peer) {
+    pub(crate) fn wake_foreign(&self, peer: Peer) {
         let (segment, slot) = self.seat_of(peer);
         wait::wake(segment.header(), segment.rank(slot.index()), self.barrier());
     }
 
-    pub(crate) fn wake_strangers(&self) {
-        let known = self.strangers.known.iter().enumerate().filter(|(_, known)| known.is_some());
-        known.for_each(|(index, _)| self.wake_stranger(self.stranger(index)));
+    pub(crate) fn wake_all_foreign(&self) {
+        let known = self.foreign.known.iter().enumerate().filter(|(_, known)| known.is_some());
+        known.for_each(|(index, _)| self.wake_foreign(self.foreign_process(index)));
     }
 
     // ---- getting to know ----
 
-    /// The process with an address. A stranger becomes known then, and this process a guest of its job; an error says why it
+    /// The process with an address. A foreign process becomes known then, and this process a guest of its job; an error says why it
     /// cannot be reached.
     pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
-        if address.job == self.strangers.own {
+        if address.job == self.foreign.own {
             let slot = Slot::new(address.slot as usize).filter(|slot| slot.index() < self.ranks());
             return slot.map(Peer::local).ok_or_else(no_such_slot);
         }
         self.connect(address)?;
-        if let Some(&peer) = self.strangers.peers.get(&address) {
+        if let Some(&peer) = self.foreign.peers.get(&address) {
             return Ok(peer);
         }
-        let known = &mut self.strangers.known;
+        let known = &mut self.foreign.known;
         let index = known.iter().position(Option::is_none).unwrap_or(known.len());
         if index == known.len() {
             known.push(None);
         }
         known[index] = Some(Known { address, is_dead: false });
-        let peer = self.stranger(index);
-        self.strangers.peers.insert(address, peer);
+        let peer = self.foreign_process(index);
+        self.foreign.peers.insert(address, peer);
         Ok(peer)
     }
 
     /// Makes this process a guest of the address's job, if it is none.
     fn connect(&mut self, address: Address) -> io::Result<()> {
         let own = self.address();
-        let job = match self.strangers.jobs.entry(address.job) {
+        let job = match self.foreign.jobs.entry(address.job) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(Job { segment: address.job.open()?, visit: None }),
         };
@@ -173,18 +173,18 @@ impl NodeMemory {
                 Ok(())
             }
             Err(error) => {
-                if !self.strangers.peers.keys().any(|known| known.job == address.job) {
-                    self.strangers.jobs.remove(&address.job);
+                if !self.foreign.peers.keys().any(|known| known.job == address.job) {
+                    self.foreign.jobs.remove(&address.job);
                 }
                 Err(error)
             }
         }
     }
 
-    /// Opens the ring to a stranger.
-    pub(crate) fn open_to_stranger(&self, peer: Peer) -> Box<Producer> {
+    /// Opens the ring to a foreign process.
+    pub(crate) fn open_to_foreign(&self, peer: Peer) -> Box<Producer> {
         let Address { job, slot } = self.known(peer).address;
-        let Some(Job { segment, visit: Some((guest, rings)) }) = self.strangers.jobs.get(&job) else {
+        let Some(Job { segment, visit: Some((guest, rings)) }) = self.foreign.jobs.get(&job) else {
             unreachable!("a message to a job that this process has left")
         };
         let (guest, rank) = (*guest, slot as usize);
@@ -199,31 +199,31 @@ impl NodeMemory {
 
     // ---- the dead ----
 
-    /// Looks for strangers whose processes have ended or aborted, or of which the caller knows that they sent what is no
+    /// Looks for foreign processes whose processes have ended or aborted, or of which the caller knows that they sent what is no
     /// packet, and says who is dead.
     fn find_dead(&mut self, is_broken: impl Fn(Peer) -> bool) -> Vec<Peer> {
         let mut dead = Vec::new();
-        for index in 0..self.strangers.known.len() {
-            let Some(Known { is_dead, .. }) = self.strangers.known[index] else { continue };
-            let block = self.block_of_stranger(self.stranger(index));
+        for index in 0..self.foreign.known.len() {
+            let Some(Known { is_dead, .. }) = self.foreign.known[index] else { continue };
+            let block = self.block_of_foreign(self.foreign_process(index));
             let aborted = block.state.load(Acquire) == STATE_ABORTED;
             let lives = lifeline::process_lives(block.pid.load(Relaxed));
-            if is_dead || aborted || !lives || is_broken(self.stranger(index)) {
+            if is_dead || aborted || !lives || is_broken(self.foreign_process(index)) {
                 dead.push(index);
             }
         }
         for &index in &dead {
-            if let Some(known) = &mut self.strangers.known[index] {
+            if let Some(known) = &mut self.foreign.known[index] {
                 known.is_dead = true;
             }
         }
-        dead.into_iter().map(|index| self.stranger(index)).collect()
+        dead.into_iter().map(|index| self.foreign_process(index)).collect()
     }
 
     /// Whether a process is one that was found to be dead.
     pub fn is_dead(&self, peer: Peer) -> bool {
-        let stranger = self.place(peer).and_then(|index| self.strangers.known.get(index)?.as_ref());
-        stranger.is_some_and(|known| known.is_dead)
+        let foreign_process = self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref());
+        foreign_process.is_some_and(|known| known.is_dead)
     }
 
     // ---- memory ----
@@ -297,7 +297,7 @@ impl Incoming {
         true
     }
 
-    /// Looks for strangers whose processes have ended or aborted, or wrote what is no packet, and says who is dead.
+    /// Looks for foreign processes whose processes have ended or aborted, or wrote what is no packet, and says who is dead.
     pub fn look_for_dead(&self, node: &mut NodeMemory) -> Vec<Peer> {
         node.find_dead(|peer| self.is_ring_broken(peer))
     }
@@ -309,7 +309,7 @@ impl Incoming {
         // Guests whose processes have died never say that they leave.
         self.visits.iter().for_each(|visit| dismiss_if_dead(tx.node().segment(), visit.guest));
         let barrier = tx.node().barrier();
-        let Strangers { peers, jobs, .. } = &mut *tx.node_mut().strangers;
+        let ForeignProcesses { peers, jobs, .. } = &mut *tx.node_mut().foreign;
         let named: Vec<JobId> =
             peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(address, _)| address.job).collect();
         let mut left = Vec::new();
@@ -329,7 +329,7 @@ impl Incoming {
     /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
     /// peers name other processes some day; says which.
     pub fn drop_deserted(&mut self, node: &mut NodeMemory, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
-        let Strangers { peers, jobs, .. } = &mut *node.strangers;
+        let ForeignProcesses { peers, jobs, .. } = &mut *node.foreign;
         let mut freed = Vec::new();
         jobs.retain(|id, job| {
             let of_job = || peers.iter().filter(|(address, _)| address.job == *id).map(|(_, &peer)| peer);
@@ -344,7 +344,7 @@ impl Incoming {
         peers.retain(|_, peer| !freed.contains(peer));
         for &peer in &freed {
             if let Some(index) = node.place(peer) {
-                node.strangers.known[index] = None;
+                node.foreign.known[index] = None;
             }
             self.forget(peer);
         }
@@ -456,7 +456,7 @@ mod tests {
             assert_eq!(b.rx.drop_deserted(b.tx.node_mut(), |_| false), [to_a]);
             a.rx.see_guests(a.tx.node_mut());
             assert_eq!(a.rx.drop_deserted(a.tx.node_mut(), |_| false), [to_b]);
-            assert!(!a.node().has_strangers() && !b.node().has_strangers());
+            assert!(!a.node().knows_foreign() && !b.node().knows_foreign());
         }
     }
 
@@ -468,7 +468,7 @@ mod tests {
         let gone = b.node().address();
         drop(b);
         assert!(a.tx.node_mut().peer_at(gone).is_err());
-        assert!(!a.node().has_strangers());
+        assert!(!a.node().knows_foreign());
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Engine {
 
     /// A peer that is free to name another process has an empty lane.
     fn forget_deserted(&mut self) {
-        if self.node().has_strangers() {
+        if self.node().knows_foreign() {
             let held = self.held();
             for peer in self.rx.drop_deserted(self.messages.tx.node_mut(), |peer| held.contains(&peer)) {
                 self.lanes.forget(peer);
@@ -63,7 +63,7 @@ impl Messages {
         self.tx.node_mut().peer_at(address)
     }
 
-    /// The strangers that something under way, or a message that nobody has received, names.
+    /// The foreign processes that something under way, or a message that nobody has received, names.
     fn held(&self) -> BTreeSet<Peer> {
         let busy = |lane: &Lane| !lane.queue.is_empty() || !matches!(lane.assembly, Assembly::None);
         let lanes = self.lanes.iter().filter(|(_, lane)| busy(lane)).map(|(peer, _)| peer);
@@ -72,7 +72,7 @@ impl Messages {
         all.filter(|peer| peer.is_far()).collect()
     }
 
-    /// Drops the messages that strangers have withdrawn.
+    /// Drops the messages that foreign processes have withdrawn.
     fn forget_withdrawn(&mut self) {
         let gone: Vec<MessageId> = self
             .unexpected
@@ -87,7 +87,7 @@ impl Messages {
         gone.into_iter().for_each(|id| self.forget(id));
     }
 
-    /// A stranger has died: what is under way with it ends with an error.
+    /// A foreign process has died: what is under way with it ends with an error.
     pub fn end_with_dead(&mut self, dead: Peer, error: &Error) {
         self.lanes.at(dead).queue.clear();
         self.waiting_lanes.retain(|&lane| lane != dead);
