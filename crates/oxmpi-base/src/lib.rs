@@ -10,7 +10,7 @@ pub mod board;
 pub mod cma;
 pub mod copy;
 pub mod cpus;
-pub mod guests;
+pub mod foreign_senders;
 pub mod huge;
 pub mod ids;
 pub mod lifeline;

@@ -16,7 +16,7 @@
 //! The ring never interprets a packet, and it never blocks: a producer without room is told so.
 
 use crate::arena::Mapping;
-use crate::guests::GUEST_CELLS;
+use crate::foreign_senders::FOREIGN_CELLS;
 use crate::prefetch;
 use crate::segment::{CACHE_LINE, Segment};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -76,7 +76,7 @@ enum Home {
         _segment: Arc<Segment>,
         from: usize,
     },
-    Guest {
+    ForeignSender {
         _rings: Arc<Mapping>,
     },
     #[cfg(test)]
@@ -105,15 +105,15 @@ impl Memory {
         Memory { header, cells, count: segment.layout().ring_cells }
     }
 
-    /// A guest's ring, by its number among those that a mapping has one behind the other.
-    fn of_guest(mapping: &Mapping, number: usize) -> Memory {
-        let stride = (GUEST_CELLS + 1) * CACHE_LINE;
+    /// A foreign sender's ring, by its number among those that a mapping has one behind the other.
+    fn of_foreign_sender(mapping: &Mapping, number: usize) -> Memory {
+        let stride = (FOREIGN_CELLS + 1) * CACHE_LINE;
         assert!((number + 1) * stride <= mapping.area().bytes);
         // SAFETY: the assertion above: ring `number` ends inside the mapping.
         let header = unsafe { mapping.base().add(number * stride).cast::<RingHeader>() };
         // SAFETY: one line further on, still inside ring `number`, which has GUEST_CELLS cells behind its header.
         let cells = unsafe { header.add(1).cast::<Cell>() };
-        Memory { header, cells, count: GUEST_CELLS }
+        Memory { header, cells, count: FOREIGN_CELLS }
     }
 
     #[inline]
@@ -172,12 +172,12 @@ impl Producer {
         Producer::over(Memory::in_segment(&segment, from, to), Home::Segment { _segment: segment, from })
     }
 
-    /// The sending end of a guest's ring, by its number in a mapping of such rings.
+    /// The sending end of a foreign sender's ring, by its number in a mapping of such rings.
     ///
     /// # Safety
-    /// This process has claimed the guest to whom the rings belong, and makes this end once per claim.
-    pub unsafe fn of_guest(rings: &Arc<Mapping>, number: usize) -> Producer {
-        Producer::over(Memory::of_guest(rings, number), Home::Guest { _rings: Arc::clone(rings) })
+    /// This process has claimed the foreign sender to whom the rings belong, and makes this end once per claim.
+    pub unsafe fn of_foreign_sender(rings: &Arc<Mapping>, number: usize) -> Producer {
+        Producer::over(Memory::of_foreign_sender(rings, number), Home::ForeignSender { _rings: Arc::clone(rings) })
     }
 
     fn over(memory: Memory, home: Home) -> Producer {
@@ -330,12 +330,12 @@ impl Consumer {
         Consumer::over(Memory::in_segment(&segment, from, to), Home::Segment { _segment: segment, from })
     }
 
-    /// The receiving end of a guest's ring, which has a mapping of its own.
+    /// The receiving end of a foreign sender's ring, which has a mapping of its own.
     ///
     /// # Safety
-    /// The ring leads to this process, and this end is made once for each guest that comes.
-    pub unsafe fn of_guest(ring: Mapping) -> Consumer {
-        Consumer::over(Memory::of_guest(&ring, 0), Home::Guest { _rings: Arc::new(ring) })
+    /// The ring leads to this process, and this end is made once for each foreign sender that comes.
+    pub unsafe fn of_foreign_sender(ring: Mapping) -> Consumer {
+        Consumer::over(Memory::of_foreign_sender(&ring, 0), Home::ForeignSender { _rings: Arc::new(ring) })
     }
 
     fn over(memory: Memory, home: Home) -> Consumer {

@@ -2,18 +2,18 @@
 //! no name is left behind whatever dies. It is sparse: a page costs memory only once somebody writes to it.
 //!
 //! ```text
-//! | job header | rank blocks | doorbells | guests | ports | tickets, a table a rank | rings, one for every ordered pair of ranks |
-//! | arenas | rings of guests |
+//! | job header | rank blocks | doorbells | foreign senders | ports | tickets, a table a rank | rings, one for every ordered pair of ranks |
+//! | arenas | rings of foreign senders |
 //! ```
 //!
-//! The first line is mapped as a whole; arenas (see `arena.rs`) and the rings of guests (`guests.rs`), which are large and mostly
+//! The first line is mapped as a whole; arenas (see `arena.rs`) and the rings of foreign senders (`foreign_senders.rs`), which are large and mostly
 //! holes, piece by piece.
 //!
 //! Every field that two processes touch is atomic; the zero pattern that a fresh memfd holds is each field's initial
 //! value.
 
 use crate::arena::Area;
-use crate::guests::{GUEST_CELLS, GUESTS, Guest};
+use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
 use crate::limits;
 use crate::notice::Notice;
 use crate::trust;
@@ -55,7 +55,7 @@ pub struct JobHeader {
     /// CPUs that the job may use, as `mpirun` counted them (affinity mask and cgroup quota).
     pub cpus: AtomicU32,
     _pad: [u8; 40],
-    /// Ranks that are attached and not asleep, and guests: while they are no more than the CPUs, spinning is free.
+    /// Ranks that are attached and not asleep, and foreign senders: while they are no more than the CPUs, spinning is free.
     pub awake: AtomicI32,
 }
 
@@ -125,8 +125,8 @@ pub struct Layout {
     blocks: usize,
     doorbells: usize,
     doorbell_stride: usize,
-    guests: usize,
-    guest_bits: usize,
+    foreign_senders: usize,
+    foreign_bits: usize,
     ports: usize,
     tickets: usize,
     rings: usize,
@@ -136,9 +136,9 @@ pub struct Layout {
     arena_stride: usize,
 }
 
-/// Bytes of a ring that a guest has to a rank: whole pages.
-const GUEST_STRIDE: usize = (GUEST_CELLS + 1) * CACHE_LINE;
-const _: () = assert!(GUEST_STRIDE.is_multiple_of(PAGE));
+/// Bytes of a ring that a foreign sender has to a rank: whole pages.
+const FOREIGN_STRIDE: usize = (FOREIGN_CELLS + 1) * CACHE_LINE;
+const _: () = assert!(FOREIGN_STRIDE.is_multiple_of(PAGE));
 
 /// What all arenas together may span, and one alone: addresses of a sparse file, not memory.
 const ARENAS: usize = 1 << 44;
@@ -160,11 +160,11 @@ impl Layout {
         let up = |n: usize, to: usize| n.div_ceil(to) * to;
         let blocks = PAGE;
         let doorbells = blocks + up(ranks * size_of::<RankBlock>(), PAGE);
-        // One word more: the bell that guests ring.
+        // One word more: the bell that foreign senders ring.
         let doorbell_stride = up((1 + ranks.div_ceil(64)) * 8, CACHE_LINE);
-        let guests = doorbells + up(ranks * doorbell_stride, PAGE);
-        let guest_bits = guests + GUESTS * size_of::<Guest>();
-        let ports = guest_bits + up(ranks * GUESTS / 8, PAGE);
+        let foreign_senders = doorbells + up(ranks * doorbell_stride, PAGE);
+        let foreign_bits = foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>();
+        let ports = foreign_bits + up(ranks * FOREIGN_SENDERS / 8, PAGE);
         let tickets = ports + PORTS * 8;
         let rings = tickets + ranks * TICKETS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
@@ -176,8 +176,8 @@ impl Layout {
             blocks,
             doorbells,
             doorbell_stride,
-            guests,
-            guest_bits,
+            foreign_senders,
+            foreign_bits,
             ports,
             tickets,
             rings,
@@ -193,19 +193,22 @@ impl Layout {
         (start, start + self.arena_stride)
     }
 
-    /// The ring from a guest to a rank.
-    pub fn guest_ring(&self, guest: usize, rank: usize) -> Area {
-        assert!(guest < GUESTS && rank < self.ranks);
-        Area { offset: self.arena(self.ranks).0 + (guest * self.ranks + rank) * GUEST_STRIDE, bytes: GUEST_STRIDE }
+    /// The ring from a foreign sender to a rank.
+    pub fn foreign_ring(&self, foreign_sender: usize, rank: usize) -> Area {
+        assert!(foreign_sender < FOREIGN_SENDERS && rank < self.ranks);
+        Area {
+            offset: self.arena(self.ranks).0 + (foreign_sender * self.ranks + rank) * FOREIGN_STRIDE,
+            bytes: FOREIGN_STRIDE,
+        }
     }
 
-    /// All rings of a guest, in the order of ranks.
-    pub fn guest_rings(&self, guest: usize) -> Area {
-        Area { bytes: self.ranks * GUEST_STRIDE, ..self.guest_ring(guest, 0) }
+    /// All rings of a foreign sender, in the order of ranks.
+    pub fn foreign_rings(&self, foreign_sender: usize) -> Area {
+        Area { bytes: self.ranks * FOREIGN_STRIDE, ..self.foreign_ring(foreign_sender, 0) }
     }
 
     fn file_length(&self) -> usize {
-        self.arena(self.ranks).0 + GUESTS * self.ranks * GUEST_STRIDE
+        self.arena(self.ranks).0 + FOREIGN_SENDERS * self.ranks * FOREIGN_STRIDE
     }
 }
 
@@ -349,27 +352,29 @@ impl Segment {
     /// The bitmap in which a sender marks, once, that it has a ring to `rank` in use.
     pub fn doorbell(&self, rank: usize) -> &[AtomicU64] {
         assert!(rank < self.layout.ranks);
-        // Behind the guests' bell.
+        // Behind the foreign senders' bell.
         self.words(self.layout.doorbells + rank * self.layout.doorbell_stride + 8, self.layout.ranks.div_ceil(64))
     }
 
-    /// Counts what guests have to tell `rank`: that they came and that they left. It lies beside the rank's doorbell.
+    /// Counts what foreign senders have to tell `rank`: that they came and that they left. It lies beside the rank's doorbell.
     #[inline]
-    pub fn guest_bell(&self, rank: usize) -> &AtomicU64 {
+    pub fn foreign_bell(&self, rank: usize) -> &AtomicU64 {
         assert!(rank < self.layout.ranks);
         &self.words(self.layout.doorbells + rank * self.layout.doorbell_stride, 1)[0]
     }
 
-    /// The bitmap of guests that have a ring to `rank` in use.
-    pub fn guest_bits(&self, rank: usize) -> &[AtomicU64] {
+    /// The bitmap of foreign senders that have a ring to `rank` in use.
+    pub fn foreign_bits(&self, rank: usize) -> &[AtomicU64] {
         assert!(rank < self.layout.ranks);
-        self.words(self.layout.guest_bits + rank * (GUESTS / 8), GUESTS / 64)
+        self.words(self.layout.foreign_bits + rank * (FOREIGN_SENDERS / 8), FOREIGN_SENDERS / 64)
     }
 
-    pub fn guest(&self, guest: usize) -> &Guest {
-        assert!(guest < GUESTS);
+    pub fn foreign_sender(&self, foreign_sender: usize) -> &ForeignSender {
+        assert!(foreign_sender < FOREIGN_SENDERS);
         // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
-        unsafe { self.at::<Guest>(self.layout.guests + guest * size_of::<Guest>()).as_ref() }
+        unsafe {
+            self.at::<ForeignSender>(self.layout.foreign_senders + foreign_sender * size_of::<ForeignSender>()).as_ref()
+        }
     }
 
     /// A word for every port that is or was open: how often it was opened (high 32 bits), and its owner plus one, or 0.
@@ -467,16 +472,16 @@ mod tests {
         for ranks in [1, 2, 63, 64, 65, 300] {
             let l = Layout::for_ranks(ranks);
             assert!(l.blocks + ranks * size_of::<RankBlock>() <= l.doorbells);
-            assert!(l.doorbells + ranks * l.doorbell_stride <= l.guests);
+            assert!(l.doorbells + ranks * l.doorbell_stride <= l.foreign_senders);
             assert!((1 + ranks.div_ceil(64)) * 8 <= l.doorbell_stride);
-            assert!(l.guests + GUESTS * size_of::<Guest>() <= l.guest_bits);
-            assert!(l.guest_bits + ranks * GUESTS / 8 <= l.ports);
+            assert!(l.foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>() <= l.foreign_bits);
+            assert!(l.foreign_bits + ranks * FOREIGN_SENDERS / 8 <= l.ports);
             assert!(l.ports + PORTS * 8 <= l.tickets);
-            assert!(l.ring_cells <= GUEST_CELLS);
+            assert!(l.ring_cells <= FOREIGN_CELLS);
             assert_eq!(l.tickets + ranks * TICKETS * CACHE_LINE, l.rings);
             assert!(l.rings + ranks * ranks * l.ring_stride <= l.arena(0).0);
-            assert_eq!(l.arena(ranks - 1).1, l.guest_ring(0, 0).offset);
-            let last = l.guest_ring(GUESTS - 1, ranks - 1);
+            assert_eq!(l.arena(ranks - 1).1, l.foreign_ring(0, 0).offset);
+            let last = l.foreign_ring(FOREIGN_SENDERS - 1, ranks - 1);
             assert_eq!(last.offset + last.bytes, l.file_length());
         }
     }

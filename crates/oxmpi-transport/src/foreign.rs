@@ -1,5 +1,5 @@
 //! Processes of other jobs on the node. Each job has a segment of its own; what goes to a foreign process goes into a ring in the
-//! *receiver's* segment, where the sender is a guest (`oxmpi_base::guests`).
+//! *receiver's* segment, where the sender is a foreign sender (`oxmpi_base::foreign_senders`).
 //!
 //! In this process all others are [`Peer`]s: the own job's ranks local ones, foreign processes far ones, from when they become known
 //! until the last thing that names them is gone. Peers never leave the process; in messages processes are [`Address`]es.
@@ -11,7 +11,7 @@ use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use oxmpi_base::address::{Address, JobId};
 use oxmpi_base::arena::{Area, Mapping};
-use oxmpi_base::guests::{GUESTS, Phase};
+use oxmpi_base::foreign_senders::{FOREIGN_SENDERS, Phase};
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
@@ -42,13 +42,13 @@ struct Known {
 /// Another job that this process knows.
 struct Job {
     segment: Segment,
-    /// This process's slot among the guests there, and its rings to the ranks, while it is connected.
+    /// This process's slot among the foreign senders there, and its rings to the ranks, while it is connected.
     visit: Option<(usize, Arc<Mapping>)>,
 }
 
-/// A guest that has a ring to this rank.
-pub(crate) struct Visit {
-    guest: usize,
+/// A foreign sender that has a ring to this rank.
+pub(crate) struct SenderRing {
+    foreign_sender: usize,
     /// `None` for one whose job cannot be reached, so that it cannot be answered.
     peer: Option<Peer>,
 }
@@ -131,7 +131,7 @@ impl NodeMemory {
 
     // ---- getting to know ----
 
-    /// The process with an address. A foreign process becomes known then, and this process a guest of its job; an error says why it
+    /// The process with an address. A foreign process becomes known then, and this process a foreign sender of its job; an error says why it
     /// cannot be reached.
     pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
         if address.job == self.foreign.own {
@@ -153,7 +153,7 @@ impl NodeMemory {
         Ok(peer)
     }
 
-    /// Makes this process a guest of the address's job, if it is none.
+    /// Makes this process a foreign sender of the address's job, if it is none.
     fn connect(&mut self, address: Address) -> io::Result<()> {
         let own = self.address();
         let job = match self.foreign.jobs.entry(address.job) {
@@ -184,16 +184,16 @@ impl NodeMemory {
     /// Opens the ring to a foreign process.
     pub(crate) fn open_to_foreign(&self, peer: Peer) -> Box<Producer> {
         let Address { job, slot } = self.known(peer).address;
-        let Some(Job { segment, visit: Some((guest, rings)) }) = self.foreign.jobs.get(&job) else {
+        let Some(Job { segment, visit: Some((foreign_sender, rings)) }) = self.foreign.jobs.get(&job) else {
             unreachable!("a message to a job that this process has left")
         };
-        let (guest, rank) = (*guest, slot as usize);
-        // SAFETY: `visit` claimed the guest for this process, and a peer's `tx` is made only while there is none.
-        let producer = Box::new(unsafe { Producer::of_guest(rings, rank) });
-        segment.guest(guest).add_share();
-        segment.guest_bits(rank)[guest / 64].fetch_or(1 << (guest % 64), AcqRel);
+        let (foreign_sender, rank) = (*foreign_sender, slot as usize);
+        // SAFETY: `visit` claimed the foreign sender for this process, and a peer's `tx` is made only while there is none.
+        let producer = Box::new(unsafe { Producer::of_foreign_sender(rings, rank) });
+        segment.foreign_sender(foreign_sender).add_share();
+        segment.foreign_bits(rank)[foreign_sender / 64].fetch_or(1 << (foreign_sender % 64), AcqRel);
         // Release: who hears the bell sees the bit.
-        segment.guest_bell(rank).fetch_add(1, Release);
+        segment.foreign_bell(rank).fetch_add(1, Release);
         producer
     }
 
@@ -235,49 +235,49 @@ impl NodeMemory {
 }
 
 impl Incoming {
-    /// Guests came or left: takes in the rings of those that came, and lets those go that left and whose rings are empty.
-    pub fn see_guests(&mut self, node: &mut NodeMemory) {
+    /// Foreign senders came or left: takes in the rings of those that came, and lets those go that left and whose rings are empty.
+    pub fn see_foreign_senders(&mut self, node: &mut NodeMemory) {
         let me = node.slot().index();
-        let rung = node.segment().guest_bell(me).load(Acquire);
+        let rung = node.segment().foreign_bell(me).load(Acquire);
         let mut look_again = false;
-        for index in (0..self.visits.len()).rev() {
-            look_again |= !self.end_visit(node, index);
+        for index in (0..self.sender_rings.len()).rev() {
+            look_again |= !self.close_sender_ring(node, index);
         }
-        for word in 0..GUESTS / 64 {
-            let mut bits = node.segment().guest_bits(me)[word].load(Acquire);
+        for word in 0..FOREIGN_SENDERS / 64 {
+            let mut bits = node.segment().foreign_bits(me)[word].load(Acquire);
             while bits != 0 {
-                let guest = word * 64 + bits.trailing_zeros() as usize;
+                let foreign_sender = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                if !self.visits.iter().any(|visit| visit.guest == guest) {
-                    look_again |= !self.begin_visit(node, guest);
+                if !self.sender_rings.iter().any(|visit| visit.foreign_sender == foreign_sender) {
+                    look_again |= !self.open_sender_ring(node, foreign_sender);
                 }
             }
         }
-        self.heard_guests(if look_again { rung.wrapping_sub(1) } else { rung });
+        self.heard_foreign(if look_again { rung.wrapping_sub(1) } else { rung });
     }
 
-    /// Takes in the ring of a guest; `false` while an earlier one of the same process is not empty yet.
-    fn begin_visit(&mut self, node: &mut NodeMemory, guest: usize) -> bool {
-        let area = node.segment().layout().guest_ring(guest, node.slot().index());
-        let address = node.segment().guest(guest).address();
+    /// Takes in the ring of a foreign sender; `false` while an earlier one of the same process is not empty yet.
+    fn open_sender_ring(&mut self, node: &mut NodeMemory, foreign_sender: usize) -> bool {
+        let area = node.segment().layout().foreign_ring(foreign_sender, node.slot().index());
+        let address = node.segment().foreign_sender(foreign_sender).address();
         let peer = node.peer_at(address).ok();
         if peer.is_some_and(|peer| self.has_receiver(peer)) {
             return false;
         }
         let mapped = peer.and_then(|peer| Some((peer, Mapping::new(node.segment(), area).ok()?)));
         let peer = mapped.map(|(peer, ring)| {
-            // SAFETY: the ring from this guest to this rank; `see_guests` begins a visit only where none has begun.
-            self.receive_from(peer, Box::new(unsafe { Consumer::of_guest(ring) }));
+            // SAFETY: the ring from this foreign sender to this rank; `see_foreign_senders` begins a visit only where none has begun.
+            self.receive_from(peer, Box::new(unsafe { Consumer::of_foreign_sender(ring) }));
             peer
         });
-        self.visits.push(Visit { guest, peer });
+        self.sender_rings.push(SenderRing { foreign_sender, peer });
         true
     }
 
-    /// Lets a guest go that has left; `false` while something of it is to be received.
-    fn end_visit(&mut self, node: &NodeMemory, index: usize) -> bool {
-        let Visit { guest, peer, .. } = self.visits[index];
-        if node.segment().guest(guest).phase() != Phase::Left {
+    /// Lets a foreign sender go that has left; `false` while something of it is to be received.
+    fn close_sender_ring(&mut self, node: &NodeMemory, index: usize) -> bool {
+        let SenderRing { foreign_sender, peer, .. } = self.sender_rings[index];
+        if node.segment().foreign_sender(foreign_sender).phase() != Phase::Left {
             return true;
         }
         if peer.is_some_and(|peer| self.next(peer).is_some()) {
@@ -286,13 +286,13 @@ impl Incoming {
         if let Some(peer) = peer {
             self.receive_no_more_from(peer);
         }
-        self.visits.swap_remove(index);
+        self.sender_rings.swap_remove(index);
         let (segment, me) = (node.segment(), node.slot().index());
-        let cleared = segment.clear(segment.layout().guest_ring(guest, me));
-        segment.guest_bits(me)[guest / 64].fetch_and(!(1 << (guest % 64)), AcqRel);
+        let cleared = segment.clear(segment.layout().foreign_ring(foreign_sender, me));
+        segment.foreign_bits(me)[foreign_sender / 64].fetch_and(!(1 << (foreign_sender % 64)), AcqRel);
         // A ring that cannot be made as new is never used again.
         if cleared {
-            segment.guest(guest).give_up_share();
+            segment.foreign_sender(foreign_sender).give_up_share();
         }
         true
     }
@@ -306,16 +306,16 @@ impl Incoming {
 
     /// Leaves the jobs of which no process is named any more, as far as the caller can tell.
     pub fn leave_jobs(&mut self, tx: &mut Outgoing, is_named: impl Fn(Peer) -> bool) {
-        // Guests whose processes have died never say that they leave.
-        self.visits.iter().for_each(|visit| dismiss_if_dead(tx.node().segment(), visit.guest));
+        // Foreign senders whose processes have died never say that they leave.
+        self.sender_rings.iter().for_each(|visit| dismiss_if_dead(tx.node().segment(), visit.foreign_sender));
         let barrier = tx.node().barrier();
         let ForeignProcesses { peers, jobs, .. } = &mut *tx.node_mut().foreign;
         let named: Vec<JobId> =
             peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(address, _)| address.job).collect();
         let mut left = Vec::new();
         for (id, job) in jobs.iter_mut().filter(|(id, _)| !named.contains(id)) {
-            let Some((guest, rings)) = job.visit.take() else { continue };
-            say_goodbye(&job.segment, guest, std::process::id(), barrier);
+            let Some((foreign_sender, rings)) = job.visit.take() else { continue };
+            say_goodbye(&job.segment, foreign_sender, std::process::id(), barrier);
             left.push((*id, rings));
         }
         let peers: Vec<(Address, Peer)> = peers.iter().map(|(&address, &peer)| (address, peer)).collect();
@@ -326,15 +326,18 @@ impl Incoming {
         }
     }
 
-    /// Drops jobs that this process has left, once their guests have left, too, and the caller holds nothing of them. Their
+    /// Drops jobs that this process has left, once their foreign senders have left, too, and the caller holds nothing of them. Their
     /// peers name other processes some day; says which.
     pub fn drop_deserted(&mut self, node: &mut NodeMemory, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
         let ForeignProcesses { peers, jobs, .. } = &mut *node.foreign;
         let mut freed = Vec::new();
         jobs.retain(|id, job| {
             let of_job = || peers.iter().filter(|(address, _)| address.job == *id).map(|(_, &peer)| peer);
-            let visited =
-                self.visits.iter().filter_map(|visit| visit.peer).any(|visitor| of_job().any(|peer| peer == visitor));
+            let visited = self
+                .sender_rings
+                .iter()
+                .filter_map(|visit| visit.peer)
+                .any(|visitor| of_job().any(|peer| peer == visitor));
             let stays = job.visit.is_some() || visited || of_job().any(&is_held);
             if !stays {
                 freed.extend(of_job());
@@ -352,45 +355,47 @@ impl Incoming {
     }
 }
 
-/// Takes a slot among the guests of a segment, and maps its rings.
+/// Takes a slot among the foreign senders of a segment, and maps its rings.
 fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Arc<Mapping>)> {
     let pid = std::process::id();
-    let find = || (0..GUESTS).find(|&guest| segment.guest(guest).claim(pid, own));
+    let find = || (0..FOREIGN_SENDERS).find(|&foreign_sender| segment.foreign_sender(foreign_sender).claim(pid, own));
     let mut found = find();
     if found.is_none() {
-        (0..GUESTS).for_each(|guest| dismiss_if_dead(segment, guest));
+        (0..FOREIGN_SENDERS).for_each(|foreign_sender| dismiss_if_dead(segment, foreign_sender));
         found = find();
     }
-    let Some(guest) = found else {
-        return Err(io::Error::other(format!("{GUESTS} processes of other jobs are connected with it already")));
+    let Some(foreign_sender) = found else {
+        return Err(io::Error::other(format!(
+            "{FOREIGN_SENDERS} processes of other jobs are connected with it already"
+        )));
     };
     // It may need a CPU as the ranks do.
     segment.header().awake.fetch_add(1, Relaxed);
-    let rings = Mapping::new(segment, segment.layout().guest_rings(guest))
-        .inspect_err(|_| say_goodbye(segment, guest, pid, wait::Barrier::Symmetric))?;
-    Ok((guest, Arc::new(rings)))
+    let rings = Mapping::new(segment, segment.layout().foreign_rings(foreign_sender))
+        .inspect_err(|_| say_goodbye(segment, foreign_sender, pid, wait::Barrier::Symmetric))?;
+    Ok((foreign_sender, Arc::new(rings)))
 }
 
-fn dismiss_if_dead(segment: &Segment, guest: usize) {
-    let (found, pid) = (segment.guest(guest), segment.guest(guest).pid());
+fn dismiss_if_dead(segment: &Segment, foreign_sender: usize) {
+    let (found, pid) = (segment.foreign_sender(foreign_sender), segment.foreign_sender(foreign_sender).pid());
     if matches!(found.phase(), Phase::Present | Phase::Taken) && !lifeline::process_lives(pid) {
-        say_goodbye(segment, guest, pid, wait::Barrier::Symmetric);
+        say_goodbye(segment, foreign_sender, pid, wait::Barrier::Symmetric);
     }
 }
 
-/// A guest leaves a segment: its ranks are told.
-fn say_goodbye(segment: &Segment, guest: usize, pid: u32, barrier: wait::Barrier) {
-    if !segment.guest(guest).leave(pid) {
+/// A foreign sender leaves a segment: its ranks are told.
+fn say_goodbye(segment: &Segment, foreign_sender: usize, pid: u32, barrier: wait::Barrier) {
+    if !segment.foreign_sender(foreign_sender).leave(pid) {
         return;
     }
     segment.header().awake.fetch_sub(1, Relaxed);
     for rank in 0..segment.ranks() {
-        if segment.guest_bits(rank)[guest / 64].load(Acquire) & 1 << (guest % 64) != 0 {
-            segment.guest_bell(rank).fetch_add(1, Release);
+        if segment.foreign_bits(rank)[foreign_sender / 64].load(Acquire) & 1 << (foreign_sender % 64) != 0 {
+            segment.foreign_bell(rank).fetch_add(1, Release);
             wait::wake(segment.header(), segment.rank(rank), barrier);
         }
     }
-    segment.guest(guest).give_up_share();
+    segment.foreign_sender(foreign_sender).give_up_share();
 }
 
 fn no_such_slot() -> io::Error {
@@ -431,11 +436,11 @@ mod tests {
             assert_eq!(to_b, Peer::far(1), "the index is used again");
             assert_eq!(a.node().address_of(to_b), b.node().address());
             assert!(to_b.is_far());
-            assert!(!b.rx.has_guest_news(b.tx.node()));
+            assert!(!b.rx.has_foreign_news(b.tx.node()));
             assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, turn, 0]), Ok(()));
-            assert!(b.rx.has_guest_news(b.tx.node()));
-            b.rx.see_guests(b.tx.node_mut());
-            assert!(!b.rx.has_guest_news(b.tx.node()));
+            assert!(b.rx.has_foreign_news(b.tx.node()));
+            b.rx.see_foreign_senders(b.tx.node_mut());
+            assert!(!b.rx.has_foreign_news(b.tx.node()));
             let to_a = b.tx.node_mut().peer_at(a.node().address()).unwrap();
             assert_eq!(b.rx.senders(&mut b.tx), 1);
             assert_eq!(b.rx.sender(0), to_a);
@@ -443,18 +448,18 @@ mod tests {
             // The last packet of one that has left is received.
             assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]), Ok(()));
             a.rx.leave_jobs(&mut a.tx, |_| false);
-            b.rx.see_guests(b.tx.node_mut());
-            assert!(b.rx.has_guest_news(b.tx.node()), "it is to look again");
+            b.rx.see_foreign_senders(b.tx.node_mut());
+            assert!(b.rx.has_foreign_news(b.tx.node()), "it is to look again");
             assert_eq!(receive(&mut b, to_a), Some(100 + turn));
-            b.rx.see_guests(b.tx.node_mut());
-            assert!(!b.rx.has_guest_news(b.tx.node()));
+            b.rx.see_foreign_senders(b.tx.node_mut());
+            assert!(!b.rx.has_foreign_news(b.tx.node()));
             assert_eq!(b.rx.senders(&mut b.tx), 0);
-            assert_eq!(b.node().segment().guest(0).phase(), Phase::Free);
-            assert!(b.rx.drop_deserted(b.tx.node_mut(), |_| false).is_empty(), "it is a guest there");
+            assert_eq!(b.node().segment().foreign_sender(0).phase(), Phase::Free);
+            assert!(b.rx.drop_deserted(b.tx.node_mut(), |_| false).is_empty(), "it is a foreign_sender there");
             b.rx.leave_jobs(&mut b.tx, |_| false);
             assert!(b.rx.drop_deserted(b.tx.node_mut(), |peer| peer == to_a).is_empty(), "it is held");
             assert_eq!(b.rx.drop_deserted(b.tx.node_mut(), |_| false), [to_a]);
-            a.rx.see_guests(a.tx.node_mut());
+            a.rx.see_foreign_senders(a.tx.node_mut());
             assert_eq!(a.rx.drop_deserted(a.tx.node_mut(), |_| false), [to_b]);
             assert!(!a.node().knows_foreign() && !b.node().knows_foreign());
         }
@@ -472,16 +477,16 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_of_a_dead_process_makes_room() {
+    fn a_dead_foreign_sender_frees_its_slot() {
         let a = job();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
-        let guest = a.node().segment().guest(3);
-        assert!(guest.claim(child.id(), a.node().address()));
+        let foreign_sender = a.node().segment().foreign_sender(3);
+        assert!(foreign_sender.claim(child.id(), a.node().address()));
         dismiss_if_dead(a.node().segment(), 3);
-        assert_eq!(guest.phase(), Phase::Free);
-        assert!(guest.claim(std::process::id(), a.node().address()));
+        assert_eq!(foreign_sender.phase(), Phase::Free);
+        assert!(foreign_sender.claim(std::process::id(), a.node().address()));
         dismiss_if_dead(a.node().segment(), 3);
-        assert_eq!(guest.phase(), Phase::Present);
+        assert_eq!(foreign_sender.phase(), Phase::Present);
     }
 }

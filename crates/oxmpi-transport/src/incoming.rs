@@ -3,7 +3,7 @@
 //! A sender marks itself, once, in the receiver's doorbell; the receiver polls the rings of those that ever rang. Senders
 //! of other jobs ring a bell of their own (`foreign.rs`).
 
-use crate::foreign::Visit;
+use crate::foreign::SenderRing;
 use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use crate::packet::{Packet, PacketSize};
@@ -17,10 +17,10 @@ pub struct Incoming {
     /// Peers that ever sent something here, in the order in which they were noticed.
     senders: Vec<Peer>,
     doorbell_seen: Vec<u64>,
-    /// What guests have told so far.
-    guests_heard: u64,
-    /// The guests with a ring to this rank.
-    pub(crate) visits: Vec<Visit>,
+    /// What foreign senders have told so far.
+    foreign_heard: u64,
+    /// The foreign senders with a ring to this rank.
+    pub(crate) sender_rings: Vec<SenderRing>,
     /// Peers that sent what makes no sense, from whom nothing more is read.
     refused: Vec<Peer>,
 }
@@ -31,8 +31,8 @@ impl Incoming {
             ends: PeerTable::new(ranks),
             senders: Vec::new(),
             doorbell_seen: vec![0; ranks.div_ceil(64)],
-            guests_heard: 0,
-            visits: Vec::new(),
+            foreign_heard: 0,
+            sender_rings: Vec::new(),
             refused: Vec::new(),
         }
     }
@@ -70,14 +70,14 @@ impl Incoming {
         }
     }
 
-    /// Whether guests came or left since [`Incoming::see_guests`].
+    /// Whether foreign senders came or left since [`Incoming::see_foreign_senders`].
     #[inline]
-    pub fn has_guest_news(&self, node: &NodeMemory) -> bool {
-        node.segment().guest_bell(node.slot().index()).load(Relaxed) != self.guests_heard
+    pub fn has_foreign_news(&self, node: &NodeMemory) -> bool {
+        node.segment().foreign_bell(node.slot().index()).load(Relaxed) != self.foreign_heard
     }
 
-    pub(crate) fn heard_guests(&mut self, rung: u64) {
-        self.guests_heard = rung;
+    pub(crate) fn heard_foreign(&mut self, rung: u64) {
+        self.foreign_heard = rung;
     }
 
     pub(crate) fn has_receiver(&self, peer: Peer) -> bool {

@@ -20,10 +20,10 @@ pub(super) fn source(source: i32, peer: Peer) -> i32 {
 }
 
 impl Engine {
-    /// Guests came or left.
+    /// Foreign senders came or left.
     #[cold]
-    pub(super) fn see_guests(&mut self) {
-        self.rx.see_guests(self.messages.tx.node_mut());
+    pub(super) fn see_foreign_senders(&mut self) {
+        self.rx.see_foreign_senders(self.messages.tx.node_mut());
         self.forget_deserted();
     }
 

@@ -160,8 +160,8 @@ impl Engine {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = false;
-        if self.rx.has_guest_news(self.messages.tx.node()) {
-            self.see_guests();
+        if self.rx.has_foreign_news(self.messages.tx.node()) {
+            self.see_foreign_senders();
         }
         let senders = self.rx.senders(&mut self.messages.tx);
         // Everybody is first in turn, so that nobody waits for ever behind another's flood.
