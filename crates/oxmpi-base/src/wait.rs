@@ -75,7 +75,7 @@ pub fn wake_now(job: &JobHeader, peer: &RankBlock) {
     peer.woken_at.store(now(), Ordering::Relaxed);
     let was = peer.sleep.swap(0, Ordering::AcqRel);
     if was == COUNTED {
-        // Done for the sleeper: whoever spins on its CPU must see the crowd now, not once the sleeper runs.
+        // Done for the sleeper: whoever spins on its CPU must see the oversubscription now, not once the sleeper runs.
         job.awake.fetch_add(1, Ordering::Relaxed);
     }
     if was != 0 {
@@ -141,7 +141,7 @@ pub(crate) fn futex_wake(word: &AtomicU32, most: i32) {
 
 /// Whether more ranks are awake than there are CPUs for them, or something else runs on those CPUs.
 #[inline]
-pub fn is_crowded(job: &JobHeader) -> bool {
+pub fn is_oversubscribed(job: &JobHeader) -> bool {
     job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32 || load::is_contended()
 }
 
@@ -258,15 +258,19 @@ const LOOKS_A_ROUND: u32 = 64;
 /// Rounds of spinning while every awake rank has a CPU (some hundred microseconds).
 const ROUNDS_ALONE: u32 = 256;
 /// Hand-overs before sleeping while ranks outnumber CPUs.
-const YIELDS_CROWDED: u32 = 48;
+const YIELDS_OVERSUBSCRIBED: u32 = 48;
 
 /// Looks before a hand-over while ranks outnumber CPUs.
-const LOOKS_CROWDED: u32 = 4;
+const LOOKS_OVERSUBSCRIBED: u32 = 4;
 
 impl Patience {
     #[inline]
     pub fn new(job: &JobHeader) -> Patience {
-        Patience { looks: if is_crowded(job) { LOOKS_A_ROUND - LOOKS_CROWDED } else { 0 }, yields: 0, until: None }
+        Patience {
+            looks: if is_oversubscribed(job) { LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED } else { 0 },
+            yields: 0,
+            until: None,
+        }
     }
 
     /// Something moved, so that more may come soon: looks in vain are counted anew.
@@ -290,18 +294,18 @@ impl Patience {
     #[cold]
     fn round(&mut self, job: &JobHeader) -> Step {
         load::polled_in_vain();
-        let crowded = is_crowded(job);
-        if !crowded && self.looks / LOOKS_A_ROUND < ROUNDS_ALONE {
+        let oversubscribed = is_oversubscribed(job);
+        if !oversubscribed && self.looks / LOOKS_A_ROUND < ROUNDS_ALONE {
             return Step::Again;
         }
-        if crowded && self.yields < YIELDS_CROWDED {
+        if oversubscribed && self.yields < YIELDS_OVERSUBSCRIBED {
             self.yields += 1;
             hand_over();
-            self.looks += LOOKS_A_ROUND - LOOKS_CROWDED;
+            self.looks += LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED;
             return Step::Again;
         }
         let more = LATENESS.more_patience();
-        if !crowded && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {
+        if !oversubscribed && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {
             // Awake, but in nobody's way.
             hand_over();
             return Step::Again;
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_sooner_in_a_crowd() {
+    fn backoff_ends_sooner_when_oversubscribed() {
         let (_fd, segment) = Segment::create(4, 2).unwrap();
         let count = |awake: i32| {
             segment.header().awake.store(awake, Ordering::Relaxed);

@@ -434,7 +434,7 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     if participants.rank == 0
         && let Some((area, room)) = guard.allocate_board(participants.len())
     {
-        let oversubscribed = guard.is_crowded(participants.len());
+        let oversubscribed = guard.is_oversubscribed(participants.len());
         words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(oversubscribed)];
         allocated = Some(area);
     }

@@ -284,7 +284,7 @@ impl<'l> Guard<'l> {
     /// where ranks outnumber CPUs, that rank may need this one's.
     #[inline]
     pub fn hand_over(&mut self) {
-        if wait::is_crowded(self.shared().job()) {
+        if wait::is_oversubscribed(self.shared().job()) {
             self.yield_cpu();
         }
     }
@@ -297,7 +297,7 @@ impl<'l> Guard<'l> {
     /// The same for calls that programs also make between pieces of work.
     #[inline]
     pub fn hand_over_at_times(&mut self) {
-        if wait::is_crowded(self.shared().job()) {
+        if wait::is_oversubscribed(self.shared().job()) {
             self.yield_cpu_at_times();
         } else {
             load::polled_in_vain();

@@ -56,7 +56,7 @@ impl Process {
     }
 
     /// Whether a board's ranks, or those of its owner's job, are more than the CPUs.
-    pub fn is_crowded(&self, ranks: usize) -> bool {
+    pub fn is_oversubscribed(&self, ranks: usize) -> bool {
         let node = self.engine.node();
         !node.job().has_cpu_for_everybody()
             || ranks > node.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize
@@ -68,13 +68,13 @@ impl Process {
     }
 
     /// Takes this process's place at a board; `None` if it has enough of them, or cannot.
-    /// `crowded`: what the owner says of it.
+    /// `oversubscribed`: what the owner says of it.
     pub fn join_board(
         &mut self,
         comm: handle::Comm,
         area: Area,
         staging: usize,
-        crowded: bool,
+        oversubscribed: bool,
     ) -> Result<Option<Box<Node>>> {
         if self.boards >= MOST_BOARDS {
             return Ok(None);
@@ -83,8 +83,10 @@ impl Process {
         let comm = self.comm(comm)?;
         let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.peer(0));
         let barrier = node.barrier();
-        let node =
-            node.map(owner, area).ok().and_then(|mapping| Node::new(mapping, members, rank, staging, barrier, crowded));
+        let node = node
+            .map(owner, area)
+            .ok()
+            .and_then(|mapping| Node::new(mapping, members, rank, staging, barrier, oversubscribed));
         self.boards += usize::from(node.is_some());
         Ok(node.map(Box::new))
     }

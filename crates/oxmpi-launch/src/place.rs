@@ -227,7 +227,7 @@ mod tests {
 
     // CPU numbers far above what the machine has: no topology is known for them, so each is a core of its own.
     #[test]
-    fn equal_shares_and_no_binding_when_crowded_or_alone() {
+    fn equal_shares_and_no_binding_when_oversubscribed_or_alone() {
         let settings = Settings::default();
         assert_eq!(texts(&place(2, &settings, &budget("5000-5004")).unwrap()), ["5000-5001", "5002-5003"]);
         assert_eq!(texts(&place(3, &settings, &budget("5010-5012")).unwrap()), ["5010", "5011", "5012"]);

@@ -66,7 +66,7 @@ impl Window {
         if self.helpless.load(Relaxed) {
             return own(0, bytes);
         }
-        let is_there = node.is_waiting(at.process) && !wait::is_crowded(node.job());
+        let is_there = node.is_waiting(at.process) && !wait::is_oversubscribed(node.job());
         let may_come = bytes >= WORTH_WAKING && node.is_asleep(at.process) && wait::has_idle_cpu(node.job());
         let Some(request) = self.control.requests(at.rank).get(self.rank).filter(|_| is_there || may_come) else {
             return own(0, bytes);

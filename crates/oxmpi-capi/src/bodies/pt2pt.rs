@@ -263,7 +263,7 @@ pub unsafe fn ibsend(
 fn quick_looks(guard: &Guard) -> usize {
     if guard.is_shared() {
         1
-    } else if oxmpi_base::wait::is_crowded(guard.shared().job()) {
+    } else if oxmpi_base::wait::is_oversubscribed(guard.shared().job()) {
         4
     } else {
         200

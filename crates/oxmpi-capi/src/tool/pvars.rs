@@ -170,10 +170,10 @@ pub static PVARS: [Variable; 27] = [
     ),
     other(
         MPI_T_PVAR_CLASS_STATE,
-        "oxmpi_crowded",
+        "oxmpi_oversubscribed",
         Category::Waiting,
         Source::State(Enumeration::Switch, || {
-            library::enter().is_some_and(|process| wait::is_crowded(process.engine.node().job())).into()
+            library::enter().is_some_and(|process| wait::is_oversubscribed(process.engine.node().job())).into()
         }),
         "Whether more processes are awake than there are CPUs for them, so that a waiting rank yields its CPU",
     ),

@@ -28,7 +28,7 @@ impl<'a, 'l> BoardWait<'a, 'l> {
 
 /// Looks while every awake rank has a CPU (some ten microseconds).
 const LOOKS: usize = 250;
-/// Hand-overs in a crowd before messages are looked at.
+/// Hand-overs when ranks outnumber CPUs before messages are looked at.
 const HAND_OVERS: usize = 8;
 
 impl Wait for BoardWait<'_, '_> {
@@ -42,7 +42,7 @@ impl Wait for BoardWait<'_, '_> {
             }
             is_ready
         };
-        !wait::is_crowded(self.guard.shared().job()) && (0..LOOKS).any(&mut look)
+        !wait::is_oversubscribed(self.guard.shared().job()) && (0..LOOKS).any(&mut look)
     }
 
     #[inline]
@@ -50,7 +50,7 @@ impl Wait for BoardWait<'_, '_> {
         if self.shortly(&mut ready) {
             return true;
         }
-        if wait::is_crowded(self.guard.shared().job()) && !self.guard.is_shared() {
+        if wait::is_oversubscribed(self.guard.shared().job()) && !self.guard.is_shared() {
             for _ in 0..HAND_OVERS {
                 wait::hand_over();
                 if ready() {

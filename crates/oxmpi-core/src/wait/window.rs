@@ -8,7 +8,7 @@ use oxmpi_rma::Window;
 
 /// Looks at a peer's word before waiting in earnest. Few where another rank may need this CPU, or another thread the lock.
 fn quick_looks(guard: &Guard) -> usize {
-    if guard.is_shared() || wait::is_crowded(guard.shared().job()) { 4 } else { 2000 }
+    if guard.is_shared() || wait::is_oversubscribed(guard.shared().job()) { 4 } else { 2000 }
 }
 
 impl Call<'_> {

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 /// The longest pieces. Long ones are read in long runs and seldom waited for, but those under way should stay in the
 /// caches.
 const PIECE: usize = 256 << 10;
-const PIECE_IN_CROWD: usize = 128 << 10;
+const PIECE_OVERSUBSCRIBED: usize = 128 << 10;
 
 /// In pieces of so many bytes a rank that has a CPU can be late.
 const LATE: usize = 16 << 10;
@@ -55,7 +55,7 @@ impl Node {
     ) -> Result<()> {
         let me = self.rank();
         let oversubscribed = self.is_oversubscribed();
-        let piece = if oversubscribed { PIECE_IN_CROWD } else { PIECE };
+        let piece = if oversubscribed { PIECE_OVERSUBSCRIBED } else { PIECE };
         let most = (((self.chunk() - size_of::<StealTable>()) / AREAS).min(piece) & !63) / reduction.element;
         let count = reduction.count.div_ceil(most);
         // Pieces of the same length.

@@ -19,7 +19,7 @@ impl Node {
         }
     }
 
-    /// For the time of an operation in a crowd that hands so many bytes from one rank to another at a time: neighbours stay on the
+    /// For the time of an operation when ranks outnumber CPUs that hands so many bytes from one rank to another at a time: neighbours stay on the
     /// same CPU. Along a chain they hand each other what is in its cache; and all have to wait for a rank that is moved in the middle
     /// of long copies. Where ranks share their work, the scheduler does better.
     pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<Stay> {

@@ -44,8 +44,8 @@ fn everybody(ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + '
     on_cpus(ranks > 2, ranks, staging, body);
 }
 
-/// The same in a crowd, or not.
-fn on_cpus(crowded: bool, ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
+/// The same when ranks outnumber CPUs, or not.
+fn on_cpus(oversubscribed: bool, ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
     let (_fd, segment) = Segment::create(ranks, 2).unwrap();
     let area = Arena::new(&segment, 0).take(Node::memory_for(ranks, staging)).unwrap();
     let body = Arc::new(body);
@@ -53,7 +53,7 @@ fn on_cpus(crowded: bool, ranks: usize, staging: usize, body: impl Fn(Node) + Se
         .map(|rank| {
             let members = (0..ranks).map(Peer::at_slot).collect();
             let mapping = Mapping::new(&segment, area).unwrap();
-            let node = Node::new(mapping, members, rank, staging, Barrier::Asymmetric, crowded).unwrap();
+            let node = Node::new(mapping, members, rank, staging, Barrier::Asymmetric, oversubscribed).unwrap();
             let body = Arc::clone(&body);
             std::thread::spawn(move || body(node))
         })
@@ -189,7 +189,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
 #[test]
 fn operations_in_any_order() {
     const LARGE_STAGING: usize = 1 << 20;
-    for (ranks, staging, direct, crowded) in [
+    for (ranks, staging, direct, oversubscribed) in [
         (2, 4096, false, false),
         (3, 2048, false, true),
         (5, 4096, false, false),
@@ -200,7 +200,7 @@ fn operations_in_any_order() {
         (3, LARGE_STAGING, true, true),
         (7, LARGE_STAGING, true, false),
     ] {
-        on_cpus(crowded, ranks, staging, move |mut node| {
+        on_cpus(oversubscribed, ranks, staging, move |mut node| {
             if direct {
                 assert!(node.probe(&mut Yield).unwrap());
                 node.add_facts(Facts::DIRECT);
@@ -277,7 +277,7 @@ fn a_late_rank_is_read() {
 /// All on one CPU, they take turns before a long operation: no CPU has two more than another then. What each may run on is as
 /// before.
 #[test]
-fn a_crowd_spreads_over_the_cpus() {
+fn oversubscribed_ranks_spread_over_the_cpus() {
     use oxmpi_base::cpus::CpuSet;
     let all = CpuSet::affinity().unwrap();
     let one: CpuSet = all.iter().take(1).collect();
@@ -303,7 +303,7 @@ fn a_crowd_spreads_over_the_cpus() {
 
 /// For a while, as many as possible of those that follow each other share a CPU, and each CPU has its part of them.
 #[test]
-fn neighbours_in_a_crowd_stay_together() {
+fn oversubscribed_neighbours_stay_together() {
     use oxmpi_base::cpus::CpuSet;
     let all = CpuSet::affinity().unwrap();
     let ranks = 2 * all.len() + 1;
