@@ -237,7 +237,7 @@ impl Lateness {
     }
 
     /// How much longer to be awake for something that may come soon.
-    fn more_patience(&self) -> u64 {
+    fn more_backoff(&self) -> u64 {
         match self.0.load(Ordering::Relaxed) {
             0..=IN_TIME => 0,
             time => time * 4,
@@ -245,8 +245,8 @@ impl Lateness {
     }
 }
 
-/// The patience of one waiting call: a few looks in a row, then hand-overs, then sleep.
-pub struct Patience {
+/// The backoff of one waiting call: a few looks in a row, then hand-overs, then sleep.
+pub struct Backoff {
     looks: u32,
     yields: u32,
     /// Until when it is awake for fear of being late, once it knows.
@@ -263,10 +263,10 @@ const YIELDS_OVERSUBSCRIBED: u32 = 48;
 /// Looks before a hand-over while ranks outnumber CPUs.
 const LOOKS_OVERSUBSCRIBED: u32 = 4;
 
-impl Patience {
+impl Backoff {
     #[inline]
-    pub fn new(job: &JobHeader) -> Patience {
-        Patience {
+    pub fn new(job: &JobHeader) -> Backoff {
+        Backoff {
             looks: if is_oversubscribed(job) { LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED } else { 0 },
             yields: 0,
             until: None,
@@ -304,7 +304,7 @@ impl Patience {
             self.looks += LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED;
             return Step::Again;
         }
-        let more = LATENESS.more_patience();
+        let more = LATENESS.more_backoff();
         if !oversubscribed && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {
             // Awake, but in nobody's way.
             hand_over();
@@ -370,7 +370,7 @@ mod tests {
         let lateness = Lateness(AtomicU64::new(0));
         let after = |time| {
             lateness.was(time);
-            lateness.more_patience()
+            lateness.more_backoff()
         };
         assert_eq!(after(IN_TIME), 0);
         assert_eq!(after(3_000_000), 12_000_000);
@@ -385,9 +385,9 @@ mod tests {
         let (_fd, segment) = Segment::create(4, 2).unwrap();
         let count = |awake: i32| {
             segment.header().awake.store(awake, Ordering::Relaxed);
-            let mut patience = Patience::new(segment.header());
+            let mut backoff = Backoff::new(segment.header());
             let mut looks = 0;
-            while patience.pause(segment.header()) == Step::Again {
+            while backoff.pause(segment.header()) == Step::Again {
                 looks += 1;
             }
             looks

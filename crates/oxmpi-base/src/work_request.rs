@@ -211,7 +211,7 @@ mod loom_tests {
         cell.with(|at| unsafe { *at })
     }
 
-    /// A target looks twice while an origin asks, has no patience, and asks for something else: every question is answered
+    /// A target looks twice while an origin asks, has no backoff, and asks for something else: every question is answered
     /// or taken back, the answer is to this question, and nobody looks at it too soon.
     #[test]
     fn loom_questions_are_answered_or_taken_back() {

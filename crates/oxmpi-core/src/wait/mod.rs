@@ -24,7 +24,7 @@ use crate::call::Call;
 use crate::engine::{OpId, Outcome};
 use crate::guard::Guard;
 use crate::process::Process;
-use oxmpi_base::wait::{self, Patience, Step};
+use oxmpi_base::wait::{self, Backoff, Step};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ impl Call<'_> {
         mut ready: impl FnMut(&mut Process) -> Option<R>,
         mut never: impl FnMut(&mut Guard) -> Option<E>,
     ) -> Result<R, E> {
-        let mut patience = Patience::new(guard.shared().job());
+        let mut backoff = Backoff::new(guard.shared().job());
         loop {
             if let Some(result) = ready(guard) {
                 return Ok(result);
@@ -75,20 +75,20 @@ impl Call<'_> {
             guard.follow_lock();
             if moved {
                 guard.rouse();
-                patience.renew();
+                backoff.renew();
                 continue;
             }
             let step = if guard.is_shared() {
                 // A hand-over to another rank must not keep our other threads out.
-                guard.unlocked(|shared| patience.pause(shared.job()))
+                guard.unlocked(|shared| backoff.pause(shared.job()))
             } else {
-                patience.pause(guard.shared().job())
+                backoff.pause(guard.shared().job())
             };
             if step == Step::Sleep {
                 if let Some(end) = self.sleep(guard, longest, &mut ready, &mut never) {
                     return end;
                 }
-                patience = Patience::new(guard.shared().job());
+                backoff = Backoff::new(guard.shared().job());
             }
         }
     }
