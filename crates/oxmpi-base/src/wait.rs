@@ -113,7 +113,7 @@ pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration, alone: bool) {
     // that was before we slept, we did not sleep.
     let woken_at = (me.sleep.load(Ordering::Acquire) == 0).then(|| me.woken_at.load(Ordering::Relaxed));
     if let Some(woken_at) = woken_at.filter(|&at| at > start && job.has_cpu_for_everybody()) {
-        LATENESS.was(now().saturating_sub(woken_at));
+        WAKE_LATENCY.was(now().saturating_sub(woken_at));
     }
     if alone && me.sleep.compare_exchange(COUNTED, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
         // Nobody woke us, so nobody has counted us.
@@ -159,7 +159,7 @@ pub fn hand_over() {
 /// a program far more than the work that it does between them, and none at all would keep its peers from answering. So it comes
 /// at once while hand-overs bring something, and ever less often while they do not.
 #[derive(Default)]
-pub struct Occupancy {
+pub struct PollYieldPolicy {
     /// When the last one came back, in nanoseconds of the monotonic clock.
     came_back: AtomicU64,
     /// How many were in vain since a question brought something.
@@ -173,9 +173,9 @@ const SHORTEST_ABSENCE: u64 = 1_000;
 /// Some times the cost of a hand-over, in nanoseconds, so that little is lost to them.
 const LONGEST_TURN: u64 = 16_000;
 
-impl Occupancy {
-    pub const fn new() -> Occupancy {
-        Occupancy { came_back: AtomicU64::new(0), in_vain: AtomicU32::new(0) }
+impl PollYieldPolicy {
+    pub const fn new() -> PollYieldPolicy {
+        PollYieldPolicy { came_back: AtomicU64::new(0), in_vain: AtomicU32::new(0) }
     }
 
     /// A question brought something.
@@ -219,16 +219,16 @@ pub enum Step {
 ///
 /// On a machine whose CPUs others use too, a sleeper may come back later than its peers fall asleep: those who wait for each
 /// other would then sleep at every step, for ever, once one of them was late. So whoever comes back late sleeps later.
-struct Lateness(AtomicU64);
+struct WakeLatency(AtomicU64);
 
-static LATENESS: Lateness = Lateness(AtomicU64::new(0));
+static WAKE_LATENCY: WakeLatency = WakeLatency(AtomicU64::new(0));
 
 /// Whoever spins for a while anyway need not mind to be so late, in nanoseconds.
 const IN_TIME: u64 = 100_000;
 /// More is no habit of the machine's.
 const LATEST: u64 = 8_000_000;
 
-impl Lateness {
+impl WakeLatency {
     /// It took so long.
     fn was(&self, time: u64) {
         // Relaxed: a hint. It is forgotten in a few sleeps.
@@ -304,7 +304,7 @@ impl Backoff {
             self.looks += LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED;
             return Step::Again;
         }
-        let more = LATENESS.more_backoff();
+        let more = WAKE_LATENCY.more_backoff();
         if !oversubscribed && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {
             // Awake, but in nobody's way.
             hand_over();
@@ -351,7 +351,7 @@ mod tests {
         let lengths: Vec<u64> = (QUICK_TURNS + 1..).take(6).map(length_after).collect();
         assert_eq!(lengths, [1_000, 2_000, 4_000, 8_000, 16_000, 16_000]);
         assert_eq!(length_after(u32::MAX), LONGEST_TURN);
-        let rank = Occupancy::new();
+        let rank = PollYieldPolicy::new();
         // Whether a rank that came back long ago, or only now, hands over.
         let hands_over = |came_back| {
             rank.came_back.store(came_back, Ordering::Relaxed);
@@ -367,16 +367,16 @@ mod tests {
 
     #[test]
     fn who_comes_back_late_sleeps_later() {
-        let lateness = Lateness(AtomicU64::new(0));
+        let wake_latency = WakeLatency(AtomicU64::new(0));
         let after = |time| {
-            lateness.was(time);
-            lateness.more_backoff()
+            wake_latency.was(time);
+            wake_latency.more_backoff()
         };
         assert_eq!(after(IN_TIME), 0);
         assert_eq!(after(3_000_000), 12_000_000);
         assert_eq!(after(0), 6_000_000, "not forgotten at once");
         assert_eq!(after(3_600_000_000_000), 4 * LATEST, "a night's sleep");
-        (0..10).for_each(|_| lateness.was(0));
+        (0..10).for_each(|_| wake_latency.was(0));
         assert_eq!(after(0), 0);
     }
 

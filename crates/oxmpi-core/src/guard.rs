@@ -14,7 +14,7 @@ use crate::process::Process;
 use oxmpi_base::load;
 use oxmpi_base::lock::Lock;
 use oxmpi_base::segment::{JobHeader, RankBlock};
-use oxmpi_base::wait::{self, Barrier, Occupancy};
+use oxmpi_base::wait::{self, Barrier, PollYieldPolicy};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -42,7 +42,7 @@ impl Started {
             block: NonNull::from(node.block()),
             barrier: node.barrier(),
             is_launched: process.appnum.is_some(),
-            occupancy: Occupancy::new(),
+            occupancy: PollYieldPolicy::new(),
         };
         Started { shared, state: UnsafeCell::new(sendable(process)) }
     }
@@ -56,7 +56,7 @@ pub struct Shared {
     /// mpirun started this process, and did not start the one that started it.
     pub is_launched: bool,
     /// When this rank lets others have its CPU while it asks for what they do.
-    pub occupancy: Occupancy,
+    pub occupancy: PollYieldPolicy,
 }
 
 #[expect(unsafe_code, reason = "pointers to words of the segment")]
