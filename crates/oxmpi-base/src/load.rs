@@ -32,7 +32,7 @@ pub fn slept() {
 }
 
 /// Lets others have this CPU, and notices whether anybody wanted it; how long it took, in nanoseconds.
-pub fn hand_over() -> u64 {
+pub fn yield_cpu() -> u64 {
     let start = now();
     // SAFETY: no arguments.
     unsafe { libc::sched_yield() };
@@ -148,7 +148,7 @@ mod tests {
         });
         assert!(is_contended());
         UNTIL.store(0, Ordering::Relaxed);
-        while hand_over() >= SHORTEST_LOSS {
+        while yield_cpu() >= SHORTEST_LOSS {
             UNTIL.store(0, Ordering::Relaxed);
         }
         assert!(!is_contended());

@@ -65,7 +65,7 @@ pub fn for_reading(from: *const u8, bytes: usize) {
 /// messages of 64 to 512 bytes come 15 to 20 % sooner. It is for one reader and [few bytes](FEW): with many readers there was nothing to
 /// gain, and with many bytes we lose more when we write there again than the reader gains.
 #[inline(always)]
-pub fn hand_down(place: *const u8, bytes: usize) {
+pub fn demote_lines(place: *const u8, bytes: usize) {
     let into_line = place.addr() % CACHE_LINE;
     (0..into_line + bytes).step_by(CACHE_LINE).for_each(|at| line_down(place.wrapping_sub(into_line).wrapping_add(at)));
 }

@@ -145,7 +145,7 @@ const fn pack_word(stamp: u32, cells: usize, user: u16) -> u64 {
 /// Cells that are prefetched at the most: beyond, the prefetches would only queue up.
 const PREFETCH_MOST: usize = 300;
 
-/// Cells of packets that are [handed down](prefetch::hand_down).
+/// Cells of packets that are [handed down](prefetch::demote_lines).
 const FEW_CELLS: usize = prefetch::FEW / CACHE_LINE;
 
 /// The sending end, of which a ring has one (see `own_slot.rs`).
@@ -239,7 +239,7 @@ impl Producer {
             self.clear_if_raw(self.position, true);
         }
         if (2..=FEW_CELLS).contains(&cells) && user != SKIP {
-            prefetch::hand_down(self.memory.body(first + 1).as_ptr(), (cells - 1) * CACHE_LINE - 8);
+            prefetch::demote_lines(self.memory.body(first + 1).as_ptr(), (cells - 1) * CACHE_LINE - 8);
         }
         // Release: the bytes of the packet, and the cleared word behind it, are visible before the stamp is.
         self.memory.word(first).store(pack_word(stamp, cells, user), Ordering::Release);

@@ -25,7 +25,7 @@ impl Stripe {
             }
             waited += pauses;
             if waited > PATIENCE {
-                hand_over();
+                yield_cpu();
                 (pauses, waited) = (1, 0);
             } else {
                 pause(pauses);
@@ -60,11 +60,11 @@ fn pause(pauses: u32) {
 }
 
 #[cfg(not(loom))]
-fn hand_over() {
+fn yield_cpu() {
     std::thread::yield_now();
 }
 #[cfg(loom)]
-fn hand_over() {
+fn yield_cpu() {
     loom::thread::yield_now();
 }
 

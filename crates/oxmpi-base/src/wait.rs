@@ -151,8 +151,8 @@ pub fn has_idle_cpu(job: &JobHeader) -> bool {
 }
 
 /// Lets another rank have this CPU.
-pub fn hand_over() {
-    load::hand_over();
+pub fn yield_cpu() {
+    load::yield_cpu();
 }
 
 /// When a rank that asks again and again instead of waiting lets others have its CPU. A hand-over at every question would cost
@@ -185,14 +185,14 @@ impl PollYieldPolicy {
         self.in_vain.store(0, Ordering::Relaxed);
     }
 
-    /// A question was in vain: hands over if the turn has ended.
+    /// A question was in vain: yields the CPU if the turn has ended.
     pub fn ask_in_vain(&self) {
         let (in_vain, start) = (self.in_vain.load(Ordering::Relaxed), now());
         let lasted = start.saturating_sub(self.came_back.load(Ordering::Relaxed));
         if in_vain > QUICK_TURNS && lasted < length_after(in_vain) {
             return;
         }
-        let absence = load::hand_over();
+        let absence = load::yield_cpu();
         self.came_back.store(now(), Ordering::Relaxed);
         // A scheduler that has given this rank less than others lets it go on; nobody could have brought anything.
         if absence >= SHORTEST_ABSENCE {
@@ -300,14 +300,14 @@ impl Backoff {
         }
         if oversubscribed && self.yields < YIELDS_OVERSUBSCRIBED {
             self.yields += 1;
-            hand_over();
+            yield_cpu();
             self.looks += LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED;
             return Step::Again;
         }
         let more = WAKE_LATENCY.more_backoff();
         if !oversubscribed && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {
             // Awake, but in nobody's way.
-            hand_over();
+            yield_cpu();
             return Step::Again;
         }
         Step::Sleep
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(lengths, [1_000, 2_000, 4_000, 8_000, 16_000, 16_000]);
         assert_eq!(length_after(u32::MAX), LONGEST_TURN);
         let rank = PollYieldPolicy::new();
-        // Whether a rank that came back long ago, or only now, hands over.
+        // Whether a rank that came back long ago, or only now, yields the CPU.
         let hands_over = |came_back| {
             rank.came_back.store(came_back, Ordering::Relaxed);
             rank.ask_in_vain();

@@ -283,7 +283,7 @@ impl<'l> Guard<'l> {
     /// What a call does that found nothing and that a program makes again and again until another rank has done something:
     /// where ranks outnumber CPUs, that rank may need this one's.
     #[inline]
-    pub fn hand_over(&mut self) {
+    pub fn yield_cpu(&mut self) {
         if wait::is_oversubscribed(self.shared().job()) {
             self.yield_cpu();
         }
@@ -291,12 +291,12 @@ impl<'l> Guard<'l> {
 
     #[inline(never)]
     fn yield_cpu(&mut self) {
-        self.unlocked(|_| wait::hand_over());
+        self.unlocked(|_| wait::yield_cpu());
     }
 
     /// The same for calls that programs also make between pieces of work.
     #[inline]
-    pub fn hand_over_at_times(&mut self) {
+    pub fn yield_cpu_at_times(&mut self) {
         if wait::is_oversubscribed(self.shared().job()) {
             self.yield_cpu_at_times();
         } else {
@@ -312,13 +312,13 @@ impl<'l> Guard<'l> {
     /// Not inlined, so that calls without the lock stay short.
     #[inline(never)]
     fn end_locked(&mut self) {
-        self.rouse();
+        self.wake_siblings();
         self.library.entry.leave(true);
     }
 
     /// Wakes threads of ours that sleep: something was done that one of them may wait for.
     #[inline]
-    pub fn rouse(&self) {
+    pub fn wake_siblings(&self) {
         let shared = self.shared();
         if self.locked && shared.block().sleep.load(Ordering::Relaxed) != 0 {
             wait::wake_now(shared.job(), shared.block());

@@ -180,7 +180,7 @@ pub unsafe fn test(cx: &Call, request: *mut Request, flag: *mut c_int, status: *
             return super::finish(complete(cx, &mut guard, request), status);
         }
     }
-    guard.hand_over_at_times();
+    guard.yield_cpu_at_times();
     Ok(())
 }
 
@@ -283,7 +283,7 @@ pub unsafe fn testall(
     // SAFETY: checked.
     unsafe { flag.write(c_int::from(done)) };
     if !done {
-        guard.hand_over_at_times();
+        guard.yield_cpu_at_times();
         return Ok(());
     }
     let mut several = Several::new(cx, statuses);
@@ -402,7 +402,7 @@ pub unsafe fn testany(
             None => {
                 flag.write(0);
                 index.write(MPI_UNDEFINED);
-                guard.hand_over_at_times();
+                guard.yield_cpu_at_times();
                 Ok(())
             }
         }
@@ -441,7 +441,7 @@ pub unsafe fn testsome(
     cx.progress(&mut guard);
     let found = find_done(&mut guard, requests);
     if found.is_none() {
-        guard.hand_over_at_times();
+        guard.yield_cpu_at_times();
     }
     let any = !matches!(found, Some(None));
     // SAFETY: checked; the arrays are as long as that of requests.
@@ -638,7 +638,7 @@ pub unsafe fn request_get_status(cx: &Call, request: Request, flag: *mut c_int, 
         match found {
             Some(found) if active => store_status(status, &found),
             Some(_) => store_empty(status),
-            None => guard.hand_over_at_times(),
+            None => guard.yield_cpu_at_times(),
         }
     }
     Ok(())
@@ -671,7 +671,7 @@ pub unsafe fn request_get_status_all(
         }
     }
     if !done {
-        guard.hand_over_at_times();
+        guard.yield_cpu_at_times();
     }
     Ok(())
 }
@@ -703,7 +703,7 @@ pub unsafe fn request_get_status_any(
                 }
             }
             Some(None) => store_empty(status),
-            None => guard.hand_over_at_times(),
+            None => guard.yield_cpu_at_times(),
         }
     }
     Ok(())
@@ -742,7 +742,7 @@ pub unsafe fn request_get_status_some(
         }
     }
     if any && done == 0 {
-        guard.hand_over_at_times();
+        guard.yield_cpu_at_times();
     }
     // SAFETY: checked.
     unsafe { store(outcount, if any { done as c_int } else { MPI_UNDEFINED }, "outcount") }

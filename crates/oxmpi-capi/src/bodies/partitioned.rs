@@ -148,7 +148,7 @@ pub unsafe fn parrived(cx: &Call, request: Request, partition: c_int, flag: *mut
             _ => bail!(MPI_ERR_REQUEST, "the request is not one of MPI_Precv_init"),
         }
         if !arrived {
-            guard.hand_over_at_times();
+            guard.yield_cpu_at_times();
         }
     }
     // SAFETY: checked.

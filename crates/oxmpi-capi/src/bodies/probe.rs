@@ -52,7 +52,7 @@ pub unsafe fn iprobe(
         flag.write(c_int::from(found.is_some()));
         match found {
             Some(found) => store_status(status, &found),
-            None => guard.hand_over_at_times(),
+            None => guard.yield_cpu_at_times(),
         }
     }
     Ok(())
@@ -116,7 +116,7 @@ pub unsafe fn improbe(
                 message.write(found);
                 store_status(status, &seen);
             }
-            None => guard.hand_over_at_times(),
+            None => guard.yield_cpu_at_times(),
         }
     }
     Ok(())

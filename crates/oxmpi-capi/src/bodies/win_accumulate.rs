@@ -222,7 +222,7 @@ pub unsafe fn fetch_and_op(
         slowly(&mut guard, origin, Some(result), target, op, win)?;
     }
     if op == MPI_NO_OP {
-        guard.hand_over();
+        guard.yield_cpu();
     }
     Ok(())
 }
@@ -277,7 +277,7 @@ pub unsafe fn compare_and_swap(
         }
     };
     if !swapped {
-        guard.hand_over();
+        guard.yield_cpu();
     }
     Ok(())
 }

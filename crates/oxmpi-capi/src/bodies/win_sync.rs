@@ -75,7 +75,7 @@ pub unsafe fn win_test(cx: &Call, win: Win, flag: *mut c_int) -> Result<()> {
     let done = window.try_wait();
     match done {
         true => window.synchronize_copies(),
-        false => guard.hand_over(),
+        false => guard.yield_cpu(),
     }
     // SAFETY: checked.
     unsafe { store(flag, c_int::from(done), "flag") }
@@ -162,7 +162,7 @@ pub unsafe fn win_unlock_all(cx: &Call, win: Win) -> Result<()> {
 fn wake_all(guard: &Guard, win: Win) -> Result<()> {
     guard.win(win)?.window.wake_all(guard.engine.node());
     // Another thread of this process may wait for the same lock.
-    guard.rouse();
+    guard.wake_siblings();
     Ok(())
 }
 

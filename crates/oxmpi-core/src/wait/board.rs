@@ -29,7 +29,7 @@ impl<'a, 'l> BoardWait<'a, 'l> {
 /// Looks while every awake rank has a CPU (some ten microseconds).
 const LOOKS: usize = 250;
 /// Hand-overs when ranks outnumber CPUs before messages are looked at.
-const HAND_OVERS: usize = 8;
+const CPU_YIELDS: usize = 8;
 
 impl Wait for BoardWait<'_, '_> {
     #[inline]
@@ -51,8 +51,8 @@ impl Wait for BoardWait<'_, '_> {
             return true;
         }
         if wait::is_oversubscribed(self.guard.shared().job()) && !self.guard.is_shared() {
-            for _ in 0..HAND_OVERS {
-                wait::hand_over();
+            for _ in 0..CPU_YIELDS {
+                wait::yield_cpu();
                 if ready() {
                     return true;
                 }
@@ -66,7 +66,7 @@ impl Wait for BoardWait<'_, '_> {
     }
 
     fn give_way(&mut self) {
-        self.guard.hand_over();
+        self.guard.yield_cpu();
     }
 
     #[inline]

@@ -21,7 +21,7 @@ impl Library {
             let mut looks = 0;
             while self.entry.is_inside() {
                 looks += 1;
-                if looks < YIELDS { wait::hand_over() } else { std::thread::sleep(PAUSE) }
+                if looks < YIELDS { wait::yield_cpu() } else { std::thread::sleep(PAUSE) }
             }
             // A call that sleeps counts as the rank's only thread; it must not go on doing so.
             wait::wake_now(shared.job(), shared.block());

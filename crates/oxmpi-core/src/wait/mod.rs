@@ -74,7 +74,7 @@ impl Call<'_> {
             let moved = self.progress(guard);
             guard.follow_lock();
             if moved {
-                guard.rouse();
+                guard.wake_siblings();
                 backoff.renew();
                 continue;
             }

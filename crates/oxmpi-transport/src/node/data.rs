@@ -2,7 +2,7 @@
 //!
 //! Long blocks go in pieces, a round each; who writes is held back by who reads only when its staging buffer is full.
 
-use super::{Call, Node, Wait, hand_down, pack, pieces, unpack, unpack_streaming};
+use super::{Call, Node, Wait, demote_lines, pack, pieces, unpack, unpack_streaming};
 use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
@@ -180,7 +180,7 @@ impl Node {
                 // SAFETY: our staging buffer has a place for everybody's piece.
                 unsafe { pack(from, rank * block + at, to, bytes) };
                 if self.ranks() == 2 && bytes * 2 > LINE_BYTES {
-                    hand_down(to, bytes);
+                    demote_lines(to, bytes);
                 }
             }
             self.member.publish();

@@ -537,7 +537,7 @@ impl Node {
     ) -> Result<()> {
         let place = self.put(wait, round, buf, from, bytes)?;
         if bytes > LINE_BYTES {
-            hand_down(place, bytes);
+            demote_lines(place, bytes);
         }
         Ok(())
     }
@@ -591,9 +591,9 @@ impl Node {
 
 /// Has one other rank find what we wrote to our staging buffer sooner.
 #[inline]
-fn hand_down(staging: *const u8, bytes: usize) {
+fn demote_lines(staging: *const u8, bytes: usize) {
     if bytes <= prefetch::FEW {
-        prefetch::hand_down(staging, bytes);
+        prefetch::demote_lines(staging, bytes);
     }
 }
 
