@@ -1,8 +1,8 @@
 //! Carries out the plans of collective operations: the one executor for blocking, nonblocking and persistent ones.
 //!
-//! A [`Script`] is a plan bound to a communicator and to memory; a [`Run`] is one performance of it. Who has to wait drives
+//! A [`BoundPlan`] is a plan bound to a communicator and to memory; a [`Run`] is one performance of it. Who has to wait drives
 //! a run in a wait; who may not wait leaves it to [`Process::progress`]. Messages carry the communicator's inner context and a
-//! tag that the script alone uses.
+//! tag that the bound plan alone uses.
 //!
 //! A reduction by the user's own function is not carried out here: the run stops with [`Turn::Call`], and goes on once the
 //! C boundary has made the call, unlocked.
@@ -99,7 +99,7 @@ unsafe impl Sync for Units {}
 
 impl Units {
     /// # Safety
-    /// Until the last run of the script that they are bound to has ended, every unit that its plan names may be read;
+    /// Until the last run of the bound plan that they are bound to has ended, every unit that its plan names may be read;
     /// where the plan receives, copies or reduces into units, they may be written, and nobody else uses them.
     #[expect(unsafe_code, reason = "takes up the promise of whoever calls a collective operation")]
     pub unsafe fn new(base: *mut u8, elements: u64, datatype: &Arc<Datatype>) -> Units {
@@ -117,13 +117,13 @@ impl Units {
 
     #[expect(unsafe_code, reason = "units prove that their memory is there")]
     fn source(&self, piece: &Piece) -> Source<'static> {
-        // SAFETY: a plan names the piece, so it may be read until the script's last run has ended.
+        // SAFETY: a plan names the piece, so it may be read until the bound plan's last run has ended.
         unsafe { Source::new(self.region(piece)) }
     }
 
     #[expect(unsafe_code, reason = "units prove that their memory is there")]
     fn target(&self, piece: &Piece) -> Target<'static> {
-        // SAFETY: a plan writes to the piece, so it may be written until the script's last run has ended.
+        // SAFETY: a plan writes to the piece, so it may be written until the bound plan's last run has ended.
         unsafe { Target::new(self.region(piece)) }
     }
 
@@ -135,7 +135,7 @@ impl Units {
     }
 }
 
-/// The library's own memory for a script.
+/// The library's own memory for a bound plan.
 struct Scratch {
     _memory: OwnedBytes,
     units: Place,
@@ -172,16 +172,16 @@ pub enum Packing {
 
 impl Packing {
     /// The packed bytes, as units of so many bytes.
-    #[expect(unsafe_code, reason = "the packed bytes are the script's own")]
+    #[expect(unsafe_code, reason = "the packed bytes are the bound_plan's own")]
     pub fn units(&self, bytes: u64, byte: &Arc<Datatype>) -> Units {
         let (Packing::First { packed, .. } | Packing::Last { packed, .. }) = self;
-        // SAFETY: the script that has the packing owns the bytes until its last run has ended.
+        // SAFETY: the bound plan that has the packing owns the bytes until its last run has ended.
         unsafe { Units::new(packed.as_ptr(), bytes, byte) }
     }
 }
 
 /// A plan bound to a communicator and to memory; to be performed any number of times, one at a time.
-pub struct Script {
+pub struct BoundPlan {
     plan: Arc<Plan>,
     stage: Stage,
     send: Place,
@@ -191,21 +191,21 @@ pub struct Script {
     packing: Option<Packing>,
 }
 
-impl Script {
+impl BoundPlan {
     /// `temp`: what a unit of [`Region::Temp`] is like, where the plan has one.
-    pub fn new(plan: Arc<Plan>, stage: Stage, send: Place, recv: Place, temp: Option<&Units>) -> Script {
+    pub fn new(plan: Arc<Plan>, stage: Stage, send: Place, recv: Place, temp: Option<&Units>) -> BoundPlan {
         let temp = temp.filter(|_| plan.temp > 0).map(|like| Scratch::new(like, plan.temp));
-        Script { plan, stage, send, recv, temp, reducer: None, packing: None }
+        BoundPlan { plan, stage, send, recv, temp, reducer: None, packing: None }
     }
 
     #[must_use]
-    pub fn with_reducer(self, reducer: Reducer) -> Script {
-        Script { reducer: Some(reducer), ..self }
+    pub fn with_reducer(self, reducer: Reducer) -> BoundPlan {
+        BoundPlan { reducer: Some(reducer), ..self }
     }
 
     #[must_use]
-    pub fn with_packing(self, packing: Packing) -> Script {
-        Script { packing: Some(packing), ..self }
+    pub fn with_packing(self, packing: Packing) -> BoundPlan {
+        BoundPlan { packing: Some(packing), ..self }
     }
 
     pub fn context(&self) -> u32 {
@@ -254,13 +254,13 @@ impl Script {
     }
 
     /// A block of temporary memory that stands in for one of `Recv` and has its size.
-    #[expect(unsafe_code, reason = "temporary memory is the script's own")]
+    #[expect(unsafe_code, reason = "temporary memory is the bound_plan's own")]
     fn block_in_temp(&self, piece: &Piece) -> Option<Target<'static>> {
         match (piece.region, &self.recv, &self.temp) {
             (Region::Temp, Place::Targets(blocks), Some(temp)) => {
                 let (bytes, units) = (blocks[piece.offset as usize].len(), temp.units());
                 assert!(bytes as i128 <= units.datatype.size() * i128::from(units.elements));
-                // SAFETY: a unit of the scratch memory, which the script owns, is as large as the largest block.
+                // SAFETY: a unit of the scratch memory, which the bound plan owns, is as large as the largest block.
                 Some(unsafe { Target::dense(units.base, bytes) })
             }
             _ => None,
@@ -288,9 +288,9 @@ impl Script {
     }
 }
 
-/// One performance of a script.
+/// One performance of a bound plan.
 pub struct Run {
-    script: Arc<Script>,
+    bound_plan: Arc<BoundPlan>,
     next: usize,
     sends: Vec<OpId>,
     recvs: Vec<(OpId, usize)>,
@@ -318,17 +318,17 @@ pub enum Turn {
 }
 
 impl Run {
-    #[expect(unsafe_code, reason = "the packed bytes are the script's own")]
-    pub fn new(script: Arc<Script>) -> Run {
-        if let Some(Packing::First { user, packed }) = &script.packing {
-            // SAFETY: no run of the script has begun to read the bytes: they are performed one at a time.
+    #[expect(unsafe_code, reason = "the packed bytes are the bound_plan's own")]
+    pub fn new(bound_plan: Arc<BoundPlan>) -> Run {
+        if let Some(Packing::First { user, packed }) = &bound_plan.packing {
+            // SAFETY: no run of the bound plan has begun to read the bytes: they are performed one at a time.
             own::copy(user, &unsafe { packed.lend_to_write() });
         }
-        Run { script, next: 0, sends: Vec::new(), recvs: Vec::new(), error: None, called: None, promise: None }
+        Run { bound_plan, next: 0, sends: Vec::new(), recvs: Vec::new(), error: None, called: None, promise: None }
     }
 
     pub fn stage(&self) -> &Stage {
-        &self.script.stage
+        &self.bound_plan.stage
     }
 
     fn end(self, error: Option<Error>) {
@@ -345,14 +345,14 @@ impl Process {
         if let Some(Called { result: Some((from, to)), .. }) = run.called.take() {
             own::copy(&from, &to);
         }
-        let script = Arc::clone(&run.script);
-        while let Some(step) = script.plan.steps.get(run.next) {
+        let bound_plan = Arc::clone(&run.bound_plan);
+        while let Some(step) = bound_plan.plan.steps.get(run.next) {
             match step {
                 Step::Send { to, piece } => self.start_send(run, *to, piece, false),
                 Step::SendLocal { to, piece } => self.start_send(run, *to, piece, true),
                 Step::Recv { from, piece } => self.start_recv(run, *from, piece, false),
                 Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
-                Step::Copy { from, to } => own::copy(&script.source(from), &script.target(to)),
+                Step::Copy { from, to } => own::copy(&bound_plan.source(from), &bound_plan.target(to)),
                 Step::Reduce { with, into, side } => {
                     if let Some(call) = reduce(run, with, into, *side) {
                         run.next += 1;
@@ -375,9 +375,9 @@ impl Process {
         if !(self.are_received(run) & self.are_sent(run)) {
             return Turn::Waiting;
         }
-        if let (Some(Packing::Last { user, packed }), None) = (&script.packing, &run.error) {
-            #[expect(unsafe_code, reason = "the packed bytes are the script's own")]
-            // SAFETY: the script outlives this function, and all that was to be received has come.
+        if let (Some(Packing::Last { user, packed }), None) = (&bound_plan.packing, &run.error) {
+            #[expect(unsafe_code, reason = "the packed bytes are the bound_plan's own")]
+            // SAFETY: the bound plan outlives this function, and all that was to be received has come.
             own::copy(&unsafe { packed.lend() }, user);
         }
         match run.error.take() {
@@ -405,15 +405,15 @@ impl Process {
     }
 
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
-        let route = run.script.stage.route(to, local);
+        let route = run.bound_plan.stage.route(to, local);
         // Who depends on what went wrong here gets nothing, so that it knows.
-        let buf = if run.error.is_some() { Source::empty() } else { run.script.source(piece) };
+        let buf = if run.error.is_some() { Source::empty() } else { run.bound_plan.source(piece) };
         run.sends.extend(self.engine.send(Mode::Standard, &route, buf));
     }
 
     fn start_recv(&mut self, run: &mut Run, from: u32, piece: &Piece, local: bool) {
-        let pattern = run.script.stage.pattern(from, local);
-        let buf = run.script.target(piece);
+        let pattern = run.bound_plan.stage.pattern(from, local);
+        let buf = run.bound_plan.target(piece);
         let bytes = buf.len();
         run.recvs.push((self.engine.recv(pattern, buf), bytes));
     }
@@ -444,10 +444,10 @@ impl Process {
         recvs.is_empty()
     }
 
-    /// Performs a script while the program does other things; the promise is kept when it has ended.
-    pub fn perform_later(&mut self, script: Arc<Script>) -> Promise {
+    /// Performs a bound plan while the program does other things; the promise is kept when it has ended.
+    pub fn perform_later(&mut self, bound_plan: Arc<BoundPlan>) -> Promise {
         let promise = Promise::default();
-        let mut run = Run::new(script);
+        let mut run = Run::new(bound_plan);
         run.promise = Some(Arc::clone(&promise));
         self.runs.push(run);
         self.progress_runs();
@@ -521,12 +521,12 @@ impl Process {
 /// Carries out a reduction, or says which call of the user's function does.
 #[expect(unsafe_code, reason = "elements of a reduction are raw memory")]
 fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserCall> {
-    let script = &run.script;
-    let Some(reducer) = &script.reducer else { unreachable!("a plan with reductions has an operation") };
+    let bound_plan = &run.bound_plan;
+    let Some(reducer) = &bound_plan.reducer else { unreachable!("a plan with reductions has an operation") };
     if with.count == 0 {
         return None;
     }
-    let (operand, target) = (script.address(with), script.address(into));
+    let (operand, target) = (bound_plan.address(with), bound_plan.address(into));
     if reducer.commutes() || side == Side::Left {
         // SAFETY: the plan names both pieces, which have as many elements, and writes to `into`.
         return unsafe { reducer.apply(operand, target, with.count) };
@@ -535,16 +535,16 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
     let (right, copy) = if with.region == Region::Temp {
         (operand, None)
     } else {
-        let copy = Scratch::new(script.units(with.region), with.count);
+        let copy = Scratch::new(bound_plan.units(with.region), with.count);
         let first = Piece { offset: 0, ..*with };
-        own::copy(&script.source(with), &copy.units().target(&first));
+        own::copy(&bound_plan.source(with), &copy.units().target(&first));
         (copy.units().base, Some(copy))
     };
     let from = match &copy {
         Some(copy) => copy.units().source(&Piece { offset: 0, ..*with }),
-        None => script.source(with),
+        None => bound_plan.source(with),
     };
-    let result = (from, script.target(into));
+    let result = (from, bound_plan.target(into));
     // SAFETY: the plan names `into`; `right` is temporary memory of as many elements, kept until the call was made.
     match unsafe { reducer.apply(target, right, with.count) } {
         None => {

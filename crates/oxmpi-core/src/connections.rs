@@ -143,7 +143,7 @@ impl Process {
             match &request.body {
                 Body::Persistent(start, _) => match &**start {
                     Start::Send { route, .. } | Start::Buffered { route, .. } => drop(named.insert(route.peer)),
-                    Start::Collective(script) => named.extend(script.members()),
+                    Start::Collective(bound_plan) => named.extend(bound_plan.members()),
                     Start::Outgoing(plan) => named.extend(plan.peer()),
                     Start::Recv { .. } | Start::Incoming(_) | Start::Nothing(_) => {}
                 },

@@ -411,7 +411,7 @@ impl Process {
                 done()
             }
             Start::Recv { pattern, buf } => Active::Recv(self.engine.recv(*pattern, buf.clone())),
-            Start::Collective(script) => Active::Promise(self.perform_later(Arc::clone(script))),
+            Start::Collective(bound_plan) => Active::Promise(self.perform_later(Arc::clone(bound_plan))),
             Start::Outgoing(plan) => Active::Sending(Box::new(plan.start())),
             Start::Incoming(plan) => {
                 let started = Arc::new(Mutex::new(plan.start()));

@@ -1,6 +1,6 @@
 //! Requests: what a handle of an operation that was started, or can be started, stands for.
 
-use crate::collective::Script;
+use crate::collective::BoundPlan;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
 use crate::partitioned::{Incoming, Outgoing, Receiving, Sending, lock};
@@ -78,7 +78,7 @@ pub enum Start {
         pattern: Pattern,
         buf: Target<'static>,
     },
-    Collective(Arc<Script>),
+    Collective(Arc<BoundPlan>),
     Outgoing(Arc<Outgoing>),
     Incoming(Arc<Incoming>),
     /// To or from `MPI_PROC_NULL`.

@@ -6,7 +6,7 @@ use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::collective::{Packing, Place, Script, Units};
+use oxmpi_core::collective::{BoundPlan, Packing, Place, Units};
 use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype, OwnedBytes, Region, Source, Target};
 use std::ffi::c_int;
@@ -17,9 +17,9 @@ pub unsafe fn barrier(cx: &Call, form: Form, comm: Comm) -> Result<()> {
     form.check()?;
     let scene = Scene::new(&guard, comm)?;
     let plan = plans::barrier(cx, &scene);
-    let script = Script::new(plan, stage(&mut guard, comm)?, Place::Nowhere, Place::Nowhere, None);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, Place::Nowhere, Place::Nowhere, None);
     // SAFETY: no memory is involved.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Comm) -> Result<()> {
@@ -33,16 +33,16 @@ pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Com
     let plan = plans::bcast(cx, &scene, role, buf.len());
     let stage = rooted_stage(&mut guard, comm, role)?;
     // SAFETY: the program keeps the buffer until the operation is complete; where it sends the plan only reads it.
-    let script = unsafe {
+    let bound_plan = unsafe {
         match buf.as_dense() {
             Some(base) => {
                 let at = || Place::Units(byte_blocks(base, 1));
-                Script::new(plan, stage, at(), at(), None)
+                BoundPlan::new(plan, stage, at(), at(), None)
             }
             None => match plans::in_one_piece(&plan, buf.len() as u64) {
                 Some(plan) => {
                     let blocks = || Place::Targets(vec![Target::new(buf.clone())]);
-                    Script::new(plan, stage, blocks(), blocks(), None)
+                    BoundPlan::new(plan, stage, blocks(), blocks(), None)
                 }
                 None => {
                     let packed = OwnedBytes::zeroed(buf.len());
@@ -51,13 +51,13 @@ pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Com
                         false => Packing::Last { user: Target::new(buf), packed },
                     };
                     let at = || Place::Units(packing.units(1, byte()));
-                    Script::new(plan, stage, at(), at(), None).with_packing(packing)
+                    BoundPlan::new(plan, stage, at(), at(), None).with_packing(packing)
                 }
             },
         }
     };
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 /// Blocks of so many bytes.
@@ -75,7 +75,7 @@ fn byte() -> &'static Arc<Datatype> {
 
 /// Room for packed blocks.
 pub(super) fn packed(bytes: usize) -> Units {
-    // SAFETY: it only says what a unit is like; the script makes memory of its own for them.
+    // SAFETY: it only says what a unit is like; the bound plan makes memory of its own for them.
     unsafe { byte_blocks(std::ptr::null_mut(), bytes) }
 }
 
@@ -133,9 +133,9 @@ pub unsafe fn gather(cx: &Call, form: Form, send: Block, recv: Block, root: c_in
         block = send.bytes(&guard)?;
     }
     let plan = plans::gather(cx, &scene, role, in_place, block);
-    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
+    let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn gatherv(cx: &Call, form: Form, send: Block, recv: Blocks, root: c_int, comm: Comm) -> Result<()> {
@@ -161,9 +161,9 @@ pub unsafe fn gatherv(cx: &Call, form: Form, send: Block, recv: Blocks, root: c_
         }
     }
     let plan = plans::gatherv(cx, &scene, role, in_place, count, &spans);
-    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
+    let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
@@ -190,9 +190,9 @@ pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_i
         block = recv.bytes(&guard)?;
     }
     let plan = plans::scatter(cx, &scene, role, in_place, block);
-    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
+    let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn scatterv(cx: &Call, form: Form, send: Blocks, recv: Block, root: c_int, comm: Comm) -> Result<()> {
@@ -218,9 +218,9 @@ pub unsafe fn scatterv(cx: &Call, form: Form, send: Blocks, recv: Block, root: c
         }
     }
     let plan = plans::scatterv(cx, &scene, role, in_place, &spans, count);
-    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
+    let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
@@ -241,9 +241,9 @@ pub unsafe fn allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: C
         }
     }
     let plan = plans::allgather(cx, &scene, in_place, received);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
@@ -266,9 +266,9 @@ pub unsafe fn allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm:
     }
     let plan = plans::allgatherv(cx, &scene, in_place, count, &spans, recv.bytes_of(&guard, 1)?);
     let element = packed(recv.bytes_of(&guard, 1)?);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
@@ -289,9 +289,9 @@ pub unsafe fn alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Co
         }
     }
     let plan = plans::alltoall(cx, &scene, in_place, received);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
@@ -320,9 +320,9 @@ pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm:
     }
     let plan = plans::alltoallv(cx, &scene, spans.as_ref(), &to);
     let element = packed(recv.bytes_of(&guard, 1)?);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
@@ -351,7 +351,7 @@ pub unsafe fn alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: C
     let largest = packed(to.iter().map(Region::len).max().unwrap_or(0));
     // SAFETY: the program keeps all blocks until the operation is complete.
     let (from, to) = unsafe { (from.map_or(Place::Nowhere, |from| sources(from)), targets(to)) };
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&largest));
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&largest));
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }

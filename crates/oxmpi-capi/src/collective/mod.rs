@@ -25,7 +25,7 @@ use crate::infos;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Info, Request};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::collective::{Place, Script, Units};
+use oxmpi_core::collective::{BoundPlan, Place, Units};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::process::Process;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
@@ -67,25 +67,25 @@ impl Form {
     /// Carries the operation out, starts it, or keeps it.
     ///
     /// # Safety
-    /// The script's memory is the user's, for as long as the standard says for this form.
-    unsafe fn perform(self, cx: &Call, guard: &mut Guard, comm: Comm, mut script: Script) -> Result<()> {
-        let stage = script.stage();
+    /// The bound plan's memory is the user's, for as long as the standard says for this form.
+    unsafe fn perform(self, cx: &Call, guard: &mut Guard, comm: Comm, mut bound_plan: BoundPlan) -> Result<()> {
+        let stage = bound_plan.stage();
         let check = MismatchCheck::new(cx.fun, comm, stage.root);
         let calls = &mut guard.comm_mut(comm)?.calls;
         calls.count(check.call());
         calls.by_messages(check.call().word());
         stage.calls = *calls;
-        let script = Arc::new(script);
+        let bound_plan = Arc::new(bound_plan);
         match self {
-            Form::Now => cx.perform(guard, script, &check.counted()),
+            Form::Now => cx.perform(guard, bound_plan, &check.counted()),
             Form::Later(request) => {
-                let promise = guard.perform_later(script);
+                let promise = guard.perform_later(bound_plan);
                 let handle = guard.once(comm, Active::Promise(promise));
                 // SAFETY: checked.
                 unsafe { store(request, handle, "request") }
             }
             Form::Kept(_, request) => {
-                let body = Body::Persistent(Box::new(Start::Collective(script)), None);
+                let body = Body::Persistent(Box::new(Start::Collective(bound_plan)), None);
                 let handle = guard.requests.insert(Made { comm, body });
                 // SAFETY: checked.
                 unsafe { store(request, Request(handle), "request") }

@@ -8,7 +8,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::plan::Blocks as Lie;
-use oxmpi_core::collective::Script;
+use oxmpi_core::collective::BoundPlan;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::Topology;
 
@@ -64,9 +64,9 @@ pub unsafe fn neighbor_allgather(cx: &Call, form: Form, send: Block, recv: Block
     let from = send.source(&guard, 1)?;
     let to = recv.target(&guard, neighbors.incoming.len())?;
     let plan = plans::neighbors(&neighbors, Lie::Whole(1), Lie::Units);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn neighbor_allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
@@ -78,9 +78,9 @@ pub unsafe fn neighbor_allgatherv(cx: &Call, form: Form, send: Block, recv: Bloc
     // SAFETY: the arrays have an entry for every neighbour.
     let spans = unsafe { recv.spans(&guard, neighbors.incoming.len(), true)? };
     let plan = plans::neighbors(&neighbors, Lie::Whole(count), spans.blocks());
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, None);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, None);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn neighbor_alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
@@ -91,9 +91,9 @@ pub unsafe fn neighbor_alltoall(cx: &Call, form: Form, send: Block, recv: Block,
     let from = send.source(&guard, neighbors.outgoing.len())?;
     let to = recv.target(&guard, neighbors.incoming.len())?;
     let plan = plans::neighbors(&neighbors, Lie::Units, Lie::Units);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn neighbor_alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
@@ -108,9 +108,9 @@ pub unsafe fn neighbor_alltoallv(cx: &Call, form: Form, send: Blocks, recv: Bloc
     };
     let plan = plans::neighbors(&neighbors, from.blocks(), to.blocks());
     let (from, to) = (send.place(&guard)?, recv.place(&guard)?);
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn neighbor_alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
@@ -126,7 +126,7 @@ pub unsafe fn neighbor_alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed
     let plan = plans::neighbors_each(&neighbors, &plans::lengths(&from), &plans::lengths(&to));
     // SAFETY: the program keeps all blocks until the operation is complete.
     let (from, to) = unsafe { (sources(from), targets(to)) };
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, None);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }

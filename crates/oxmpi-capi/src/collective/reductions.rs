@@ -9,7 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Op};
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::reduce_scatter::Counts;
-use oxmpi_core::collective::{Place, Script, Units};
+use oxmpi_core::collective::{BoundPlan, Place, Units};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::operation::Reducer;
 use std::ffi::{c_int, c_void};
@@ -95,9 +95,10 @@ pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root
         // Beside the root of the other group's reduction, no other argument counts, whatever it is.
         let nothing = Vector { count: 0, size: 1, commutes: true };
         let plan = plans::reduce(cx, &scene, role, false, &nothing);
-        let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, Place::Nowhere, Place::Nowhere, None);
+        let bound_plan =
+            BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, Place::Nowhere, Place::Nowhere, None);
         // SAFETY: no memory is involved.
-        return unsafe { form.perform(cx, &mut guard, comm, script) };
+        return unsafe { form.perform(cx, &mut guard, comm, bound_plan) };
     }
     let at_root = role == Role::Root || role == Role::Among(scene.rank);
     let in_place = role == Role::Among(scene.rank) && operands.in_place();
@@ -114,9 +115,10 @@ pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root
     }
     let plan = plans::reduce(cx, &scene, role, in_place, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
-    let script = Script::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&temp)).with_reducer(reducer);
+    let bound_plan =
+        BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn allreduce(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
@@ -133,9 +135,9 @@ pub unsafe fn allreduce(cx: &Call, form: Form, operands: Operands, count: i64, c
     }
     let plan = plans::allreduce(cx, &scene, in_place, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }
 
 pub unsafe fn reduce_scatter_block(
@@ -206,9 +208,9 @@ unsafe fn scatter(
     let counts = dealt.counts;
     let plan = plans::reduce_scatter(cx, scene, in_place, counts, &vector);
     let temp = operands.units(guard, std::ptr::null())?;
-    let script = Script::new(plan, stage(guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    let bound_plan = BoundPlan::new(plan, stage(guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, guard, comm, script) }
+    unsafe { form.perform(cx, guard, comm, bound_plan) }
 }
 
 pub unsafe fn scan(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
@@ -239,7 +241,7 @@ unsafe fn prefix(cx: &Call, form: Form, operands: &Operands, count: i64, comm: C
     }
     let plan = plans::scan(cx, &scene, in_place, inclusive, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
-    let script = Script::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, script) }
+    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
 }

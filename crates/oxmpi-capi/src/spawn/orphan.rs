@@ -215,8 +215,8 @@ mod tests {
     fn a_program_runs_as_nobodys_child() {
         let (near, far) = socket_pair().unwrap();
         let nothing = File::open("/dev/null").unwrap();
-        let script = format!("cat; echo $PPID $(cut -d\" \" -f5 /proc/$$/stat) $$ >&{}", far.as_raw_fd());
-        run(c"/bin/sh", &words(&["sh", "-c", &script]), nothing.as_raw_fd(), far.as_raw_fd()).unwrap();
+        let bound_plan = format!("cat; echo $PPID $(cut -d\" \" -f5 /proc/$$/stat) $$ >&{}", far.as_raw_fd());
+        run(c"/bin/sh", &words(&["sh", "-c", &bound_plan]), nothing.as_raw_fd(), far.as_raw_fd()).unwrap();
         drop(far);
         let mut said = String::new();
         UnixStream::from(near).read_to_string(&mut said).unwrap();

@@ -2,16 +2,16 @@
 
 use super::mismatch::MismatchCheck;
 use crate::call::Call;
-use crate::collective::{Run, Script, Turn};
+use crate::collective::{BoundPlan, Run, Turn};
 use crate::guard::Guard;
 use crate::process::Process;
 use oxmpi_abi::Result;
 use std::sync::Arc;
 
 impl Call<'_> {
-    /// Performs a script to its end; an error if ranks are in another call. `check` is of a call that has been counted.
-    pub fn perform(&self, guard: &mut Guard, script: Arc<Script>, check: &MismatchCheck) -> Result<()> {
-        let mut run = Run::new(script);
+    /// Performs a bound plan to its end; an error if ranks are in another call. `check` is of a call that has been counted.
+    pub fn perform(&self, guard: &mut Guard, bound_plan: Arc<BoundPlan>, check: &MismatchCheck) -> Result<()> {
+        let mut run = Run::new(bound_plan);
         loop {
             let advance = |process: &mut Process| match process.advance(&mut run) {
                 Turn::Waiting => None,
