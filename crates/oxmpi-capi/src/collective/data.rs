@@ -1,6 +1,6 @@
 //! Collective operations that move data: barrier, broadcast, gather, scatter, allgather, all-to-all.
 
-use super::scene::{Role, Scene, refuse_alias, refuse_in_place, rooted_stage, stage};
+use super::coll_shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
 use super::{Block, Blocks, Form, Mixed, Spans, plans, sources, targets};
 use crate::call::Call;
 use oxmpi_abi::constants::*;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub unsafe fn barrier(cx: &Call, form: Form, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let plan = plans::barrier(cx, &scene);
+    let shape = CollShape::new(&guard, comm)?;
+    let plan = plans::barrier(cx, &shape);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, Place::Nowhere, Place::Nowhere, None);
     // SAFETY: no memory is involved.
     unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
@@ -25,12 +25,12 @@ pub unsafe fn barrier(cx: &Call, form: Form, comm: Comm) -> Result<()> {
 pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let role = scene.role(root)?;
-    let sends = matches!(role, Role::Root) || role == Role::Among(scene.rank);
+    let shape = CollShape::new(&guard, comm)?;
+    let role = shape.role(root)?;
+    let sends = matches!(role, Role::Root) || role == Role::Among(shape.rank);
     let idle = role == Role::Idle;
     let buf = if idle { Region::dense(std::ptr::null_mut(), 0) } else { buffer.whole(&guard, 1, !sends)? };
-    let plan = plans::bcast(cx, &scene, role, buf.len());
+    let plan = plans::bcast(cx, &shape, role, buf.len());
     let stage = rooted_stage(&mut guard, comm, role)?;
     // SAFETY: the program keeps the buffer until the operation is complete; where it sends the plan only reads it.
     let bound_plan = unsafe {
@@ -112,15 +112,15 @@ fn check_apart_from(guard: &Guard, one: &Block, many: &Blocks, spans: &Spans, ow
 pub unsafe fn gather(cx: &Call, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let role = scene.role(root)?;
-    let at_root = role == Role::Root || role == Role::Among(scene.rank);
-    let in_place = role == Role::Among(scene.rank) && send.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let role = shape.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(shape.rank);
+    let in_place = role == Role::Among(shape.rank) && send.is_in_place();
     let (mut from, mut to) = (Place::Nowhere, Place::Nowhere);
     let mut block = 0;
     if at_root {
         refuse_in_place(recv.address, "the receive buffer")?;
-        to = recv.target(&guard, scene.size)?;
+        to = recv.target(&guard, shape.size)?;
         block = recv.bytes(&guard)?;
     }
     if !in_place && !matches!(role, Role::Root | Role::Idle) {
@@ -128,11 +128,11 @@ pub unsafe fn gather(cx: &Call, form: Form, send: Block, recv: Block, root: c_in
         from = send.source(&guard, 1)?;
         if at_root {
             check_own(send.bytes(&guard)?, block)?;
-            check_apart(&guard, &send, &recv, scene.rank)?;
+            check_apart(&guard, &send, &recv, shape.rank)?;
         }
         block = send.bytes(&guard)?;
     }
-    let plan = plans::gather(cx, &scene, role, in_place, block);
+    let plan = plans::gather(cx, &shape, role, in_place, block);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
@@ -141,26 +141,26 @@ pub unsafe fn gather(cx: &Call, form: Form, send: Block, recv: Block, root: c_in
 pub unsafe fn gatherv(cx: &Call, form: Form, send: Block, recv: Blocks, root: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let role = scene.role(root)?;
-    let at_root = role == Role::Root || role == Role::Among(scene.rank);
-    let in_place = role == Role::Among(scene.rank) && send.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let role = shape.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(shape.rank);
+    let in_place = role == Role::Among(shape.rank) && send.is_in_place();
     let (mut from, mut to, mut spans, mut count) = (Place::Nowhere, Place::Nowhere, Spans::default(), 0);
     if at_root {
         refuse_in_place(recv.address, "the receive buffer")?;
         // SAFETY: the arrays have an entry for every rank.
-        spans = unsafe { recv.spans(&guard, scene.size, true)? };
+        spans = unsafe { recv.spans(&guard, shape.size, true)? };
         to = recv.place(&guard)?;
     }
     if !in_place && !matches!(role, Role::Root | Role::Idle) {
         refuse_in_place(send.address, "the send buffer of a process that is not the root")?;
         (from, count) = send.elements(&guard, false)?;
         if at_root {
-            check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[scene.rank])?)?;
-            check_apart_from(&guard, &send, &recv, &spans, scene.rank)?;
+            check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[shape.rank])?)?;
+            check_apart_from(&guard, &send, &recv, &spans, shape.rank)?;
         }
     }
-    let plan = plans::gatherv(cx, &scene, role, in_place, count, &spans);
+    let plan = plans::gatherv(cx, &shape, role, in_place, count, &spans);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
@@ -169,15 +169,15 @@ pub unsafe fn gatherv(cx: &Call, form: Form, send: Block, recv: Blocks, root: c_
 pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let role = scene.role(root)?;
-    let at_root = role == Role::Root || role == Role::Among(scene.rank);
-    let in_place = role == Role::Among(scene.rank) && recv.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let role = shape.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(shape.rank);
+    let in_place = role == Role::Among(shape.rank) && recv.is_in_place();
     let (mut from, mut to) = (Place::Nowhere, Place::Nowhere);
     let mut block = 0;
     if at_root {
         refuse_in_place(send.address, "the send buffer")?;
-        from = send.source(&guard, scene.size)?;
+        from = send.source(&guard, shape.size)?;
         block = send.bytes(&guard)?;
     }
     if !in_place && !matches!(role, Role::Root | Role::Idle) {
@@ -185,11 +185,11 @@ pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_i
         to = recv.target(&guard, 1)?;
         if at_root {
             check_own(block, recv.bytes(&guard)?)?;
-            check_apart(&guard, &recv, &send, scene.rank)?;
+            check_apart(&guard, &recv, &send, shape.rank)?;
         }
         block = recv.bytes(&guard)?;
     }
-    let plan = plans::scatter(cx, &scene, role, in_place, block);
+    let plan = plans::scatter(cx, &shape, role, in_place, block);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
@@ -198,26 +198,26 @@ pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_i
 pub unsafe fn scatterv(cx: &Call, form: Form, send: Blocks, recv: Block, root: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let role = scene.role(root)?;
-    let at_root = role == Role::Root || role == Role::Among(scene.rank);
-    let in_place = role == Role::Among(scene.rank) && recv.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let role = shape.role(root)?;
+    let at_root = role == Role::Root || role == Role::Among(shape.rank);
+    let in_place = role == Role::Among(shape.rank) && recv.is_in_place();
     let (mut from, mut to, mut spans, mut count) = (Place::Nowhere, Place::Nowhere, Spans::default(), 0);
     if at_root {
         refuse_in_place(send.address, "the send buffer")?;
         // SAFETY: the arrays have an entry for every rank.
-        spans = unsafe { send.spans(&guard, scene.size, false)? };
+        spans = unsafe { send.spans(&guard, shape.size, false)? };
         from = send.place(&guard)?;
     }
     if !in_place && !matches!(role, Role::Root | Role::Idle) {
         refuse_in_place(recv.address, "the receive buffer of a process that is not the root")?;
         (to, count) = recv.elements(&guard, true)?;
         if at_root {
-            check_own(send.bytes_of(&guard, spans.counts[scene.rank])?, recv.bytes(&guard)?)?;
-            check_apart_from(&guard, &recv, &send, &spans, scene.rank)?;
+            check_own(send.bytes_of(&guard, spans.counts[shape.rank])?, recv.bytes(&guard)?)?;
+            check_apart_from(&guard, &recv, &send, &spans, shape.rank)?;
         }
     }
-    let plan = plans::scatterv(cx, &scene, role, in_place, &spans, count);
+    let plan = plans::scatterv(cx, &shape, role, in_place, &spans, count);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
@@ -226,21 +226,21 @@ pub unsafe fn scatterv(cx: &Call, form: Form, send: Blocks, recv: Block, root: c
 pub unsafe fn allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let in_place = !scene.inter && send.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
-    let to = recv.target(&guard, scene.size)?;
+    let to = recv.target(&guard, shape.size)?;
     let mut from = Place::Nowhere;
     let received = recv.bytes(&guard)?;
     if !in_place {
         refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
         from = send.source(&guard, 1)?;
-        if !scene.inter {
+        if !shape.inter {
             check_own(send.bytes(&guard)?, received)?;
-            check_apart(&guard, &send, &recv, scene.rank)?;
+            check_apart(&guard, &send, &recv, shape.rank)?;
         }
     }
-    let plan = plans::allgather(cx, &scene, in_place, received);
+    let plan = plans::allgather(cx, &shape, in_place, received);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
@@ -249,22 +249,22 @@ pub unsafe fn allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: C
 pub unsafe fn allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let in_place = !scene.inter && send.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
     // SAFETY: the arrays have an entry for every rank.
-    let spans = unsafe { recv.spans(&guard, scene.size, true)? };
+    let spans = unsafe { recv.spans(&guard, shape.size, true)? };
     let mut from = Place::Nowhere;
     let mut count = 0;
     if !in_place {
         refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
         (from, count) = send.elements(&guard, false)?;
-        if !scene.inter {
-            check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[scene.rank])?)?;
-            check_apart_from(&guard, &send, &recv, &spans, scene.rank)?;
+        if !shape.inter {
+            check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[shape.rank])?)?;
+            check_apart_from(&guard, &send, &recv, &spans, shape.rank)?;
         }
     }
-    let plan = plans::allgatherv(cx, &scene, in_place, count, &spans, recv.bytes_of(&guard, 1)?);
+    let plan = plans::allgatherv(cx, &shape, in_place, count, &spans, recv.bytes_of(&guard, 1)?);
     let element = packed(recv.bytes_of(&guard, 1)?);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
     // SAFETY: passed on.
@@ -274,21 +274,21 @@ pub unsafe fn allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm:
 pub unsafe fn alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let in_place = !scene.inter && send.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
-    let to = recv.target(&guard, scene.size)?;
+    let to = recv.target(&guard, shape.size)?;
     let received = recv.bytes(&guard)?;
     let mut from = Place::Nowhere;
     if !in_place {
         refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
-        from = send.source(&guard, scene.size)?;
-        if !scene.inter {
+        from = send.source(&guard, shape.size)?;
+        if !shape.inter {
             check_own(send.bytes(&guard)?, received)?;
             check_apart(&guard, &send, &recv, 0)?;
         }
     }
-    let plan = plans::alltoall(cx, &scene, in_place, received);
+    let plan = plans::alltoall(cx, &shape, in_place, received);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
     // SAFETY: passed on.
     unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
@@ -297,18 +297,18 @@ pub unsafe fn alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Co
 pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let in_place = !scene.inter && send.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
     // SAFETY: the arrays have an entry for every rank.
-    let to = unsafe { recv.spans(&guard, scene.size, true)? };
+    let to = unsafe { recv.spans(&guard, shape.size, true)? };
     let (mut from, mut spans) = (Place::Nowhere, None);
     if !in_place {
         refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
         // SAFETY: as above.
-        let found = unsafe { send.spans(&guard, scene.size, false)? };
-        if !scene.inter {
-            let own = scene.rank;
+        let found = unsafe { send.spans(&guard, shape.size, false)? };
+        if !shape.inter {
+            let own = shape.rank;
             let bytes = send.bytes_of(&guard, found.counts[own])?;
             check_own(bytes, recv.bytes_of(&guard, to.counts[own])?)?;
             // What this process sends to itself would be where it is already.
@@ -318,7 +318,7 @@ pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm:
         }
         (from, spans) = (send.place(&guard)?, Some(found));
     }
-    let plan = plans::alltoallv(cx, &scene, spans.as_ref(), &to);
+    let plan = plans::alltoallv(cx, &shape, spans.as_ref(), &to);
     let element = packed(recv.bytes_of(&guard, 1)?);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
     // SAFETY: passed on.
@@ -328,26 +328,26 @@ pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm:
 pub unsafe fn alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let in_place = !scene.inter && send.is_in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
     // SAFETY: the arrays have an entry for every rank.
-    let to = unsafe { recv.blocks(&guard, scene.size, true)? };
+    let to = unsafe { recv.blocks(&guard, shape.size, true)? };
     let mut from = None;
     if !in_place {
         refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
         // SAFETY: as above.
-        let found = unsafe { send.blocks(&guard, scene.size, false)? };
-        if !scene.inter {
-            let (given, got) = (&found[scene.rank], &to[scene.rank]);
+        let found = unsafe { send.blocks(&guard, shape.size, false)? };
+        if !shape.inter {
+            let (given, got) = (&found[shape.rank], &to[shape.rank]);
             check_own(given.len(), got.len())?;
             if let (Some(given), Some(got)) = (given.as_dense(), got.as_dense()) {
-                refuse_alias(given.cast(), got.cast(), to[scene.rank].len())?;
+                refuse_alias(given.cast(), got.cast(), to[shape.rank].len())?;
             }
         }
         from = Some(found);
     }
-    let plan = plans::alltoallw(cx, &scene, from.as_deref().map(plans::lengths).as_deref(), &plans::lengths(&to));
+    let plan = plans::alltoallw(cx, &shape, from.as_deref().map(plans::lengths).as_deref(), &plans::lengths(&to));
     let largest = packed(to.iter().map(Region::len).max().unwrap_or(0));
     // SAFETY: the program keeps all blocks until the operation is complete.
     let (from, to) = unsafe { (from.map_or(Place::Nowhere, |from| sources(from)), targets(to)) };

@@ -4,11 +4,11 @@
 //! A function here checks the arguments, asks for a plan and binds it to the user's memory. What decides which plan is taken
 //! is the same on every rank: sizes in bytes, the operation, the communicator; never a layout or an address.
 
+mod coll_shape;
 mod data;
 mod neighbors;
 mod plans;
 mod reductions;
-mod scene;
 
 pub use data::{
     allgather, allgatherv, alltoall, alltoallv, alltoallw, barrier, bcast, gather, gatherv, scatter, scatterv,

@@ -1,6 +1,6 @@
 //! Collective operations among neighbours in a topology.
 
-use super::scene::{refuse_in_place, stage};
+use super::coll_shape::{refuse_in_place, stage};
 use super::{Block, Blocks, Form, Mixed, plans, sources, targets};
 use crate::call::Call;
 use crate::comms::check_intra;

@@ -1,9 +1,9 @@
 //! From a collective operation with checked arguments to its plan.
 
 use super::Spans;
+use super::coll_shape::{CollShape, Role};
 use super::neighbors::Neighbors;
 use super::reductions::Vector;
-use super::scene::{Role, Scene};
 use crate::call::Call;
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
@@ -13,12 +13,12 @@ use oxmpi_coll::reduce_scatter::Counts;
 use std::sync::Arc;
 
 /// The plan of an operation of one group. `unit`: bytes of a unit.
-fn within(cx: &Call, scene: &Scene, operation: &Operation, unit: usize) -> Arc<Plan> {
-    let (rank, size) = (scene.rank as u32, scene.size as u32);
+fn within(cx: &Call, shape: &CollShape, operation: &Operation, unit: usize) -> Arc<Plan> {
+    let (rank, size) = (shape.rank as u32, shape.size as u32);
     let unit = unit as u64;
     let shape = operation.shape(size, unit);
     let rule = shape.choose();
-    if let Some(speaker) = &scene.speaker {
+    if let Some(speaker) = &shape.speaker {
         speaker.say(cx.fun.name(), rule.why, || shape.describe(rule));
     }
     match plan(operation, rule.take, rank, size, unit) {
@@ -35,23 +35,23 @@ fn across(role: Role) -> Root {
     }
 }
 
-fn ranks(scene: &Scene) -> (u32, u32, u32) {
-    (scene.rank as u32, scene.local as u32, scene.size as u32)
+fn ranks(shape: &CollShape) -> (u32, u32, u32) {
+    (shape.rank as u32, shape.local as u32, shape.size as u32)
 }
 
 fn block(region: Region) -> Piece {
     region.at(0, 1)
 }
 
-pub(super) fn barrier(cx: &Call, scene: &Scene) -> Arc<Plan> {
-    let (rank, local, _) = ranks(scene);
-    if scene.inter { Arc::new(inter::barrier(rank, local)) } else { within(cx, scene, &Operation::Barrier, 0) }
+pub(super) fn barrier(cx: &Call, shape: &CollShape) -> Arc<Plan> {
+    let (rank, local, _) = ranks(shape);
+    if shape.inter { Arc::new(inter::barrier(rank, local)) } else { within(cx, shape, &Operation::Barrier, 0) }
 }
 
-pub(super) fn bcast(cx: &Call, scene: &Scene, role: Role, bytes: usize) -> Arc<Plan> {
-    let (rank, local, _) = ranks(scene);
+pub(super) fn bcast(cx: &Call, shape: &CollShape, role: Role, bytes: usize) -> Arc<Plan> {
+    let (rank, local, _) = ranks(shape);
     match role {
-        Role::Among(root) => within(cx, scene, &Operation::Bcast { root: root as u32, units: bytes as u64 }, 1),
+        Role::Among(root) => within(cx, shape, &Operation::Bcast { root: root as u32, units: bytes as u64 }, 1),
         role => Arc::new(inter::bcast(across(role), rank, local, bytes as u64, 1)),
     }
 }
@@ -74,78 +74,85 @@ pub(super) fn in_one_piece(plan: &Plan, bytes: u64) -> Option<Arc<Plan>> {
     Some(Arc::new(Plan { steps, temp: 0 }))
 }
 
-pub(super) fn gather(cx: &Call, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn gather(cx: &Call, shape: &CollShape, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
     match role {
-        Role::Among(root) => within(cx, scene, &Operation::Gather { root: root as u32, in_place }, bytes),
-        role => Arc::new(inter::gather(across(role), scene.size as u32, block(Region::Send), Blocks::Units)),
+        Role::Among(root) => within(cx, shape, &Operation::Gather { root: root as u32, in_place }, bytes),
+        role => Arc::new(inter::gather(across(role), shape.size as u32, block(Region::Send), Blocks::Units)),
     }
 }
 
-pub(super) fn gatherv(cx: &Call, scene: &Scene, role: Role, in_place: bool, send: u64, recv: &Spans) -> Arc<Plan> {
+pub(super) fn gatherv(cx: &Call, shape: &CollShape, role: Role, in_place: bool, send: u64, recv: &Spans) -> Arc<Plan> {
     let recv = recv.blocks();
     match role {
-        Role::Among(root) => within(cx, scene, &Operation::Gatherv { root: root as u32, in_place, send, recv }, 1),
-        role => Arc::new(inter::gather(across(role), scene.size as u32, Region::Send.at(0, send), recv)),
+        Role::Among(root) => within(cx, shape, &Operation::Gatherv { root: root as u32, in_place, send, recv }, 1),
+        role => Arc::new(inter::gather(across(role), shape.size as u32, Region::Send.at(0, send), recv)),
     }
 }
 
-pub(super) fn scatter(cx: &Call, scene: &Scene, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn scatter(cx: &Call, shape: &CollShape, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
     match role {
-        Role::Among(root) => within(cx, scene, &Operation::Scatter { root: root as u32, in_place }, bytes),
-        role => Arc::new(inter::scatter(across(role), scene.size as u32, Blocks::Units, block(Region::Recv))),
+        Role::Among(root) => within(cx, shape, &Operation::Scatter { root: root as u32, in_place }, bytes),
+        role => Arc::new(inter::scatter(across(role), shape.size as u32, Blocks::Units, block(Region::Recv))),
     }
 }
 
-pub(super) fn scatterv(cx: &Call, scene: &Scene, role: Role, in_place: bool, send: &Spans, recv: u64) -> Arc<Plan> {
+pub(super) fn scatterv(cx: &Call, shape: &CollShape, role: Role, in_place: bool, send: &Spans, recv: u64) -> Arc<Plan> {
     let send = send.blocks();
     match role {
-        Role::Among(root) => within(cx, scene, &Operation::Scatterv { root: root as u32, in_place, send, recv }, 1),
-        role => Arc::new(inter::scatter(across(role), scene.size as u32, send, Region::Recv.at(0, recv))),
+        Role::Among(root) => within(cx, shape, &Operation::Scatterv { root: root as u32, in_place, send, recv }, 1),
+        role => Arc::new(inter::scatter(across(role), shape.size as u32, send, Region::Recv.at(0, recv))),
     }
 }
 
-pub(super) fn allgather(cx: &Call, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
-    let (rank, local, remote) = ranks(scene);
-    if scene.inter {
+pub(super) fn allgather(cx: &Call, shape: &CollShape, in_place: bool, bytes: usize) -> Arc<Plan> {
+    let (rank, local, remote) = ranks(shape);
+    if shape.inter {
         return Arc::new(inter::allgather(rank, local, remote, block(Region::Send), Blocks::Units));
     }
-    within(cx, scene, &Operation::Allgather { in_place }, bytes)
+    within(cx, shape, &Operation::Allgather { in_place }, bytes)
 }
 
-pub(super) fn allgatherv(cx: &Call, scene: &Scene, in_place: bool, send: u64, recv: &Spans, unit: usize) -> Arc<Plan> {
-    let (rank, local, remote) = ranks(scene);
+pub(super) fn allgatherv(
+    cx: &Call,
+    shape: &CollShape,
+    in_place: bool,
+    send: u64,
+    recv: &Spans,
+    unit: usize,
+) -> Arc<Plan> {
+    let (rank, local, remote) = ranks(shape);
     let recv = recv.blocks();
-    if scene.inter {
+    if shape.inter {
         return Arc::new(inter::allgather(rank, local, remote, Region::Send.at(0, send), recv));
     }
-    within(cx, scene, &Operation::Allgatherv { in_place, send, recv }, unit)
+    within(cx, shape, &Operation::Allgatherv { in_place, send, recv }, unit)
 }
 
-pub(super) fn alltoall(cx: &Call, scene: &Scene, in_place: bool, bytes: usize) -> Arc<Plan> {
-    let (rank, _, remote) = ranks(scene);
-    if scene.inter {
+pub(super) fn alltoall(cx: &Call, shape: &CollShape, in_place: bool, bytes: usize) -> Arc<Plan> {
+    let (rank, _, remote) = ranks(shape);
+    if shape.inter {
         return Arc::new(inter::alltoall(rank, remote, Blocks::Units, Blocks::Units));
     }
-    within(cx, scene, &Operation::Alltoall { in_place }, bytes)
+    within(cx, shape, &Operation::Alltoall { in_place }, bytes)
 }
 
 /// In place where there is nothing to send.
-pub(super) fn alltoallv(cx: &Call, scene: &Scene, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
-    exchange_all(cx, scene, send.map(Spans::blocks), recv.blocks())
+pub(super) fn alltoallv(cx: &Call, shape: &CollShape, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
+    exchange_all(cx, shape, send.map(Spans::blocks), recv.blocks())
 }
 
 /// As [`alltoallv`], with a type for every block.
-pub(super) fn alltoallw(cx: &Call, scene: &Scene, send: Option<&[u64]>, recv: &[u64]) -> Arc<Plan> {
-    exchange_all(cx, scene, send.map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: recv })
+pub(super) fn alltoallw(cx: &Call, shape: &CollShape, send: Option<&[u64]>, recv: &[u64]) -> Arc<Plan> {
+    exchange_all(cx, shape, send.map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: recv })
 }
 
-fn exchange_all(cx: &Call, scene: &Scene, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
-    let (rank, _, remote) = ranks(scene);
+fn exchange_all(cx: &Call, shape: &CollShape, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
+    let (rank, _, remote) = ranks(shape);
     let (in_place, send) = (send.is_none(), send.unwrap_or(recv));
-    if scene.inter {
+    if shape.inter {
         return Arc::new(inter::alltoall(rank, remote, send, recv));
     }
-    within(cx, scene, &Operation::Alltoallv { in_place, send, recv }, 1)
+    within(cx, shape, &Operation::Alltoallv { in_place, send, recv }, 1)
 }
 
 /// The bytes of each block.
@@ -159,38 +166,44 @@ fn whole(vector: &Vector) -> inter::Vector {
     inter::Vector { units: vector.count, unit_bytes: vector.size as u64, commutes: vector.commutes }
 }
 
-pub(super) fn reduce(cx: &Call, scene: &Scene, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
-    let (rank, local, _) = ranks(scene);
+pub(super) fn reduce(cx: &Call, shape: &CollShape, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
+    let (rank, local, _) = ranks(shape);
     let Vector { count: units, size, commutes } = *vector;
     match role {
         Role::Among(root) => {
-            within(cx, scene, &Operation::Reduce { root: root as u32, units, commutes, in_place }, size)
+            within(cx, shape, &Operation::Reduce { root: root as u32, units, commutes, in_place }, size)
         }
         role => Arc::new(inter::reduce(across(role), rank, local, whole(vector))),
     }
 }
 
-pub(super) fn allreduce(cx: &Call, scene: &Scene, in_place: bool, vector: &Vector) -> Arc<Plan> {
-    let (rank, local, _) = ranks(scene);
+pub(super) fn allreduce(cx: &Call, shape: &CollShape, in_place: bool, vector: &Vector) -> Arc<Plan> {
+    let (rank, local, _) = ranks(shape);
     let Vector { count: units, size, commutes } = *vector;
-    if scene.inter {
+    if shape.inter {
         return Arc::new(inter::allreduce(rank, local, whole(vector)));
     }
-    within(cx, scene, &Operation::Allreduce { units, commutes, in_place }, size)
+    within(cx, shape, &Operation::Allreduce { units, commutes, in_place }, size)
 }
 
-pub(super) fn reduce_scatter(cx: &Call, scene: &Scene, in_place: bool, counts: Counts, vector: &Vector) -> Arc<Plan> {
-    let (rank, local, _) = ranks(scene);
-    if scene.inter {
+pub(super) fn reduce_scatter(
+    cx: &Call,
+    shape: &CollShape,
+    in_place: bool,
+    counts: Counts,
+    vector: &Vector,
+) -> Arc<Plan> {
+    let (rank, local, _) = ranks(shape);
+    if shape.inter {
         return Arc::new(inter::reduce_scatter(rank, local, counts, whole(vector)));
     }
-    within(cx, scene, &Operation::ReduceScatter { counts, commutes: vector.commutes, in_place }, vector.size)
+    within(cx, shape, &Operation::ReduceScatter { counts, commutes: vector.commutes, in_place }, vector.size)
 }
 
-pub(super) fn scan(cx: &Call, scene: &Scene, in_place: bool, inclusive: bool, vector: &Vector) -> Arc<Plan> {
+pub(super) fn scan(cx: &Call, shape: &CollShape, in_place: bool, inclusive: bool, vector: &Vector) -> Arc<Plan> {
     let units = vector.count;
     let operation = if inclusive { Operation::Scan { units, in_place } } else { Operation::Exscan { units, in_place } };
-    within(cx, scene, &operation, vector.size)
+    within(cx, shape, &operation, vector.size)
 }
 
 // ---- neighbours ----

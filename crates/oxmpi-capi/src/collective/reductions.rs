@@ -1,6 +1,6 @@
 //! Collective operations that compute: reduce, allreduce, reduce-scatter, scans.
 
-use super::scene::{Role, Scene, refuse_alias, refuse_in_place, rooted_stage, stage};
+use super::coll_shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
 use super::{Form, check_count, plans};
 use crate::args::Ints;
 use crate::call::Call;
@@ -89,19 +89,19 @@ impl Operands {
 pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let role = scene.role(root)?;
+    let shape = CollShape::new(&guard, comm)?;
+    let role = shape.role(root)?;
     if role == Role::Idle {
         // Beside the root of the other group's reduction, no other argument counts, whatever it is.
         let nothing = Vector { count: 0, size: 1, commutes: true };
-        let plan = plans::reduce(cx, &scene, role, false, &nothing);
+        let plan = plans::reduce(cx, &shape, role, false, &nothing);
         let bound_plan =
             BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, Place::Nowhere, Place::Nowhere, None);
         // SAFETY: no memory is involved.
         return unsafe { form.perform(cx, &mut guard, comm, bound_plan) };
     }
-    let at_root = role == Role::Root || role == Role::Among(scene.rank);
-    let in_place = role == Role::Among(scene.rank) && operands.in_place();
+    let at_root = role == Role::Root || role == Role::Among(shape.rank);
+    let in_place = role == Role::Among(shape.rank) && operands.in_place();
     let (reducer, vector) = operands.prepare(&guard, count)?;
     let (mut from, mut to) = (Place::Nowhere, Place::Nowhere);
     if at_root {
@@ -113,7 +113,7 @@ pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root
             operands.check_apart(vector.count as usize * vector.size)?;
         }
     }
-    let plan = plans::reduce(cx, &scene, role, in_place, &vector);
+    let plan = plans::reduce(cx, &shape, role, in_place, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
     let bound_plan =
         BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&temp)).with_reducer(reducer);
@@ -124,8 +124,8 @@ pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root
 pub unsafe fn allreduce(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    let in_place = !scene.inter && operands.in_place();
+    let shape = CollShape::new(&guard, comm)?;
+    let in_place = !shape.inter && operands.in_place();
     let (reducer, vector) = operands.prepare(&guard, count)?;
     let to = operands.target(&guard, count)?;
     let mut from = Place::Nowhere;
@@ -133,7 +133,7 @@ pub unsafe fn allreduce(cx: &Call, form: Form, operands: Operands, count: i64, c
         from = operands.source(&guard, count)?;
         operands.check_apart(vector.count as usize * vector.size)?;
     }
-    let plan = plans::allreduce(cx, &scene, in_place, &vector);
+    let plan = plans::allreduce(cx, &shape, in_place, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.
@@ -149,33 +149,33 @@ pub unsafe fn reduce_scatter_block(
 ) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
-    check_count(scene.rank, recvcount)?;
+    let shape = CollShape::new(&guard, comm)?;
+    check_count(shape.rank, recvcount)?;
     // Between groups every process gives as much as its own group receives altogether.
-    let total = recvcount.checked_mul(scene.local as i64);
+    let total = recvcount.checked_mul(shape.local as i64);
     let dealt = Dealt { counts: Counts::Equal(recvcount as u64), own: recvcount, total };
     // SAFETY: passed on.
-    unsafe { scatter(cx, form, &mut guard, &scene, &operands, &dealt, comm) }
+    unsafe { scatter(cx, form, &mut guard, &shape, &operands, &dealt, comm) }
 }
 
 pub unsafe fn reduce_scatter(cx: &Call, form: Form, operands: Operands, recvcounts: Ints, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
     form.check()?;
-    let scene = Scene::new(&guard, comm)?;
+    let shape = CollShape::new(&guard, comm)?;
     if recvcounts.is_null() {
         bail!(MPI_ERR_ARG, "the array of counts is a null pointer");
     }
-    let mut counts = Vec::with_capacity(scene.local);
-    for index in 0..scene.local {
+    let mut counts = Vec::with_capacity(shape.local);
+    for index in 0..shape.local {
         // SAFETY: the array has an entry for every process of the local group.
         let count = unsafe { recvcounts.get(index) };
         check_count(index, count)?;
         counts.push(count as u64);
     }
     let total = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add_unsigned(count));
-    let dealt = Dealt { counts: Counts::Given(&counts), own: counts[scene.rank] as i64, total };
+    let dealt = Dealt { counts: Counts::Given(&counts), own: counts[shape.rank] as i64, total };
     // SAFETY: passed on.
-    unsafe { scatter(cx, form, &mut guard, &scene, &operands, &dealt, comm) }
+    unsafe { scatter(cx, form, &mut guard, &shape, &operands, &dealt, comm) }
 }
 
 /// How the result of a reduction is dealt out.
@@ -191,12 +191,12 @@ unsafe fn scatter(
     cx: &Call,
     form: Form,
     guard: &mut Guard,
-    scene: &Scene,
+    shape: &CollShape,
     operands: &Operands,
     dealt: &Dealt,
     comm: Comm,
 ) -> Result<()> {
-    let in_place = !scene.inter && operands.in_place();
+    let in_place = !shape.inter && operands.in_place();
     let Some(total) = dealt.total else { bail!(MPI_ERR_COUNT, "the sum of the counts is too large") };
     let (reducer, vector) = operands.prepare(guard, total)?;
     let to = operands.target(guard, if in_place { total } else { dealt.own })?;
@@ -206,7 +206,7 @@ unsafe fn scatter(
         operands.check_apart(dealt.own as usize * vector.size)?;
     }
     let counts = dealt.counts;
-    let plan = plans::reduce_scatter(cx, scene, in_place, counts, &vector);
+    let plan = plans::reduce_scatter(cx, shape, in_place, counts, &vector);
     let temp = operands.units(guard, std::ptr::null())?;
     let bound_plan = BoundPlan::new(plan, stage(guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.
@@ -228,18 +228,18 @@ unsafe fn prefix(cx: &Call, form: Form, operands: &Operands, count: i64, comm: C
     let mut guard = cx.enter()?;
     form.check()?;
     check_intra(guard.comm(comm)?)?;
-    let scene = Scene::new(&guard, comm)?;
+    let shape = CollShape::new(&guard, comm)?;
     let in_place = operands.in_place();
     let (reducer, vector) = operands.prepare(&guard, count)?;
     // The first rank of an exclusive scan receives nothing, so its receive buffer is only looked at where it gives, too.
-    let receives = inclusive || in_place || scene.rank > 0;
+    let receives = inclusive || in_place || shape.rank > 0;
     let to = if receives { operands.target(&guard, count)? } else { Place::Nowhere };
     let mut from = Place::Nowhere;
     if !in_place {
         from = operands.source(&guard, count)?;
         operands.check_apart(vector.count as usize * vector.size)?;
     }
-    let plan = plans::scan(cx, &scene, in_place, inclusive, &vector);
+    let plan = plans::scan(cx, &shape, in_place, inclusive, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: passed on.

@@ -9,7 +9,7 @@ use oxmpi_core::guard::Guard;
 
 /// The communicator of a collective operation, as plans see it.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct CollShape {
     /// This process's rank in its own group.
     pub rank: usize,
     /// The ranks that can be addressed: all, or the remote group.
@@ -34,10 +34,10 @@ pub(super) enum Role {
     Facing(usize),
 }
 
-impl Scene {
-    pub fn new(guard: &Guard, comm: Comm) -> Result<Scene> {
+impl CollShape {
+    pub fn new(guard: &Guard, comm: Comm) -> Result<CollShape> {
         let comm = guard.comm(comm)?;
-        Ok(Scene {
+        Ok(CollShape {
             rank: comm.rank as usize,
             size: comm.size() as usize,
             local: comm.local_group().len(),
