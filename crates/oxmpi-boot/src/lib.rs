@@ -1,7 +1,7 @@
 //! How a process finds its job: what `mpirun` tells a rank, written and read in one place ([`env`]), and what a process
 //! concludes that was started some other way ([`foreign`]).
 //!
-//! A program started without a launcher is a world of one. One that a launcher started which OxMPI cannot talk to is an
+//! A program started without a launcher is a world of one. One that a launcher started which OxMPI cannot agreement to is an
 //! error that names the launcher; it must never become one of N worlds of one.
 #![forbid(unsafe_code)]
 

@@ -14,11 +14,11 @@ use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
+use oxmpi_core::agreement::{Agreement, Line, Participants};
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Part, Share};
 use oxmpi_core::guard::Guard;
-use oxmpi_core::talk::{Line, Participants, Talk};
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -49,29 +49,29 @@ impl Holder for Attributed {
 }
 
 /// Holds a conversation to its end.
-pub fn talk<T, F>(cx: &Call, guard: &mut Guard, talk: impl FnOnce(Line) -> F) -> T
+pub fn agreement<T, F>(cx: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> T
 where
     F: Future<Output = T> + Send + 'static,
 {
-    let mut talk = Talk::new(talk);
-    cx.wait(guard, |process| process.drive(&mut talk))
+    let mut agreement = Agreement::new(agreement);
+    cx.wait(guard, |process| process.drive(&mut agreement))
 }
 
 /// The same for one that the ranks of a communicator hold since they are in a collective call: an error if some are in another.
-pub fn talk_watched<T, F>(
+pub fn run_agreement_watched<T, F>(
     cx: &Call,
     guard: &mut Guard,
     watch: &MismatchCheck,
-    talk: impl FnOnce(Line) -> F,
+    agreement: impl FnOnce(Line) -> F,
 ) -> Result<T>
 where
     F: Future<Output = Result<T>> + Send + 'static,
 {
-    let mut talk = Talk::new(talk);
-    let result = cx.wait_unless(guard, |process| process.drive(&mut talk), |guard| watch.look(guard));
+    let mut agreement = Agreement::new(agreement);
+    let result = cx.wait_unless(guard, |process| process.drive(&mut agreement), |guard| watch.look(guard));
     if result.is_err() {
         // Its messages may still come.
-        std::mem::forget(talk);
+        std::mem::forget(agreement);
     }
     result?.inspect_err(|_| watch.differed(guard))
 }
@@ -106,7 +106,7 @@ pub fn create(cx: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>) 
 pub fn create_among(cx: &Call, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
     let key = key_of(guard, &group, b"");
     let participants = Participants::new(group.clone(), own_peer(guard), context, tag);
-    let context = talk(cx, guard, |line| contexts::agree(line, participants, key))?;
+    let context = run_agreement(cx, guard, |line| contexts::agree(line, participants, key))?;
     add(guard, parent, context, group, None)
 }
 
@@ -135,13 +135,13 @@ pub fn join(
     match bridge {
         Ok(bridge) => {
             guard.joining += 1;
-            let joined = talk(cx, guard, |line| contexts::join(line, near, group, bridge));
+            let joined = run_agreement(cx, guard, |line| contexts::join(line, near, group, bridge));
             guard.joining -= 1;
             joined
         }
         Err(error) => {
             let class = error.class();
-            talk(cx, guard, |line| contexts::refuse(line, near, class))?;
+            run_agreement(cx, guard, |line| contexts::refuse(line, near, class))?;
             Err(error)
         }
     }
@@ -159,7 +159,7 @@ pub fn split(cx: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<C
             .collect()
     });
     let inter = found.is_inter();
-    match talk(cx, guard, |line| contexts::split(line, participants, is_near, part))? {
+    match run_agreement(cx, guard, |line| contexts::split(line, participants, is_near, part))? {
         None => Ok(MPI_COMM_NULL),
         Some(Share { context, near, far }) if inter => add(guard, parent, context, far.into(), Some(near.into())),
         Some(Share { context, near, .. }) => add(guard, parent, context, near.into(), None),

@@ -3,13 +3,14 @@
 
 use crate::bodies::{check_place, store};
 use crate::call::Call;
-use crate::comms::{check_intra, key_of, own_peer, talk};
+use crate::comms::{agreement, check_intra, key_of, own_peer};
 use crate::datareps::{self, Conversion};
 use crate::library::LIBRARY;
 use crate::windows::map_together;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{self, Comm, Datatype, File as Handle};
 use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_core::agreement::Participants;
 use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts;
 use oxmpi_core::engine::Outcome;
@@ -18,7 +19,6 @@ use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::request::Active;
-use oxmpi_core::talk::Participants;
 use oxmpi_datatype::{Datatype as Type, Region, Source, Target, pack_external, unpack_external_part};
 use oxmpi_io::{Identity, Mode, Representation, SharedPointer, View};
 use std::ffi::c_void;
@@ -45,14 +45,14 @@ fn participants(guard: &mut Guard, among: Among) -> Result<Participants> {
 /// What each process says.
 pub fn gather<const N: usize>(cx: &Call, guard: &mut Guard, among: Among, words: [u64; N]) -> Result<Vec<[u64; N]>> {
     let participants = participants(guard, among)?;
-    let all = talk(cx, guard, |line| async move { line.gather(&participants, &words).await })?;
+    let all = run_agreement(cx, guard, |line| async move { line.gather(&participants, &words).await })?;
     Ok(all.chunks_exact(N).map(|words| std::array::from_fn(|index| words[index])).collect())
 }
 
 /// What the first process says.
 pub fn tell<const N: usize>(cx: &Call, guard: &mut Guard, among: Among, mut words: [u64; N]) -> Result<[u64; N]> {
     let participants = participants(guard, among)?;
-    talk(cx, guard, |line| async move {
+    run_agreement(cx, guard, |line| async move {
         line.tell(&participants, &mut words).await?;
         Ok(words)
     })
@@ -151,7 +151,7 @@ pub fn open(cx: &Call, guard: &mut Guard, comm: Comm, wish: Result<Wish>) -> Res
     }
     // From here on they have messages of their own.
     let (participants, key) = (participants(guard, among)?, key_of(guard, &members, b""));
-    let context = talk(cx, guard, |line| contexts::agree(line, participants, key))?;
+    let context = run_agreement(cx, guard, |line| contexts::agree(line, participants, key))?;
     let errhandler = *LIBRARY.file_errhandler();
     LIBRARY.errhandlers().share(errhandler);
     guard.add_file(File {

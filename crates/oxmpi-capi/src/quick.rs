@@ -15,10 +15,10 @@ use oxmpi_base::arena::Area;
 use oxmpi_base::huge;
 use oxmpi_coll::choose::{Facts, Kind};
 use oxmpi_coll::rules::longest_on_board;
+use oxmpi_core::agreement::Line;
 use oxmpi_core::explain::{self, Speaker};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::node::{Board, PATIENCE};
-use oxmpi_core::talk::Line;
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
@@ -440,13 +440,13 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     }
     let among = participants.clone();
     let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
-    let words = comms::talk_watched(cx, guard, watch, tell)?;
+    let words = comms::run_agreement_watched(cx, guard, watch, tell)?;
     let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
     let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
     let here = node.is_some();
     let among = participants.clone();
-    let all_here = comms::talk_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
+    let all_here = comms::run_agreement_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
     let Some(mut node) = node.filter(|_| all_here) else {
         guard.give_up_board(here, allocated);
         return Ok(None);
@@ -455,7 +455,8 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     let probed = node.probe(wait).map_err(|error| wait.error.take().unwrap_or(error))?;
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
-    let common = comms::talk_watched(cx, guard, watch, |line| async move { line.common(&participants, bits).await })?;
+    let common =
+        comms::run_agreement_watched(cx, guard, watch, |line| async move { line.common(&participants, bits).await })?;
     node.add_facts(Facts::from_bits(common));
     if explain::is_on() {
         explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));

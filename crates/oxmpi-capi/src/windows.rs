@@ -3,7 +3,7 @@
 
 use crate::bodies::memory;
 use crate::call::Call;
-use crate::comms::{check_intra, own_peer, talk};
+use crate::comms::{agreement, check_intra, own_peer};
 use crate::keyvals::{self, Callbacks, Holder};
 use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
@@ -126,7 +126,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
         inside,
     };
     let participants = found.participants(own);
-    let words = talk(cx, guard, |line| async move { line.gather(&participants, &told.words()).await })?;
+    let words = run_agreement(cx, guard, |line| async move { line.gather(&participants, &told.words()).await })?;
     let all: Vec<Told> = words.chunks_exact(TOLD).map(Told::from_words).collect();
 
     // The program's own memory is reached with system calls, unless somebody is not allowed to.
@@ -136,7 +136,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
         let next = (rank + 1) % all.len();
         let can = next == rank || can_reach(guard, members.peer(next), all[next].probe);
         let participants = guard.comm_mut(comm)?.participants(own);
-        separate = !talk(cx, guard, |line| async move { line.all(&participants, can).await })?;
+        separate = !run_agreement(cx, guard, |line| async move { line.all(&participants, can).await })?;
     }
     if separate && flavor == Flavor::Dynamic {
         bail!(
@@ -155,7 +155,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
     };
     // Zero is where the control words lie, so it says that the memory could not be mapped.
     let participants = guard.comm_mut(comm)?.participants(own);
-    let offsets = talk(cx, guard, |line| async move { line.gather(&participants, &[offset as u64]).await })?;
+    let offsets = run_agreement(cx, guard, |line| async move { line.gather(&participants, &[offset as u64]).await })?;
     let (mapping, others) = mapped?;
     if offsets.contains(&0) {
         if rank == 0 {
@@ -282,7 +282,7 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
     let own = own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let owner = participants.members.peer(0);
-    let words = talk(cx, guard, |line| async move {
+    let words = run_agreement(cx, guard, |line| async move {
         line.tell(&participants, &mut words).await?;
         Ok::<_, Error>(words)
     })?;

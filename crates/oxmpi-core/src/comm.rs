@@ -1,9 +1,9 @@
 //! Communicators: a group of processes, or two of them, and a context that keeps their messages apart from all others.
 
+use crate::agreement::Participants;
 use crate::buffer::BufferPool;
 use crate::info::Info;
 use crate::node::{Board, PATIENCE};
-use crate::talk::Participants;
 use crate::topology::Topology;
 use crate::topology::cart::Cart;
 use crate::topology::graph::Graph;

@@ -38,10 +38,10 @@
 //! Looking is a search through everything that the process holds. It is rare, and in exchange nothing is counted where it
 //! would cost every message something.
 
+use crate::agreement::{Line, Participants, spans_jobs};
 use crate::comm::Ranks;
 use crate::process::Process;
 use crate::request::{Body, Start};
-use crate::talk::{Line, Participants, spans_jobs};
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
@@ -480,8 +480,8 @@ impl Lead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Talk;
-    use crate::talk::simulated::World;
+    use crate::agreement::Agreement;
+    use crate::agreement::simulated::World;
     use std::future::Future;
 
     #[test]
@@ -504,12 +504,13 @@ mod tests {
     }
 
     /// Conversations of a set of participants of all processes, one for each.
-    fn everybody<T, F>(world: &mut World, size: usize, talk: impl Fn(Line, Participants) -> F) -> Vec<T>
+    fn everybody<T, F>(world: &mut World, size: usize, agreement: impl Fn(Line, Participants) -> F) -> Vec<T>
     where
         F: Future<Output = T> + Send + 'static,
     {
         let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
-        world.run((0..size).map(|rank| (rank, Talk::new(|line| talk(line, participants(rank))))).collect())
+        world
+            .run((0..size).map(|rank| (rank, Agreement::new(|line| run_agreement(line, participants(rank))))).collect())
     }
 
     #[test]
@@ -628,7 +629,7 @@ mod tests {
             ];
             // The leaders are the last of each.
             let leaders = sides.each_ref().map(|side| side.peer(side.len() - 1));
-            let talks = (0..size).map(|process| {
+            let agreements = (0..size).map(|process| {
                 let side = usize::from(process >= left);
                 let group = sides[side].clone();
                 let near = Participants::new(group.clone(), Peer::at_slot(process), 11 + side as u32, 3)
@@ -639,9 +640,9 @@ mod tests {
                     context: 20,
                     tag: -5,
                 });
-                (process, Talk::new(|line| join(line, near, group, bridge)))
+                (process, Agreement::new(|line| join(line, near, group, bridge)))
             });
-            let ends: Vec<Joined> = world.run(talks.collect()).into_iter().map(Result::unwrap).collect();
+            let ends: Vec<Joined> = world.run(agreements.collect()).into_iter().map(Result::unwrap).collect();
             for (process, end) in ends.iter().enumerate() {
                 assert_eq!(end.context, ends[0].context);
                 assert!(end.far.iter().copied().eq(sides[usize::from(process < left)].iter()));

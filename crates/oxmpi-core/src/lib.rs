@@ -9,7 +9,7 @@
 //!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
 //! collective.rs  plans of oxmpi-coll carried out      partitioned.rs  messages that are marked ready part by part
 //!    |
-//! contexts.rs  how processes agree on a new communicator, in the words of talk.rs
+//! contexts.rs  how processes agree on a new communicator, in the words of agreement.rs
 //! connections.rs  other jobs: ports, and when nothing names them any more      names.rs  names that are published
 //!    |
 //! engine/      sends, receives, progress
@@ -20,6 +20,7 @@
 //! Nothing here calls an `MPI_*` entry point, and the user's code through [`guard::Guard::call_user`] alone.
 #![deny(unsafe_code)]
 
+pub mod agreement;
 pub mod buffer;
 pub mod call;
 pub mod collective;
@@ -40,7 +41,6 @@ pub mod partitioned;
 pub mod process;
 pub mod request;
 pub mod settings;
-pub mod talk;
 pub mod topology;
 pub mod wait;
 pub mod window;

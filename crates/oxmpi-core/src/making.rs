@@ -1,12 +1,12 @@
 //! Communicators in the making: how one gets its place in the table, at once or after a conversation that goes on while the
 //! program does other things, and how it goes away.
 
+use crate::agreement::{Agreement, Participants};
 use crate::comm::{Comm, Ranks};
 use crate::contexts::{NOT_YET, agree};
 use crate::node::Board;
 use crate::process::Process;
 use crate::request::Promise;
-use crate::talk::{Participants, Talk};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A communicator whose handle the program has, and whose context its members have not agreed on yet.
 pub(crate) struct Making {
-    talk: Talk<Result<u32>>,
+    agreement: Agreement<Result<u32>>,
     comm: handle::Comm,
     group: Ranks,
     local: Option<Ranks>,
@@ -56,8 +56,8 @@ impl Process {
         comm.context = NOT_YET;
         let comm = self.add_comm(comm)?;
         let promise = Promise::default();
-        let talk = Talk::new(|line| agree(line, participants, 0));
-        self.making.push(Making { talk, comm, group, local, promise: Arc::clone(&promise) });
+        let agreement = Agreement::new(|line| agree(line, participants, 0));
+        self.making.push(Making { agreement, comm, group, local, promise: Arc::clone(&promise) });
         self.progress_making();
         Ok((comm, promise))
     }
@@ -95,7 +95,7 @@ impl Process {
         let mut all = std::mem::take(&mut self.making);
         let before = all.len();
         all.retain_mut(|making| {
-            let Some(context) = self.drive(&mut making.talk) else { return true };
+            let Some(context) = self.drive(&mut making.agreement) else { return true };
             if let Ok(context) = context {
                 self.contexts.release(context);
             }

@@ -140,7 +140,7 @@ pub unsafe fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle, newcom
     let mut guard = cx.enter()?;
     let own = comms::own_peer(&guard);
     let participants = guard.comm_mut(comm)?.participants(own);
-    let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, participants, 0))?;
+    let context = comms::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, 0))?;
     let Original { made, attributes } = original?;
     LIBRARY.errhandlers().share(made.errhandler);
     let handle = guard.add_comm(Made { context, ..made })?;
@@ -288,7 +288,7 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
         let own = comms::own_peer(&guard);
         let participants = guard.comm_mut(handle)?.participants(own);
         guard.prepare_to_leave(context);
-        comms::talk(cx, &mut guard, |line| async move { line.part(&participants).await });
+        comms::run_agreement(cx, &mut guard, |line| async move { line.part(&participants).await });
     }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.

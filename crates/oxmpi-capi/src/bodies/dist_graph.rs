@@ -117,7 +117,7 @@ pub unsafe fn dist_graph_create(
     });
     let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
-    let made = comms::talk(cx, &mut guard, |line| distributed::create(line, participants, described, places))?;
+    let made = comms::run_agreement(cx, &mut guard, |line| distributed::create(line, participants, described, places))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     // SAFETY: checked.
     unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
@@ -185,7 +185,9 @@ pub unsafe fn dist_graph_create_adjacent(
     });
     let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
-    let made = comms::talk(cx, &mut guard, |line| distributed::create_adjacent(line, participants, described, places))?;
+    let made = comms::run_agreement(cx, &mut guard, |line| {
+        distributed::create_adjacent(line, participants, described, places)
+    })?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     // SAFETY: checked.
     unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }

@@ -111,7 +111,7 @@ fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, u64::from));
     let own = comms::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
-    let places = comms::talk(cx, guard, |line| async move { line.gather(&participants, &place).await })?;
+    let places = comms::run_agreement(cx, guard, |line| async move { line.gather(&participants, &place).await })?;
     for (level, (name, _)) in RESOURCES.iter().enumerate() {
         let mine = place[level];
         let shared_by_all = || places.chunks_exact(RESOURCES.len()).all(|place| place[level] == mine);

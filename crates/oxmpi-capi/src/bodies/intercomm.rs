@@ -9,12 +9,12 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Errhandler, Group as GroupHandle, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Peer;
+use oxmpi_core::agreement::Participants;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Joined, MEETING};
 use oxmpi_core::errhandler::Target;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
-use oxmpi_core::talk::Participants;
 use std::ffi::{c_char, c_int};
 
 /// The messages between two leaders go where the program's go, with tags that are not the program's.
@@ -82,8 +82,9 @@ pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintrac
     let participants = guard.comm_mut(intercomm)?.participants(own);
     let first_is_near = participants.members.peer(0) == near.peer(0);
     let all = participants.members.clone();
-    let (context, said) =
-        comms::talk(cx, &mut guard, |line| contexts::agree_and_hear(line, participants, u64::from(high != 0)))?;
+    let (context, said) = comms::run_agreement(cx, &mut guard, |line| {
+        contexts::agree_and_hear(line, participants, u64::from(high != 0))
+    })?;
     let (first, second) = if first_is_near { (near, far) } else { (far, near) };
     // The order of the two that everybody knows, unless the first wants to be high and the second does not.
     let group = match (said[0] != 0, said[first.len()] != 0) {
@@ -177,7 +178,7 @@ pub unsafe fn comm_create_from_group(
         Some(rank) => {
             let key = comms::key_of(&guard, found.ranks(), words);
             let participants = Participants { members: found.ranks().clone(), rank, context: MEETING, tag };
-            let context = comms::talk(cx, &mut guard, |line| contexts::agree(line, participants, key))?;
+            let context = comms::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, key))?;
             start.end(&mut guard, found.session, context, rank, found.ranks().clone(), None)?
         }
     };

@@ -16,11 +16,11 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result};
 use oxmpi_boot::spawned::Kind;
+use oxmpi_core::agreement::{Line, Participants};
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
-use oxmpi_core::talk::{Line, Participants};
 
 /// One command, as the program wants it started.
 pub struct Program {
@@ -146,7 +146,7 @@ fn nobody(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comms::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let group = guard.comm(comm)?.group.clone();
-    let context = comms::talk(cx, guard, |line| contexts::agree(line, participants, 0))?;
+    let context = comms::run_agreement(cx, guard, |line| contexts::agree(line, participants, 0))?;
     comms::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
 }
 
@@ -158,7 +158,7 @@ pub fn join_parents(cx: &Call) -> Result<()> {
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
     let own = comms::own_peer(&guard);
     let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own);
-    comms::talk(cx, &mut guard, |line| async move { line.all(&participants, true).await })?;
+    comms::run_agreement(cx, &mut guard, |line| async move { line.all(&participants, true).await })?;
     // Should they not wait any more, `mpirun` ends this process.
     let parent = ports::connect(cx, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
@@ -185,7 +185,7 @@ fn announce(
         Ok(attempt) => going(&attempt.counts),
         Err(refusal) => failed(refusal),
     });
-    let heard = comms::talk(cx, guard, |line| tell(line, participants, words))?;
+    let heard = comms::run_agreement(cx, guard, |line| tell(line, participants, words))?;
     match (heard.split_first(), attempt) {
         (_, Some(Err(refusal))) => Err(refusal.clone()),
         (Some((&GOING, counts)), _) => {

@@ -11,8 +11,8 @@
 //! so, and nobody gets a communicator.
 
 use super::order::{self, Link, Place};
+use crate::agreement::{Line, Participants};
 use crate::contexts::agree;
-use crate::talk::{Line, Participants};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 
@@ -221,19 +221,19 @@ async fn route(line: &Line, participants: &Participants, mut parcels: Vec<Parcel
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agreement::Agreement;
+    use crate::agreement::simulated::World;
     use crate::comm::Ranks;
-    use crate::talk::Talk;
-    use crate::talk::simulated::World;
     use oxmpi_abi::Error;
 
     fn run(size: usize, described: impl Fn(usize) -> Result<Described>) -> (Vec<Result<Made>>, World) {
         let mut world = World::new(size);
-        let talks = (0..size).map(|rank| {
+        let agreements = (0..size).map(|rank| {
             let participants = Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
             let described = described(rank);
-            (rank, Talk::new(|line| create(line, participants, described, Vec::new())))
+            (rank, Agreement::new(|line| create(line, participants, described, Vec::new())))
         });
-        let made = world.run(talks.collect());
+        let made = world.run(agreements.collect());
         (made, world)
     }
 
@@ -307,18 +307,18 @@ mod tests {
             peers: list.iter().map(|&(peer, _)| peer).collect(),
             weights: list.iter().map(|&(_, weight)| weight).collect(),
         };
-        let talks = lists.iter().enumerate().map(|(rank, (sources, destinations))| {
+        let agreements = lists.iter().enumerate().map(|(rank, (sources, destinations))| {
             let participants = Participants { members: Ranks::All(lists.len()), rank, context: 1, tag: 9 };
             let own = Adjacency { incoming: edges(sources), outgoing: edges(destinations), weighted: true };
             let places = places.to_vec();
-            (rank, Talk::new(|line| create_adjacent(line, participants, Ok(own), places)))
+            (rank, Agreement::new(|line| create_adjacent(line, participants, Ok(own), places)))
         });
-        world.run(talks.collect())
+        world.run(agreements.collect())
     }
 
     #[test]
     fn a_node_moves_with_its_edges() {
-        // Two pairs that talk much, dealt out over two places; the lists are not sorted and stay so.
+        // Two pairs that agreement much, dealt out over two places; the lists are not sorted and stay so.
         let lists: [Lists; 4] =
             [(&[(2, 9), (1, 1)], &[(2, 8)]), (&[], &[(3, 9), (0, 1)]), (&[(0, 8)], &[(0, 9)]), (&[(1, 9)], &[])];
         let places = [[0; 5], [0; 5], [1; 5], [1; 5]];

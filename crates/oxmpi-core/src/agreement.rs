@@ -24,7 +24,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Who talks to whom, and how their messages are told from others.
+/// Who agreements to whom, and how their messages are told from others.
 #[derive(Clone)]
 pub struct Participants {
     pub members: Ranks,
@@ -37,7 +37,7 @@ pub struct Participants {
 impl Participants {
     /// A set of participants that `process` is one of.
     pub fn new(members: Ranks, process: Peer, context: u32, tag: i32) -> Participants {
-        let rank = members.position(process).unwrap_or_else(|| unreachable!("a process talks among its own"));
+        let rank = members.position(process).unwrap_or_else(|| unreachable!("a process agreements among its own"));
         Participants { members, rank, context, tag }
     }
 
@@ -73,11 +73,11 @@ impl Participants {
 /// One side of a conversation: what an `async` function speaks through.
 #[derive(Clone, Default)]
 pub struct Line {
-    desk: Arc<Mutex<Desk>>,
+    pending: Arc<Mutex<PendingIo>>,
 }
 
 #[derive(Default)]
-struct Desk {
+struct PendingIo {
     orders: Vec<Order>,
     question: Option<Question>,
     answer: Option<Answer>,
@@ -108,13 +108,13 @@ enum Answer {
 }
 
 impl Line {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, PendingIo> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn ask(&self, question: Question) -> Answer {
-        self.desk().question = Some(question);
-        poll_fn(|_| match self.desk().answer.take() {
+        self.pending().question = Some(question);
+        poll_fn(|_| match self.pending().answer.take() {
             Some(answer) => Poll::Ready(answer),
             None => Poll::Pending,
         })
@@ -130,7 +130,7 @@ impl Line {
             tag: participants.tag,
         };
         let bytes = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        self.desk().orders.push(Order::Send(route, bytes));
+        self.pending().orders.push(Order::Send(route, bytes));
     }
 
     /// Waits for so many words from a member.
@@ -153,7 +153,7 @@ impl Line {
 
     /// A drawn context that nobody will use.
     pub fn give_back(&self, proposal: Proposal) {
-        self.desk().orders.push(Order::GiveBack(proposal));
+        self.pending().orders.push(Order::GiveBack(proposal));
     }
 
     /// Whether this process has nothing left of an earlier use of the context, nor holds it for another agreement. If so, it
@@ -166,7 +166,7 @@ impl Line {
     }
 
     pub fn release(&self, context: u32) {
-        self.desk().orders.push(Order::Release(context));
+        self.pending().orders.push(Order::Release(context));
     }
 
     /// What processes of any job know some processes by.
@@ -315,7 +315,7 @@ pub fn spans_jobs(addresses: &[Address]) -> bool {
 }
 
 /// A conversation under way.
-pub struct Talk<T> {
+pub struct Agreement<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     line: Line,
     /// A receive: its operation, the process that it is from, and where the words go.
@@ -326,28 +326,34 @@ pub struct Talk<T> {
     result: Option<T>,
 }
 
-impl<T> Talk<T> {
-    pub fn new<F: Future<Output = T> + Send + 'static>(talk: impl FnOnce(Line) -> F) -> Talk<T> {
+impl<T> Agreement<T> {
+    pub fn new<F: Future<Output = T> + Send + 'static>(agreement: impl FnOnce(Line) -> F) -> Agreement<T> {
         let line = Line::default();
-        Talk { future: Box::pin(talk(line.clone())), line, receiving: None, sending: Vec::new(), result: None }
+        Agreement {
+            future: Box::pin(run_agreement(line.clone())),
+            line,
+            receiving: None,
+            sending: Vec::new(),
+            result: None,
+        }
     }
 }
 
 impl Process {
     /// Goes on with a conversation as far as it can; what it came to, once it has.
-    pub fn drive<T>(&mut self, talk: &mut Talk<T>) -> Option<T> {
+    pub fn drive<T>(&mut self, agreement: &mut Agreement<T>) -> Option<T> {
         loop {
-            if talk.result.is_some() {
-                talk.sending.retain(|&op| self.engine.take_outcome(op).is_none());
-                return if talk.sending.is_empty() { talk.result.take() } else { None };
+            if agreement.result.is_some() {
+                agreement.sending.retain(|&op| self.engine.take_outcome(op).is_none());
+                return if agreement.sending.is_empty() { agreement.result.take() } else { None };
             }
-            if let Some((op, from, _)) = &talk.receiving {
+            if let Some((op, from, _)) = &agreement.receiving {
                 let (op, from) = (*op, *from);
                 if Peer::from_source(from).is_some_and(|from| self.engine.node().is_dead(from)) {
                     self.engine.cancel_recv(op);
                 }
                 let outcome = self.engine.take_outcome(op)?;
-                let (_, _, mut bytes) = talk.receiving.take()?;
+                let (_, _, mut bytes) = agreement.receiving.take()?;
                 let expected = bytes.len() as u64;
                 let answer = match outcome.error {
                     _ if outcome.status.is_cancelled() => Err(dead()),
@@ -355,31 +361,31 @@ impl Process {
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
                 };
-                talk.line.desk().answer = Some(Answer::Words(answer));
+                agreement.line.pending().answer = Some(Answer::Words(answer));
             }
-            let state = talk.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            let orders = std::mem::take(&mut talk.line.desk().orders);
+            let state = agreement.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let orders = std::mem::take(&mut agreement.line.pending().orders);
             for order in orders {
                 match order {
                     Order::Send(route, bytes) => {
-                        talk.sending.extend(self.engine.send_stored(&route, OwnedBytes::from(&bytes[..])));
+                        agreement.sending.extend(self.engine.send_stored(&route, OwnedBytes::from(&bytes[..])));
                     }
                     Order::GiveBack(proposal) => self.contexts.give_back(proposal),
                     Order::Release(context) => self.contexts.release(context),
                 }
             }
             if let Poll::Ready(result) = state {
-                talk.result = Some(result);
+                agreement.result = Some(result);
                 continue;
             }
-            let question = talk.line.desk().question.take()?;
+            let question = agreement.line.pending().question.take()?;
             let answer = match question {
                 Question::Receive(pattern, count) => {
                     let bytes = OwnedBytes::zeroed(count * 8);
                     // SAFETY: a conversation that receives is driven to its end, and the bytes are its own until then.
                     #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
                     let op = self.engine.recv(pattern, unsafe { bytes.lend_to_write() });
-                    talk.receiving = Some((op, pattern.source, bytes));
+                    agreement.receiving = Some((op, pattern.source, bytes));
                     continue;
                 }
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
@@ -391,7 +397,7 @@ impl Process {
                 }
                 Question::PeersAt(addresses) => Answer::Peers(self.peers_at(&addresses)),
             };
-            talk.line.desk().answer = Some(answer);
+            agreement.line.pending().answer = Some(answer);
         }
     }
 
@@ -464,19 +470,19 @@ pub(crate) mod simulated {
         }
 
         /// Runs the conversations of some processes to their ends; panics when they wait for each other for ever.
-        pub fn run<T>(&mut self, talks: Vec<(usize, Talk<T>)>) -> Vec<T> {
-            let count = talks.len();
-            let mut talks: Vec<Option<(usize, Talk<T>)>> = talks.into_iter().map(Some).collect();
+        pub fn run<T>(&mut self, agreements: Vec<(usize, Agreement<T>)>) -> Vec<T> {
+            let count = agreements.len();
+            let mut agreements: Vec<Option<(usize, Agreement<T>)>> = agreements.into_iter().map(Some).collect();
             let mut waits: Vec<Option<(Pattern, usize)>> = vec![None; count];
             let mut ends: Vec<Option<T>> = (0..count).map(|_| None).collect();
-            while talks.iter().any(Option::is_some) {
+            while agreements.iter().any(Option::is_some) {
                 let mut moved = false;
                 // The last first, so that no order of the members is taken for granted.
                 for index in (0..count).rev() {
-                    let Some((process, talk)) = &mut talks[index] else { continue };
-                    if let Some(end) = self.step(*process, talk, &mut waits[index], &mut moved) {
+                    let Some((process, agreement)) = &mut agreements[index] else { continue };
+                    if let Some(end) = self.step(*process, agreement, &mut waits[index], &mut moved) {
                         ends[index] = Some(end);
-                        talks[index] = None;
+                        agreements[index] = None;
                     }
                 }
                 assert!(moved, "everybody waits");
@@ -488,7 +494,7 @@ pub(crate) mod simulated {
         fn step<T>(
             &mut self,
             process: usize,
-            talk: &mut Talk<T>,
+            agreement: &mut Agreement<T>,
             wait: &mut Option<(Pattern, usize)>,
             moved: &mut bool,
         ) -> Option<T> {
@@ -499,12 +505,12 @@ pub(crate) mod simulated {
                     assert_eq!(bytes.len(), count * 8);
                     let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap());
                     let words = bytes.chunks_exact(8).map(word).collect();
-                    talk.line.desk().answer = Some(Answer::Words(Ok(words)));
+                    agreement.line.pending().answer = Some(Answer::Words(Ok(words)));
                     *wait = None;
                 }
                 *moved = true;
-                let state = talk.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                for order in std::mem::take(&mut talk.line.desk().orders) {
+                let state = agreement.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                for order in std::mem::take(&mut agreement.line.pending().orders) {
                     match order {
                         Order::Send(route, bytes) => {
                             self.messages += 1;
@@ -519,7 +525,7 @@ pub(crate) mod simulated {
                 if let Poll::Ready(end) = state {
                     return Some(end);
                 }
-                let question = talk.line.desk().question.take()?;
+                let question = agreement.line.pending().question.take()?;
                 let answer = match question {
                     Question::Receive(pattern, count) => {
                         *wait = Some((pattern, count));
@@ -541,7 +547,7 @@ pub(crate) mod simulated {
                         Answer::Peers(Ok(all.iter().map(|address| Peer::at_slot(address.slot as usize)).collect()))
                     }
                 };
-                talk.line.desk().answer = Some(answer);
+                agreement.line.pending().answer = Some(answer);
             }
         }
     }
@@ -569,14 +575,15 @@ mod tests {
     const SIZES: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 100, 1000];
 
     /// Each member holds the same conversation.
-    fn everybody<T, F>(size: usize, talk: impl Fn(Line, Participants) -> F) -> (Vec<T>, usize)
+    fn everybody<T, F>(size: usize, agreement: impl Fn(Line, Participants) -> F) -> (Vec<T>, usize)
     where
         F: Future<Output = T> + Send + 'static,
     {
         let mut world = simulated::World::new(size);
         let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
-        let talks = (0..size).map(|rank| (rank, Talk::new(|line| talk(line, participants(rank))))).collect();
-        (world.run(talks), world.messages)
+        let agreements =
+            (0..size).map(|rank| (rank, Agreement::new(|line| run_agreement(line, participants(rank))))).collect();
+        (world.run(agreements), world.messages)
     }
 
     #[test]
