@@ -1,7 +1,7 @@
 //! Processes of other jobs come and go; what is kept for them goes when nothing names them any more.
 
 use super::ops::{Op, Outcome};
-use super::{Assembly, Engine, Lane, Messages};
+use super::{Assembly, Engine, Messages, PeerState};
 use crate::matching::{MessageId, Pattern};
 use oxmpi_abi::{Error, Status};
 use oxmpi_base::address::Address;
@@ -41,12 +41,12 @@ impl Engine {
         self.forget_deserted();
     }
 
-    /// A peer that is free to name another process has an empty lane.
+    /// A peer that is free to name another process has an empty send queue.
     fn forget_deserted(&mut self) {
         if self.node().knows_foreign() {
             let held = self.held();
             for peer in self.rx.drop_deserted(self.messages.tx.node_mut(), |peer| held.contains(&peer)) {
-                self.lanes.forget(peer);
+                self.peers.forget(peer);
             }
         }
     }
@@ -65,10 +65,10 @@ impl Messages {
 
     /// The foreign processes that something under way, or a message that nobody has received, names.
     fn held(&self) -> BTreeSet<Peer> {
-        let busy = |lane: &Lane| !lane.queue.is_empty() || !matches!(lane.assembly, Assembly::None);
-        let lanes = self.lanes.iter().filter(|(_, lane)| busy(lane)).map(|(peer, _)| peer);
+        let busy = |state: &PeerState| !state.queue.is_empty() || !matches!(state.assembly, Assembly::None);
+        let peers = self.peers.iter().filter(|(_, state)| busy(state)).map(|(peer, _)| peer);
         let messages = self.unexpected.iter().map(|(_, _, message)| message.from);
-        let all = self.ops.pending_sends().chain(self.ops.copying_peers()).chain(lanes).chain(messages);
+        let all = self.ops.pending_sends().chain(self.ops.copying_peers()).chain(peers).chain(messages);
         all.filter(|peer| peer.is_far()).collect()
     }
 
@@ -89,9 +89,9 @@ impl Messages {
 
     /// A foreign process has died: what is under way with it ends with an error.
     pub fn end_with_dead(&mut self, dead: Peer, error: &Error) {
-        self.lanes.at(dead).queue.clear();
-        self.waiting_lanes.retain(|&lane| lane != dead);
-        let assembling = match std::mem::take(&mut self.lanes.at(dead).assembly) {
+        self.peers.at(dead).queue.clear();
+        self.waiting_queues.retain(|&state| state != dead);
+        let assembling = match std::mem::take(&mut self.peers.at(dead).assembly) {
             Assembly::Receive(op, _) => Some(op),
             _ => None,
         };

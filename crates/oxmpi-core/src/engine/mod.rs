@@ -73,9 +73,9 @@ pub struct Messages {
     ops: Ops,
     posted: PostedQueue<OpId>,
     unexpected: UnexpectedQueue<Message>,
-    lanes: PeerTable<Lane>,
-    /// Peers with something in `Lane::queue`.
-    waiting_lanes: Vec<Peer>,
+    peers: PeerTable<PeerState>,
+    /// Peers with something in `PeerState::queue`.
+    waiting_queues: Vec<Peer>,
     /// Operations whose bytes are being copied between the two processes.
     copies: Vec<OpId>,
     /// Tickets of sends that are over, which the receiver has not given back yet.
@@ -108,7 +108,7 @@ impl DerefMut for Engine {
 
 /// What is under way between this rank and one peer.
 #[derive(Default)]
-struct Lane {
+struct PeerState {
     /// What could not be put into the ring yet, in order.
     queue: VecDeque<Queued>,
     assembly: Assembly,
@@ -144,8 +144,8 @@ impl Engine {
             ops: Ops::default(),
             posted: PostedQueue::new(),
             unexpected: UnexpectedQueue::new(),
-            lanes: PeerTable::new(ranks),
-            waiting_lanes: Vec::new(),
+            peers: PeerTable::new(ranks),
+            waiting_queues: Vec::new(),
             copies: Vec::new(),
             spent: VecDeque::new(),
             streams: Vec::new(),
@@ -170,8 +170,8 @@ impl Engine {
             let peer = self.rx.sender(index);
             moved |= self.drain(peer);
         }
-        let Messages { copies, waiting_lanes, streams, pressure_news, .. } = &self.messages;
-        if !(copies.is_empty() && waiting_lanes.is_empty() && streams.is_empty() && pressure_news.is_empty()) {
+        let Messages { copies, waiting_queues, streams, pressure_news, .. } = &self.messages;
+        if !(copies.is_empty() && waiting_queues.is_empty() && streams.is_empty() && pressure_news.is_empty()) {
             moved |= self.progress_slow();
         }
         moved
@@ -180,10 +180,10 @@ impl Engine {
     #[inline(never)]
     fn progress_slow(&mut self) -> bool {
         for peer in std::mem::take(&mut self.messages.pressure_news) {
-            let pressed = self.messages.lanes.at(peer).pressed;
+            let pressed = self.messages.peers.at(peer).pressed;
             self.rx.set_pressure(peer, pressed);
         }
-        self.push_lanes() | self.push_streams() | self.push_copies()
+        self.push_queues() | self.push_streams() | self.push_copies()
     }
 
     /// Handles packets from one peer. Once one has found its receive, a packet that would have to be stored is left in
@@ -274,28 +274,28 @@ impl Messages {
     /// Sends a control packet, now or as soon as the ring has room.
     fn control(&mut self, peer: Peer, kind: u8, body: [u64; CONTROL_WORDS]) {
         let head = Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 };
-        if !self.lanes.at(peer).queue.is_empty() || self.tx.send_control(peer, &head, &body).is_err() {
+        if !self.peers.at(peer).queue.is_empty() || self.tx.send_control(peer, &head, &body).is_err() {
             self.enqueue(peer, Queued::Control(head, body));
         }
     }
 
     fn enqueue(&mut self, peer: Peer, item: Queued) {
-        let queue = &mut self.lanes.at(peer).queue;
+        let queue = &mut self.peers.at(peer).queue;
         if queue.is_empty() {
-            self.waiting_lanes.push(peer);
+            self.waiting_queues.push(peer);
         }
         queue.push_back(item);
     }
 
     /// Pushes what waits for room in a ring.
-    fn push_lanes(&mut self) -> bool {
+    fn push_queues(&mut self) -> bool {
         let mut moved = false;
         let mut index = 0;
-        while index < self.waiting_lanes.len() {
-            let peer = self.waiting_lanes[index];
-            moved |= self.push_lane(peer);
-            if self.lanes.at(peer).queue.is_empty() {
-                self.waiting_lanes.swap_remove(index);
+        while index < self.waiting_queues.len() {
+            let peer = self.waiting_queues[index];
+            moved |= self.push_queue(peer);
+            if self.peers.at(peer).queue.is_empty() {
+                self.waiting_queues.swap_remove(index);
             } else {
                 index += 1;
             }
@@ -303,9 +303,9 @@ impl Messages {
         moved
     }
 
-    fn push_lane(&mut self, peer: Peer) -> bool {
+    fn push_queue(&mut self, peer: Peer) -> bool {
         let mut moved = false;
-        while let Some(item) = self.lanes.at(peer).queue.front() {
+        while let Some(item) = self.peers.at(peer).queue.front() {
             let sent = match *item {
                 Queued::Control(ref head, ref body) => {
                     let (head, body) = (*head, *body);
@@ -317,18 +317,18 @@ impl Messages {
                 break;
             }
             moved = true;
-            self.lanes.at(peer).queue.pop_front();
+            self.peers.at(peer).queue.pop_front();
         }
         moved
     }
 
     /// Notes that bytes of a message from `peer` are stored, or no longer, and tells it when they are too many.
     fn account_stored(&mut self, peer: Peer, add: usize, remove: usize) {
-        let lane = self.lanes.at(peer);
-        lane.stored = lane.stored + add - remove;
-        let press = if lane.pressed { lane.stored > STORE_LIMIT / 2 } else { lane.stored > STORE_LIMIT };
-        if press != lane.pressed {
-            lane.pressed = press;
+        let state = self.peers.at(peer);
+        state.stored = state.stored + add - remove;
+        let press = if state.pressed { state.stored > STORE_LIMIT / 2 } else { state.stored > STORE_LIMIT };
+        if press != state.pressed {
+            state.pressed = press;
             self.pressure_news.push(peer);
         }
     }
@@ -393,7 +393,7 @@ impl Messages {
 
     /// Bytes of messages that are stored until they are received.
     pub fn stored(&self) -> usize {
-        self.lanes.iter().map(|(_, lane)| lane.stored).sum()
+        self.peers.iter().map(|(_, state)| state.stored).sum()
     }
 
     /// How many messages have arrived that no receive was posted for.
@@ -420,7 +420,7 @@ impl Messages {
     /// Whether nothing that this rank sends is under way any more, but to ranks that have left.
     pub fn is_flushed(&self) -> bool {
         let stuck = |&peer: &Peer| !self.tx.node().has_left(peer);
-        !self.waiting_lanes.iter().any(stuck) && self.ops.pending_sends().all(|peer| self.tx.node().has_left(peer))
+        !self.waiting_queues.iter().any(stuck) && self.ops.pending_sends().all(|peer| self.tx.node().has_left(peer))
     }
 }
 

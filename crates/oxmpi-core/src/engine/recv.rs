@@ -219,7 +219,7 @@ impl Messages {
     pub(super) fn forget(&mut self, id: MessageId) {
         let Some((_, message)) = self.unexpected.remove(id) else { return };
         self.account_stored(message.from, 0, message.weight());
-        let assembly = &mut self.lanes.at(message.from).assembly;
+        let assembly = &mut self.peers.at(message.from).assembly;
         if let Assembly::Store(stored, left) = *assembly
             && stored == id
         {
@@ -237,9 +237,9 @@ impl Messages {
                 self.unpack_stored(op, &bytes[..bytes.len().min(room)]);
                 if left > 0 {
                     debug_assert!(
-                        matches!(self.lanes.at(message.from).assembly, Assembly::Store(stored, _) if Some(stored) == id)
+                        matches!(self.peers.at(message.from).assembly, Assembly::Store(stored, _) if Some(stored) == id)
                     );
-                    self.lanes.at(message.from).assembly = Assembly::Receive(op, left);
+                    self.peers.at(message.from).assembly = Assembly::Receive(op, left);
                     return;
                 }
             }
@@ -309,7 +309,7 @@ impl Messages {
                     }
                 }
                 if here < bytes {
-                    self.lanes.at(peer).assembly = Assembly::Receive(op, (bytes - here) as u64);
+                    self.peers.at(peer).assembly = Assembly::Receive(op, (bytes - here) as u64);
                 } else {
                     self.finish_recv(op);
                 }
@@ -412,21 +412,21 @@ impl Messages {
         self.account_stored(peer, message.weight(), 0);
         let id = self.unexpected.push(envelope, message);
         if here < bytes {
-            self.lanes.at(peer).assembly = Assembly::Store(id, (bytes - here) as u64);
+            self.peers.at(peer).assembly = Assembly::Store(id, (bytes - here) as u64);
         }
     }
 
     /// The next part of a message.
     pub(super) fn arrive_more(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         let (Assembly::Receive(_, left) | Assembly::Store(_, left) | Assembly::Discard(left)) =
-            self.lanes.at(peer).assembly
+            self.peers.at(peer).assembly
         else {
             return Arrived::Wrong("a part that belongs to no message");
         };
         let here = left.min(packet.room(0) as u64);
         let rest = left - here;
         let mut done = None;
-        match &mut self.lanes.at(peer).assembly {
+        match &mut self.peers.at(peer).assembly {
             Assembly::Receive(op, left) => {
                 *left = rest;
                 let op = *op;
@@ -448,7 +448,7 @@ impl Messages {
         if rest > 0 {
             return Arrived::Done(false);
         }
-        self.lanes.at(peer).assembly = Assembly::None;
+        self.peers.at(peer).assembly = Assembly::None;
         if let Some(op) = done {
             self.finish_recv(op);
         }

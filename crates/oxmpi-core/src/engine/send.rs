@@ -1,5 +1,5 @@
 //! The sending side: small messages go at once, others are offered to their receiver; what finds no room in the ring
-//! waits in the peer's lane, so that messages of one pair never overtake each other.
+//! waits in the peer's send queue, so that messages of one pair never overtake each other.
 
 use super::ops::{Op, OpId, Outcome};
 use super::pieces::{Far, List, Place};
@@ -65,9 +65,9 @@ pub(super) enum FarSide {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// In the lane's queue, to be sent eagerly; parts may be sent.
+    /// In the send queue's queue, to be sent eagerly; parts may be sent.
     Eager,
-    /// In the lane's queue, to be offered (with its bytes when they are few).
+    /// In the send queue's queue, to be offered (with its bytes when they are few).
     ToOffer,
     /// Announced; the receiver may take it.
     Offered(TicketId),
@@ -135,7 +135,7 @@ impl Messages {
     #[inline]
     pub fn send_small(&mut self, route: &Route, buf: &Source<'_>) -> bool {
         let (peer, len) = (route.peer, buf.len());
-        if len > FIRST_PART || peer.is_far() || peer == self.tx.own() || !self.lanes.at(peer).queue.is_empty() {
+        if len > FIRST_PART || peer.is_far() || peer == self.tx.own() || !self.peers.at(peer).queue.is_empty() {
             return false;
         }
         if self.tx.under_pressure(peer) {
@@ -163,7 +163,7 @@ impl Messages {
         if !eager {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
         }
-        if !self.lanes.at(route.peer).queue.is_empty() {
+        if !self.peers.at(route.peer).queue.is_empty() {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::Eager)));
         }
         let mut cursor = Cursor::new();
@@ -196,8 +196,8 @@ impl Messages {
         let peer = send.route.peer;
         let op = self.ops.insert(Op::Send(send));
         self.enqueue(peer, Queued::Message(op));
-        if self.lanes.at(peer).queue.len() == 1 {
-            self.push_lanes();
+        if self.peers.at(peer).queue.len() == 1 {
+            self.push_queues();
         }
         op
     }
@@ -293,13 +293,13 @@ impl Messages {
     }
 
     fn unqueue(&mut self, peer: Peer, op: OpId) -> bool {
-        let queue = &mut self.lanes.at(peer).queue;
+        let queue = &mut self.peers.at(peer).queue;
         let Some(at) = queue.iter().position(|item| matches!(item, Queued::Message(id) if *id == op)) else {
             return false;
         };
         queue.remove(at);
         if queue.is_empty() {
-            self.waiting_lanes.retain(|&lane| lane != peer);
+            self.waiting_queues.retain(|&state| state != peer);
         }
         true
     }
