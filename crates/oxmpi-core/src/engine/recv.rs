@@ -288,14 +288,14 @@ impl Messages {
 
     // ---- packets ----
 
-    /// The first packet of a message. With `picky`, one that would have to be stored is left in the ring instead.
+    /// The first packet of a message. With `deferring`, one that would have to be stored is left in the ring instead.
     #[inline]
-    pub(super) fn arrive_eager(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Arrived {
+    pub(super) fn arrive_eager(&mut self, peer: Peer, packet: &Packet<'_>, defer_unmatched: bool) -> Arrived {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = head.aux as usize;
         if head.flags != 0 || bytes > EAGER_LIMIT {
-            return self.arrive_sync(peer, packet, &envelope, head.flags, bytes, picky);
+            return self.arrive_sync(peer, packet, &envelope, head.flags, bytes, defer_unmatched);
         }
         let here = bytes.min(packet.room(0));
         match self.posted.take_match(&envelope) {
@@ -315,7 +315,7 @@ impl Messages {
                 }
                 Arrived::Done(true)
             }
-            None if picky => Arrived::Deferred,
+            None if defer_unmatched => Arrived::Deferred,
             None => {
                 self.store(peer, packet, 0, envelope, bytes, None);
                 Arrived::Done(false)
@@ -330,7 +330,7 @@ impl Messages {
         envelope: &Envelope,
         flags: u8,
         bytes: usize,
-        picky: bool,
+        defer_unmatched: bool,
     ) -> Arrived {
         if flags != SYNC || bytes > packet.room(16) {
             return Arrived::Wrong("its length or its flags cannot be");
@@ -338,7 +338,7 @@ impl Messages {
         let Some(ticket) = TicketId::from_wire(packet.word(0)) else { return Arrived::Wrong("no such offer") };
         let send = packet.word(1);
         let Some((posted, &op)) = self.posted.peek_match(envelope) else {
-            if picky {
+            if defer_unmatched {
                 return Arrived::Deferred;
             }
             self.store(peer, packet, 16, *envelope, bytes, Some((ticket, send)));
@@ -358,7 +358,7 @@ impl Messages {
     }
 
     /// An offer: as above.
-    pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, picky: bool) -> Arrived {
+    pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, defer_unmatched: bool) -> Arrived {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = packet.word(0);
@@ -378,7 +378,7 @@ impl Messages {
                     return Arrived::Done(true);
                 }
             }
-            None if picky => return Arrived::Deferred,
+            None if defer_unmatched => return Arrived::Deferred,
             None => {
                 let message = Message { from: peer, bytes, body: Body::Offered(place), waits: Some((ticket, send)) };
                 self.account_stored(peer, message.weight(), 0);
