@@ -5,7 +5,7 @@
 //! changes a word that somebody may sleep for wakes that rank afterwards.
 //!
 //! ```text
-//! | left | a station a rank | stripes, 64 a rank | posts, n by n | completions, n by n | assist requests, n by n | attached memory |
+//! | left | a control block of a rank a rank | stripes, 64 a rank | posts, n by n | completions, n by n | assist requests, n by n | attached memory |
 //! ```
 
 use crate::assist::{AssistRequest, MAX_ASSISTED_RANKS};
@@ -26,7 +26,7 @@ pub const MAX_ATTACHED: usize = 1 << 15;
 struct Lone(AtomicU32);
 
 #[repr(C, align(64))]
-struct Station {
+struct RankControl {
     /// Rounds of fences that the rank has come to.
     rounds: AtomicU64,
     _pad: [u8; 56],
@@ -73,7 +73,7 @@ struct Layout {
 impl Layout {
     fn new(ranks: usize, dynamic: bool) -> Layout {
         let up = |n: usize| n.next_multiple_of(4096);
-        let stripes = up(CACHE_LINE + ranks * size_of::<Station>());
+        let stripes = up(CACHE_LINE + ranks * size_of::<RankControl>());
         let posts = stripes + ranks * STRIPES * CACHE_LINE;
         let completions = up(posts + ranks * ranks * CACHE_LINE);
         let requests = up(completions + ranks * ranks * CACHE_LINE);
@@ -119,10 +119,10 @@ impl Control {
         unsafe { self.base.add(offset).cast::<T>().as_ref() }
     }
 
-    fn station(&self, rank: usize) -> &Station {
+    fn rank_control(&self, rank: usize) -> &RankControl {
         assert!(rank < self.layout.ranks);
         // SAFETY: in bounds, and laid out so.
-        unsafe { self.at(CACHE_LINE + rank * size_of::<Station>()) }
+        unsafe { self.at(CACHE_LINE + rank * size_of::<RankControl>()) }
     }
 
     fn cell(&self, table: usize, row: usize, column: usize) -> &AtomicU32 {
@@ -147,7 +147,7 @@ impl Control {
 
     #[inline]
     pub fn lock(&self, rank: usize) -> &WindowLock {
-        &self.station(rank).lock
+        &self.rank_control(rank).lock
     }
 
     /// How often `target` has exposed its memory to `origin`: written by the target alone.
@@ -177,19 +177,19 @@ impl Control {
     /// Says to a rank that something was offered to it.
     pub fn ring(&self, rank: usize) {
         // Release: whoever hears it sees what was offered.
-        self.station(rank).bell.0.fetch_add(1, Release);
+        self.rank_control(rank).bell.0.fetch_add(1, Release);
     }
 
     /// How often a rank's bell was rung.
     #[inline]
     pub fn rings(&self, rank: usize) -> u32 {
-        self.station(rank).bell.0.load(Acquire)
+        self.rank_control(rank).bell.0.load(Acquire)
     }
 
     /// While it does something a rank looks for assist requests, or soon will; said by that rank alone.
     #[inline]
     pub fn while_looking<T>(&self, rank: usize, does: impl FnOnce() -> T) -> T {
-        let looks = &self.station(rank).looks.0;
+        let looks = &self.rank_control(rank).looks.0;
         let before = looks.load(Relaxed);
         looks.store(before | 1, Relaxed);
         let done = does();
@@ -202,7 +202,7 @@ impl Control {
 
     /// A number that is odd while a rank looks for assist requests, and another one after that.
     pub fn looks(&self, rank: usize) -> u32 {
-        self.station(rank).looks.0.load(Relaxed)
+        self.rank_control(rank).looks.0.load(Relaxed)
     }
 
     /// The table of what a rank has attached; only of a dynamic window.
@@ -226,7 +226,7 @@ impl Control {
 
     /// Says that `rank` has come to the next round; returns the number that others must have reached too.
     pub fn arrive(&self, rank: usize) -> u64 {
-        let word = &self.station(rank).rounds;
+        let word = &self.rank_control(rank).rounds;
         let goal = word.load(Relaxed) + 1;
         // Release: what this rank stored before, by whatever means, is seen by whoever sees the number.
         word.store(goal, Release);
@@ -237,7 +237,7 @@ impl Control {
     #[inline]
     pub fn has_arrived(&self, rank: usize, round: u32, goal: u64) -> bool {
         let size = self.layout.ranks;
-        steps(size, round).all(|step| self.station((rank + size - step) % size).rounds.load(Acquire) >= goal)
+        steps(size, round).all(|step| self.rank_control((rank + size - step) % size).rounds.load(Acquire) >= goal)
     }
 
     /// Who waits for `rank` in this round.
