@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How this process orders its packets against the sleep words of others. Every rank must agree, so it is decided by
 /// what the kernel offers, which is the same for all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Barrier {
+pub enum WakeFence {
     /// Sleepers use `membarrier`; wakers need no fence.
     Asymmetric,
     /// Wakers fence.
@@ -25,8 +25,8 @@ const MEMBARRIER_GLOBAL_EXPEDITED: i32 = 2;
 const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: i32 = 4;
 
 /// Registers this process for other ranks' barriers; to be called once, before the first packet is sent.
-pub fn register() -> Barrier {
-    if membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED) { Barrier::Asymmetric } else { Barrier::Symmetric }
+pub fn register() -> WakeFence {
+    if membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED) { WakeFence::Asymmetric } else { WakeFence::Symmetric }
 }
 
 fn membarrier(command: i32) -> bool {
@@ -49,17 +49,17 @@ pub fn full_fence() {
 
 /// Orders what other threads and ranks did before they see what this thread did before, against what this thread does after:
 /// they need no fence of their own for that, if the barrier is asymmetric.
-pub fn order_everywhere(barrier: Barrier) {
+pub fn order_everywhere(barrier: WakeFence) {
     fence(Ordering::SeqCst);
-    if barrier == Barrier::Asymmetric {
+    if barrier == WakeFence::Asymmetric {
         membarrier(MEMBARRIER_GLOBAL_EXPEDITED);
     }
 }
 
 /// Wakes `peer` if it sleeps; to be called after something was published to it.
 #[inline]
-pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: Barrier) {
-    if barrier == Barrier::Symmetric {
+pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: WakeFence) {
+    if barrier == WakeFence::Symmetric {
         fence(Ordering::SeqCst);
     }
     // Keeps the compiler from moving the load before the packet's stores; the processor is ordered by the sleeper.
@@ -90,16 +90,16 @@ const UNCOUNTED: u32 = 2;
 
 /// Says that this rank is about to sleep, `alone` when it has no other thread in the library. The caller looks for work
 /// once more, then calls [`sleep`], or [`wake_now`] on itself.
-pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: Barrier, alone: bool) {
+pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: WakeFence, alone: bool) {
     if alone {
         job.awake.fetch_sub(1, Ordering::Relaxed);
     }
     me.sleep.store(if alone { COUNTED } else { UNCOUNTED }, Ordering::SeqCst);
     match barrier {
-        Barrier::Asymmetric => {
+        WakeFence::Asymmetric => {
             membarrier(MEMBARRIER_GLOBAL_EXPEDITED);
         }
-        Barrier::Symmetric => fence(Ordering::SeqCst),
+        WakeFence::Symmetric => fence(Ordering::SeqCst),
     }
 }
 

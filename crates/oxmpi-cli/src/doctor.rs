@@ -9,7 +9,7 @@ use oxmpi_base::cpus::{self, CpuSet};
 use oxmpi_base::lifeline::{self, Victim};
 use oxmpi_base::limits::{self, size};
 use oxmpi_base::segment::Segment;
-use oxmpi_base::wait::{self, Barrier};
+use oxmpi_base::wait::{self, WakeFence};
 
 use crate::{info, peers, trial};
 
@@ -138,8 +138,8 @@ fn single_copy() -> Finding {
 
 fn waking() -> Finding {
     match wait::register() {
-        Barrier::Asymmetric => Good("a waiting rank can sleep at no cost to senders (membarrier).".into()),
-        Barrier::Symmetric => Slower(
+        WakeFence::Asymmetric => Good("a waiting rank can sleep at no cost to senders (membarrier).".into()),
+        WakeFence::Symmetric => Slower(
             "the kernel has no membarrier for us, so every small message costs some nanoseconds more to send.".into(),
         ),
     }

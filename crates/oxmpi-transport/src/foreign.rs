@@ -372,19 +372,19 @@ fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Arc<Mapping>)> {
     // It may need a CPU as the ranks do.
     segment.header().awake.fetch_add(1, Relaxed);
     let rings = Mapping::new(segment, segment.layout().foreign_rings(foreign_sender))
-        .inspect_err(|_| say_goodbye(segment, foreign_sender, pid, wait::Barrier::Symmetric))?;
+        .inspect_err(|_| say_goodbye(segment, foreign_sender, pid, wait::WakeFence::Symmetric))?;
     Ok((foreign_sender, Arc::new(rings)))
 }
 
 fn dismiss_if_dead(segment: &Segment, foreign_sender: usize) {
     let (found, pid) = (segment.foreign_sender(foreign_sender), segment.foreign_sender(foreign_sender).pid());
     if matches!(found.phase(), Phase::Present | Phase::Taken) && !lifeline::process_lives(pid) {
-        say_goodbye(segment, foreign_sender, pid, wait::Barrier::Symmetric);
+        say_goodbye(segment, foreign_sender, pid, wait::WakeFence::Symmetric);
     }
 }
 
 /// A foreign sender leaves a segment: its ranks are told.
-fn say_goodbye(segment: &Segment, foreign_sender: usize, pid: u32, barrier: wait::Barrier) {
+fn say_goodbye(segment: &Segment, foreign_sender: usize, pid: u32, barrier: wait::WakeFence) {
     if !segment.foreign_sender(foreign_sender).leave(pid) {
         return;
     }

@@ -28,7 +28,7 @@ use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::board::{BoardMember, LINE_BYTES};
 use oxmpi_base::ids::Peer;
-use oxmpi_base::wait::Barrier;
+use oxmpi_base::wait::WakeFence;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_coll::rules::ENTRY_BYTES;
@@ -130,7 +130,7 @@ pub struct Node {
     mapping: Arc<Mapping>,
     /// Each rank's process.
     members: Box<[Peer]>,
-    barrier: Barrier,
+    barrier: WakeFence,
     /// What is true of this board, agreed by all ranks.
     facts: Facts,
     choices: Choices,
@@ -160,7 +160,7 @@ impl Node {
         members: Box<[Peer]>,
         rank: usize,
         staging: usize,
-        barrier: Barrier,
+        barrier: WakeFence,
         oversubscribed: bool,
     ) -> Option<Node> {
         let mapping = Arc::new(mapping);
@@ -469,7 +469,7 @@ impl Node {
     fn close(&mut self, wait: &mut impl Wait) {
         self.member.prefetch();
         // Without the sleeper's fence we may have seen too early that nobody waits; waking has one of its own.
-        if self.member.finish() || self.barrier == Barrier::Symmetric {
+        if self.member.finish() || self.barrier == WakeFence::Symmetric {
             self.wake_all(wait);
         }
     }

@@ -10,7 +10,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
 use oxmpi_base::board::LINE_BYTES;
 use oxmpi_base::segment::CACHE_LINE;
-use oxmpi_base::wait::Barrier;
+use oxmpi_base::wait::WakeFence;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_coll::choose::BoardWay;
 use oxmpi_datatype::Source;
@@ -271,7 +271,7 @@ impl Node {
                 self.wake(wait, behind);
             }
             self.close(wait);
-            if self.member.is_awaited() || self.barrier == Barrier::Symmetric {
+            if self.member.is_awaited() || self.barrier == WakeFence::Symmetric {
                 self.wake(wait, before);
             }
         }

@@ -53,7 +53,7 @@ fn on_cpus(oversubscribed: bool, ranks: usize, staging: usize, body: impl Fn(Nod
         .map(|rank| {
             let members = (0..ranks).map(Peer::at_slot).collect();
             let mapping = Mapping::new(&segment, area).unwrap();
-            let node = Node::new(mapping, members, rank, staging, Barrier::Asymmetric, oversubscribed).unwrap();
+            let node = Node::new(mapping, members, rank, staging, WakeFence::Asymmetric, oversubscribed).unwrap();
             let body = Arc::clone(&body);
             std::thread::spawn(move || body(node))
         })
@@ -332,7 +332,7 @@ fn different_calls_are_found() {
         let error = error.unwrap_err();
         assert_eq!(error.class(), MPI_ERR_OTHER);
         let again = node.barrier(&mut Yield).unwrap_err();
-        assert!(again.text().contains("different collective calls") || again.text().contains("MPI_Barrier"));
+        assert!(again.text().contains("different collective calls") || again.text().contains("MPI_WakeFence"));
     });
     everybody(3, 4096, |mut node| {
         let mut words = [0; 4];
