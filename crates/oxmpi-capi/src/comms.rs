@@ -48,8 +48,8 @@ impl Holder for Attributed {
     }
 }
 
-/// Holds a conversation to its end.
-pub fn agreement<T, F>(cx: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> T
+/// Runs an agreement to its end.
+pub fn run_agreement<T, F>(cx: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> T
 where
     F: Future<Output = T> + Send + 'static,
 {
@@ -57,7 +57,7 @@ where
     cx.wait(guard, |process| process.drive(&mut agreement))
 }
 
-/// The same for one that the ranks of a communicator hold since they are in a collective call: an error if some are in another.
+/// The same for one that the ranks of a communicator make in a collective call: an error if some ranks are in another call.
 pub fn run_agreement_watched<T, F>(
     cx: &Call,
     guard: &mut Guard,

@@ -3,7 +3,7 @@
 
 use crate::bodies::{check_place, store};
 use crate::call::Call;
-use crate::comms::{agreement, check_intra, key_of, own_peer};
+use crate::comms::{check_intra, key_of, own_peer, run_agreement};
 use crate::datareps::{self, Conversion};
 use crate::library::LIBRARY;
 use crate::windows::map_together;

@@ -3,7 +3,7 @@
 
 use crate::bodies::memory;
 use crate::call::Call;
-use crate::comms::{agreement, check_intra, own_peer};
+use crate::comms::{check_intra, own_peer, run_agreement};
 use crate::keyvals::{self, Callbacks, Holder};
 use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;

@@ -1,13 +1,15 @@
-//! Conversations of the library with itself: small collective operations that processes hold in order to agree on
-//! something, such as the context of a new communicator.
+//! Agreements: small collective exchanges inside the library in which processes agree on something,
+//! such as the context of a new communicator.
 //!
-//! A conversation is an `async` function over a [`Line`], written once. Who has to wait for it drives it in a wait; who
-//! may not wait leaves it to [`Process::progress`](crate::process::Process::progress) as a task. It is driven by polling
-//! alone: nothing ever wakes it, it looks again whenever messages have moved.
+//! An agreement is an `async` function over a [`Line`], written once. A blocking call drives it in
+//! its wait; a nonblocking one leaves it to
+//! [`Process::progress`](crate::process::Process::progress) as a task. Polling alone drives it:
+//! nothing wakes it, it looks again whenever messages have moved.
 //!
-//! The function cannot touch the engine: it puts what it wants on a desk that it shares with its driver, and the driver
-//! does it. A message is known by its sender's process, which no two members of anything share. Process numbers mean something
-//! in their own process only: what one process tells another of processes are addresses.
+//! The function cannot touch the engine: it leaves its requests in memory that it shares with its
+//! driver, and the driver performs them. A message is identified by its sender's process, which no
+//! two members of anything share. Process numbers are valid in their own process only: processes
+//! tell each other addresses.
 
 use crate::comm::Ranks;
 use crate::contexts::Proposal;
@@ -330,7 +332,7 @@ impl<T> Agreement<T> {
     pub fn new<F: Future<Output = T> + Send + 'static>(agreement: impl FnOnce(Line) -> F) -> Agreement<T> {
         let line = Line::default();
         Agreement {
-            future: Box::pin(run_agreement(line.clone())),
+            future: Box::pin(agreement(line.clone())),
             line,
             receiving: None,
             sending: Vec::new(),
@@ -582,7 +584,7 @@ mod tests {
         let mut world = simulated::World::new(size);
         let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
         let agreements =
-            (0..size).map(|rank| (rank, Agreement::new(|line| run_agreement(line, participants(rank))))).collect();
+            (0..size).map(|rank| (rank, Agreement::new(|line| agreement(line, participants(rank))))).collect();
         (world.run(agreements), world.messages)
     }
 

@@ -509,8 +509,7 @@ mod tests {
         F: Future<Output = T> + Send + 'static,
     {
         let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
-        world
-            .run((0..size).map(|rank| (rank, Agreement::new(|line| run_agreement(line, participants(rank))))).collect())
+        world.run((0..size).map(|rank| (rank, Agreement::new(|line| agreement(line, participants(rank))))).collect())
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::process::Process;
 use oxmpi_base::load;
 use oxmpi_base::lock::Lock;
 use oxmpi_base::segment::{JobHeader, RankBlock};
-use oxmpi_base::wait::{self, Barrier, PollYieldPolicy};
+use oxmpi_base::wait::{self, PollYieldPolicy, WakeFence};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -52,7 +52,7 @@ impl Started {
 pub struct Shared {
     job: NonNull<JobHeader>,
     block: NonNull<RankBlock>,
-    pub barrier: Barrier,
+    pub barrier: WakeFence,
     /// mpirun started this process, and did not start the one that started it.
     pub is_launched: bool,
     /// When this rank lets others have its CPU while it asks for what they do.
@@ -85,7 +85,7 @@ impl Shared {
 
     /// Whether calls that are inside without the lock will notice that it is needed.
     pub fn can_turn_lock_on(&self) -> bool {
-        self.barrier == Barrier::Asymmetric
+        self.barrier == WakeFence::Asymmetric
     }
 }
 
@@ -285,12 +285,12 @@ impl<'l> Guard<'l> {
     #[inline]
     pub fn yield_cpu(&mut self) {
         if wait::is_oversubscribed(self.shared().job()) {
-            self.yield_cpu();
+            self.yield_unlocked();
         }
     }
 
     #[inline(never)]
-    fn yield_cpu(&mut self) {
+    fn yield_unlocked(&mut self) {
         self.unlocked(|_| wait::yield_cpu());
     }
 
@@ -298,14 +298,14 @@ impl<'l> Guard<'l> {
     #[inline]
     pub fn yield_cpu_at_times(&mut self) {
         if wait::is_oversubscribed(self.shared().job()) {
-            self.yield_cpu_at_times();
+            self.yield_unlocked_at_times();
         } else {
             load::polled_in_vain();
         }
     }
 
     #[inline(never)]
-    fn yield_cpu_at_times(&mut self) {
+    fn yield_unlocked_at_times(&mut self) {
         self.unlocked(|shared| shared.occupancy.ask_in_vain());
     }
 

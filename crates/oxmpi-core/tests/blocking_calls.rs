@@ -8,7 +8,7 @@ use oxmpi_base::ids::Slot;
 use oxmpi_base::segment::Segment;
 use oxmpi_coll::{allreduce, barrier};
 use oxmpi_core::call::{Call, On};
-use oxmpi_core::collective::{Place, Script, Stage, Units};
+use oxmpi_core::collective::{BoundPlan, Place, Stage, Units};
 use oxmpi_core::engine::Mode;
 use oxmpi_core::library::{Joined, Library};
 use oxmpi_core::operation::{Reduce, UserFunction};
@@ -80,21 +80,21 @@ fn recv(library: &Library, source: usize, tag: i32, bytes: &mut [u8]) -> usize {
 }
 
 /// Performs a plan over the world, as a blocking collective call does.
-fn perform(library: &Library, fun: Fun, script: impl FnOnce(&mut Process) -> Script) -> oxmpi_abi::Result<()> {
+fn perform(library: &Library, fun: Fun, bound_plan: impl FnOnce(&mut Process) -> BoundPlan) -> oxmpi_abi::Result<()> {
     let call = call(library, fun);
     let mut guard = call.enter()?;
-    let mut script = script(&mut guard);
+    let mut bound_plan = bound_plan(&mut guard);
     let check = MismatchCheck::new(fun, MPI_COMM_WORLD, None);
     let calls = &mut guard.comm_mut(MPI_COMM_WORLD)?.calls;
     calls.count(check.call());
-    script.stage().calls = *calls;
-    call.perform(&mut guard, Arc::new(script), &check.counted())
+    bound_plan.stage().calls = *calls;
+    call.perform(&mut guard, Arc::new(bound_plan), &check.counted())
 }
 
 fn meet(library: &Library, rank: usize, ranks: usize) -> oxmpi_abi::Result<()> {
     perform(library, Fun::Barrier, |process| {
         let plan = Arc::new(barrier::dissemination(rank as u32, ranks as u32));
-        Script::new(plan, Stage::new(&mut process.world), Place::Nowhere, Place::Nowhere, None)
+        BoundPlan::new(plan, Stage::new(&mut process.world), Place::Nowhere, Place::Nowhere, None)
     })
 }
 
@@ -140,7 +140,7 @@ fn ranks_in_different_calls_are_told() {
         } else {
             perform(library, Fun::Bcast, |process| {
                 let plan = Arc::new(barrier::dissemination(1, 2));
-                Script::new(
+                BoundPlan::new(
                     plan,
                     Stage { tag: 77, ..Stage::new(&mut process.world) },
                     Place::Nowhere,
@@ -188,7 +188,8 @@ fn a_function_of_the_users_may_enter_and_is_counted() {
             let (from, to) = (units(mine.as_ptr().cast_mut().cast()), units(target));
             let reducer = process.reducer(op, MPI_INT).unwrap();
             let stage = Stage::new(&mut process.world);
-            Script::new(plan, stage, Place::Units(from), Place::Units(to), Some(&units(target))).with_reducer(reducer)
+            BoundPlan::new(plan, stage, Place::Units(from), Place::Units(to), Some(&units(target)))
+                .with_reducer(reducer)
         })
         .unwrap();
         assert_eq!(sum, [6, 30]);

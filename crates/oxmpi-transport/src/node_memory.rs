@@ -9,7 +9,7 @@ use oxmpi_base::arena::{Area, Arena};
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::pid::Pid;
 use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
-use oxmpi_base::wait::{self, Barrier};
+use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_base::{address::JobId, cma, cma::Piece};
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub struct NodeMemory {
     me: Slot,
-    barrier: Barrier,
+    barrier: WakeFence,
     arena: Arena,
     segment: Arc<Segment>,
     pub(crate) foreign: Box<ForeignProcesses>,
@@ -77,7 +77,7 @@ impl NodeMemory {
         (self.block_of(peer).cpu.load(Relaxed) as usize).checked_sub(1)
     }
 
-    pub fn barrier(&self) -> Barrier {
+    pub fn barrier(&self) -> WakeFence {
         self.barrier
     }
 

@@ -16,10 +16,10 @@ use std::sync::Arc;
 fn within(cx: &Call, shape: &CollShape, operation: &Operation, unit: usize) -> Arc<Plan> {
     let (rank, size) = (shape.rank as u32, shape.size as u32);
     let unit = unit as u64;
-    let shape = operation.shape(size, unit);
-    let rule = shape.choose();
+    let asked = operation.shape(size, unit);
+    let rule = asked.choose();
     if let Some(speaker) = &shape.speaker {
-        speaker.say(cx.fun.name(), rule.why, || shape.describe(rule));
+        speaker.say(cx.fun.name(), rule.why, || asked.describe(rule));
     }
     match plan(operation, rule.take, rank, size, unit) {
         Some(plan) => Arc::new(plan),
