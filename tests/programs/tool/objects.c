@@ -112,12 +112,12 @@ static void boards(void) {
 
 static void job(int up) {
     MPI_T_pvar_handle awake = level(session, "oxmpi_awake_ranks"), cpus = pvar(session, "oxmpi_cpus", MPI_T_PVAR_CLASS_SIZE, MPI_COMM_NULL),
-                      crowded = pvar(session, "oxmpi_crowded", MPI_T_PVAR_CLASS_STATE, MPI_COMM_NULL),
+                      oversubscribed = pvar(session, "oxmpi_oversubscribed", MPI_T_PVAR_CLASS_STATE, MPI_COMM_NULL),
                       call = pvar(session, "oxmpi_call", MPI_T_PVAR_CLASS_STATE, MPI_COMM_NULL);
     unsigned long long now = number(session, awake);
     CHECK(up ? now >= 1 && now <= (unsigned long long)size : now == 0);
     CHECK_EQ(number(session, cpus) > 0, up);
-    if (up && size == 1) CHECK_EQ(state(session, crowded), 0);
+    if (up && size == 1) CHECK_EQ(state(session, oversubscribed), 0);
     CHECK_EQ(state(session, call), -1); // none
 }
 
