@@ -17,7 +17,8 @@ pub fn call(fun: Fun, on: On, body: impl FnOnce(&Call<'static>) -> Result<()>) -
     LIBRARY.note_call(fun as u32 | IN_CALL);
     let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(&call, &error),
+        // A copy, made here only, so that short calls keep theirs in registers.
+        Err(error) => raise(&Call::new(&LIBRARY, fun, call.on()), &error),
     };
     LIBRARY.note_call(fun as u32);
     code

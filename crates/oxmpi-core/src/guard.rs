@@ -309,19 +309,11 @@ impl<'l> Guard<'l> {
         self.unlocked(|shared| shared.occupancy.ask_in_vain());
     }
 
-    /// Not inlined, so that calls without the lock stay short.
-    #[inline(never)]
-    fn end_locked(&mut self) {
-        self.wake_siblings();
-        self.library.entry.leave(true);
-    }
-
     /// Wakes threads of ours that sleep: something was done that one of them may wait for.
     #[inline]
     pub fn wake_siblings(&self) {
-        let shared = self.shared();
-        if self.locked && shared.block().sleep.load(Ordering::Relaxed) != 0 {
-            wait::wake_now(shared.job(), shared.block());
+        if self.locked {
+            wake_sleeping_threads(self.shared());
         }
     }
 }
@@ -352,9 +344,24 @@ impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.locked {
-            self.end_locked();
+            end_locked(self.library, &self.started.shared);
         } else {
             self.library.entry.leave(false);
         }
+    }
+}
+
+/// Ends a guard that holds the lock. Not inlined, and without the guard itself, so that calls
+/// without the lock stay short and keep their guard in registers.
+#[inline(never)]
+fn end_locked(library: &Library, shared: &Shared) {
+    wake_sleeping_threads(shared);
+    library.entry.leave(true);
+}
+
+#[inline]
+fn wake_sleeping_threads(shared: &Shared) {
+    if shared.block().sleep.load(Ordering::Relaxed) != 0 {
+        wait::wake_now(shared.job(), shared.block());
     }
 }
