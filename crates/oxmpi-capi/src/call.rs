@@ -10,14 +10,13 @@ use oxmpi_base::segment::IN_CALL;
 pub use oxmpi_core::call::{Call, On};
 use std::ffi::c_int;
 
-/// Runs a body; an error goes to the error handler, and what that answers is returned.
+/// Runs a body; an error goes to the error handler (with a copy of the call, so that short calls keep theirs in registers).
 #[inline(always)]
 pub fn call(fun: Fun, on: On, body: impl FnOnce(&Call<'static>) -> Result<()>) -> c_int {
     let call = Call::new(&LIBRARY, fun, on);
     LIBRARY.note_call(fun as u32 | IN_CALL);
     let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
-        // A copy, made here only, so that short calls keep theirs in registers.
         Err(error) => raise(&Call::new(&LIBRARY, fun, call.on()), &error),
     };
     LIBRARY.note_call(fun as u32);
