@@ -111,7 +111,7 @@ fn compile(command: &mut Command) -> Outcome {
 }
 
 /// Runs a command to its end; its output, or an error with what it said.
-fn run_quietly(command: &mut Command) -> Result<String, String> {
+pub fn run_quietly(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("cannot start {command:?}: {e}"))?;
     if !output.status.success() {
         return Err(format!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));

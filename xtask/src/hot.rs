@@ -4,6 +4,7 @@
 //! that is no longer inlined, a check that came into the fast path. It needs fat LTO and the pinned Rust; with
 //! another build the numbers mean nothing and it says so. `bench/run --baseline` measures the time.
 
+use crate::abi::run_quietly;
 use crate::{Outcome, read, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -108,7 +109,7 @@ fn unusable(library: &Path) -> Result<Option<String>, String> {
     if std::env::vars_os().any(changed) || std::env::var_os("RUSTFLAGS").is_some() {
         return Ok(Some("the environment changes how the release profile is compiled".into()));
     }
-    let compiler = output(Command::new("readelf").args(["-p", ".comment"]).arg(library))?;
+    let compiler = run_quietly(Command::new("readelf").args(["-p", ".comment"]).arg(library))?;
     let wanted = format!("rustc version {} ", pinned_rust()?);
     Ok((!compiler.contains(&wanted)).then(|| format!("{} was not compiled by {wanted}", library.display())))
 }
@@ -156,8 +157,8 @@ struct Code {
 impl Listing {
     fn of(library: &Path) -> Result<Listing, String> {
         let mut listing = Listing::default();
-        listing.add_symbols(&output(Command::new("readelf").arg("-sW").arg(library))?);
-        listing.add_code(&output(Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(library))?);
+        listing.add_symbols(&run_quietly(Command::new("readelf").arg("-sW").arg(library))?);
+        listing.add_code(&run_quietly(Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(library))?);
         Ok(listing)
     }
 
@@ -273,15 +274,6 @@ fn compare(table: &Table, counted: &Table) -> Vec<String> {
         look("calls with bodies", before.whole.calls, now.whole.calls, SLACK.calls);
     }
     findings
-}
-
-/// What a command prints, or an error with what it said.
-fn output(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|e| format!("cannot start {command:?}: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]
