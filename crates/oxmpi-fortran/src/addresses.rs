@@ -6,7 +6,7 @@
 //! numbers of the two kinds differ, and so do differences between the kinds, and [`displacement`]
 //! can reverse the mapping. An address in neither range has no number.
 
-use crate::entry::*;
+use crate::c_names::*;
 use crate::places::bottom;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 

@@ -1,17 +1,12 @@
-//! The macro for entry points, and helpers for their bodies.
+//! The macro for entry points, and helpers for their bodies. Only files with entry points use it;
+//! the files that it is made of use `c_names.rs`.
 
-pub use crate::generated::c;
+pub use crate::c_names::*;
 pub use crate::handles::{Few, dimensions, get, int, neighbors, peers, peers_unless_in_place, positive, put};
 pub(crate) use crate::pending;
 pub use crate::places::{buffer_at, unless_ignored, weights_of};
 pub use crate::section::{Descriptor, Scratch, Section, described, start_of, whole};
 pub use crate::text::{put_text, room, text, trimmed};
-pub use oxmpi_abi::Status;
-pub use oxmpi_abi::constants::*;
-pub use oxmpi_abi::handle::*;
-pub use oxmpi_abi::types::Fint;
-pub use std::ffi::{c_char, c_int, c_void};
-pub use std::ptr::null_mut;
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 

@@ -1,7 +1,7 @@
 //! Handles: an INTEGER in Fortran, as wide as a pointer in C. Predefined ones have the same value
 //! in both; the C library translates the others.
 
-use crate::entry::*;
+use crate::c_names::*;
 use crate::places::is_in_place;
 
 /// Predefined handles are below this.

@@ -7,7 +7,7 @@
 //! generated/           the symbols that its programs call, written by `cargo xtask codegen` from `api/`;
 //! requests.rs …        those that follow no rule, by hand
 //!    |
-//! entry.rs             what both are made of: handles.rs, text.rs, places.rs, section.rs
+//! entry.rs             what both are made of: handles.rs, text.rs, places.rs, section.rs over c_names.rs
 //!    |
 //! libmpi_abi.so.1      MPI_X, and PMPI_X for the symbols that begin with pmpi_
 //! ```
@@ -24,6 +24,7 @@ mod entry;
 
 mod addresses;
 mod attributes;
+mod c_names;
 mod callbacks;
 mod generated;
 mod handles;

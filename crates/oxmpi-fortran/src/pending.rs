@@ -4,7 +4,8 @@
 //!
 //! Few programs have such operations; the others pay one load for this.
 
-use crate::entry::*;
+use crate::c_names::*;
+use crate::section::Scratch;
 use std::collections::HashMap;
 use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

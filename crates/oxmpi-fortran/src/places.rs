@@ -6,7 +6,7 @@
 //! are.
 
 use crate::addresses;
-use crate::entry::*;
+use crate::c_names::*;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering::Relaxed};
 

@@ -2,7 +2,9 @@
 //! passed by its address at no further cost. A section with gaps becomes a datatype ([`Section`])
 //! where MPI takes the buffer as one message, and is copied ([`Scratch`]) where MPI divides it.
 
-use crate::entry::*;
+use crate::c_names::*;
+use crate::handles::positive;
+use crate::places::buffer_at;
 
 /// `CFI_cdesc_t`, as far as all compilers agree on it.
 #[repr(C)]

@@ -1,6 +1,7 @@
 //! Texts: padded with blanks to a known length in Fortran, ended by a NUL in C.
 
-use crate::entry::*;
+use crate::c_names::*;
+use crate::handles::positive;
 
 /// A text as Fortran passes it: its start, and its length, which compilers pass after the other
 /// arguments.

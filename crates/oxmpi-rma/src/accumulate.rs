@@ -7,9 +7,8 @@
 //! at once: a pair or a complex number of eight bytes is written in halves. What derived types need besides is in
 //! `scattered.rs`.
 
-use crate::assist::What;
 use crate::control::STRIPES;
-use crate::share::{PART_UNIT, SHORTEST};
+use crate::request::{PART_UNIT, SHORTEST, What};
 use crate::transfer::{get_far, put_far};
 use crate::{Far, Window};
 use oxmpi_abi::constants::*;

@@ -1,81 +1,17 @@
 //! Assist requests: a rank that is in the library carries out small operations of others on its own memory, which takes less time
 //! than the system calls by which they would reach it. It looks for them while it waits, and in passing whenever it accesses
 //! the window itself. Nobody depends on that: what is not taken up at once is taken back, and the origin does it itself.
-//! Only for memory that is not mapped everywhere. `share.rs` has what both sides do together.
+//! Only for memory that is not mapped everywhere. `request.rs` has what is asked, `share.rs` what both sides do together.
 
 use crate::accumulate::quick_combine;
+use crate::request::{AssistRequest, MOST_BYTES, Order, What, pause};
 use crate::{Far, Flavor, Window};
 use oxmpi_base::prefetch;
-use oxmpi_base::work_request::{Wanted, WorkRequest};
+use oxmpi_base::work_request::Wanted;
 use oxmpi_transport::{NodeMemory, Peer};
-use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, compiler_fence};
 use std::time::Instant;
-
-/// Among more ranks, looking for assist requests would cost more than they save.
-pub const MAX_ASSISTED_RANKS: usize = 16;
-
-/// The most bytes that an assist request may take along.
-pub const MOST_BYTES: usize = 512;
-
-/// Bytes that lie in the same cache line as the rest.
-const NEAR_BYTES: usize = 16;
-
-/// What one rank asks another for. The first cache line has all of an operation on a few bytes.
-#[repr(C, align(128))]
-pub struct AssistRequest {
-    pub(crate) work: WorkRequest,
-    pub(crate) order: UnsafeCell<Order>,
-    pub(crate) near: UnsafeCell<[u64; NEAR_BYTES / 8]>,
-    bytes: UnsafeCell<[u8; MOST_BYTES]>,
-}
-
-// SAFETY: who may touch what besides the work request is what the work request says.
-unsafe impl Sync for AssistRequest {}
-
-/// An operation on a run of bytes of the target's memory.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Order {
-    pub what: What,
-    pub length: u64,
-    pub offset: u64,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C, u32)]
-pub enum What {
-    Put,
-    Get,
-    /// Handles of a predefined operation and datatype.
-    Combine {
-        op: u32,
-        datatype: u32,
-        fetch: bool,
-    },
-    /// The bytes are those to put there and, behind them, those to compare with.
-    CompareAndSwap,
-}
-
-impl What {
-    /// The bytes that go along, there or back.
-    fn room(self, length: usize) -> usize {
-        if matches!(self, What::CompareAndSwap) { 2 * length } else { length }
-    }
-
-    /// The most of them with which asking takes less time than system calls, of which a put or get needs only one.
-    fn most(self) -> usize {
-        if matches!(self, What::Put | What::Get) { 64 } else { MOST_BYTES }
-    }
-}
-
-impl AssistRequest {
-    /// Where so many bytes lie.
-    fn bytes(&self, room: usize) -> *mut u8 {
-        if room <= NEAR_BYTES { self.near.get().cast() } else { self.bytes.get().cast() }
-    }
-}
 
 /// How it went with a target lately, so that one which never looks is not asked again and again, and one which always does
 /// is asked without a look at what it is doing: that would take a cache line away from it which it writes in every call.
@@ -337,12 +273,5 @@ unsafe fn copy_few(from: *const u8, to: *mut u8, length: usize) {
             4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
             _ => to.copy_from_nonoverlapping(from, length),
         }
-    }
-}
-
-/// What is done between looks at something that another rank is doing right now, unless its CPU was taken from it.
-pub(crate) fn pause(looks: u32) {
-    if looks % 256 == 255 {
-        std::thread::yield_now();
     }
 }

@@ -8,7 +8,7 @@
 //! | left | a control block of a rank a rank | stripes, 64 a rank | posts, n by n | completions, n by n | assist requests, n by n | attached memory |
 //! ```
 
-use crate::assist::{AssistRequest, MAX_ASSISTED_RANKS};
+use crate::request::{AssistRequest, MAX_ASSISTED_RANKS};
 use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::stripe::Stripe;
 use std::ptr::NonNull;

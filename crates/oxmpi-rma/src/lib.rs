@@ -15,6 +15,7 @@ mod assist;
 mod control;
 mod epoch;
 mod place;
+mod request;
 mod scattered;
 mod share;
 mod transfer;

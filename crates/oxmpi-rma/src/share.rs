@@ -4,7 +4,7 @@
 //! longer than one of them takes.
 
 use crate::accumulate::{Combine, quick_combine};
-use crate::assist::{AssistRequest, Order, What, pause};
+use crate::request::{AssistRequest, Order, PART_UNIT, What, pause};
 use crate::transfer::transfer_run;
 use crate::{Far, Target, Window};
 use oxmpi_abi::Result;
@@ -15,17 +15,11 @@ use oxmpi_ops::Op;
 use oxmpi_transport::NodeMemory;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Under this, agreeing on parts takes longer than it saves, where the target's memory is not mapped here.
-pub(crate) const SHORTEST: usize = 32 << 10;
-
-/// The same where it is mapped.
+/// Like [`SHORTEST`](crate::request::SHORTEST), where the target's memory is mapped here.
 pub const SHORTEST_MAPPED: usize = 512 << 10;
 
 /// From here on it is worth while to wake a target that sleeps in the library, if there is a CPU for it.
 const WORTH_WAKING: usize = 512 << 10;
-
-/// Parts begin at multiples of this, which is also a multiple of all elements that are accumulated together.
-pub(crate) const PART_UNIT: usize = 4096;
 
 /// How much each side claims at a time. Few and long parts, since each costs system calls and an agreement; not so long that
 /// somebody waits long for the other's last.

@@ -1,7 +1,6 @@
 //! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
 
-use crate::assist::What;
-use crate::share::SHORTEST;
+use crate::request::{SHORTEST, What};
 use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
