@@ -16,9 +16,9 @@ use oxmpi_base::huge;
 use oxmpi_coll::choose::{Facts, Kind};
 use oxmpi_coll::rules::longest_on_board;
 use oxmpi_core::agreement::Line;
+use oxmpi_core::board::{BOARD_AFTER_CALLS, Board};
 use oxmpi_core::explain::{self, Speaker};
 use oxmpi_core::guard::Guard;
-use oxmpi_core::node::{Board, PATIENCE};
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
@@ -310,7 +310,7 @@ fn compute(
     if let Ok(found) = guard.comm_mut(comm)
         && let Board::Wanted(calls) = &mut found.board
     {
-        *calls = PATIENCE;
+        *calls = BOARD_AFTER_CALLS;
     }
     perform(cx, guard, comm, root, shape, operation)
 }
@@ -395,7 +395,7 @@ fn take_slowly(
             found.board = Board::Refused;
             explain_board(guard, comm, "no board, because it is for 2 to 64 ranks of one group");
         }
-        Board::Wanted(calls) if calls < PATIENCE => {
+        Board::Wanted(calls) if calls < BOARD_AFTER_CALLS => {
             found.board = Board::Wanted(calls + 1);
             explain_board(guard, comm, "no board yet, because a communicator of a single use shall cost little");
         }

@@ -11,20 +11,20 @@
 //! two members of anything share. Process numbers are valid in their own process only: processes
 //! tell each other addresses.
 
+mod drive;
+
 use crate::comm::Ranks;
 use crate::contexts::Proposal;
 use crate::engine::{BY_PROCESS, OpId, Route};
 use crate::matching::Pattern;
-use crate::process::Process;
-use oxmpi_abi::constants::MPI_ERR_OTHER;
-use oxmpi_abi::{Error, Result, bail};
+use oxmpi_abi::Result;
 use oxmpi_base::address::Address;
 use oxmpi_base::ids::Peer;
 use oxmpi_datatype::OwnedBytes;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 /// Who agreements to whom, and how their messages are told from others.
 #[derive(Clone)]
@@ -341,99 +341,6 @@ impl<T> Agreement<T> {
     }
 }
 
-impl Process {
-    /// Goes on with a conversation as far as it can; what it came to, once it has.
-    pub fn drive<T>(&mut self, agreement: &mut Agreement<T>) -> Option<T> {
-        loop {
-            if agreement.result.is_some() {
-                agreement.sending.retain(|&op| self.engine.take_outcome(op).is_none());
-                return if agreement.sending.is_empty() { agreement.result.take() } else { None };
-            }
-            if let Some((op, from, _)) = &agreement.receiving {
-                let (op, from) = (*op, *from);
-                if Peer::from_source(from).is_some_and(|from| self.engine.node().is_dead(from)) {
-                    self.engine.cancel_recv(op);
-                }
-                let outcome = self.engine.take_outcome(op)?;
-                let (_, _, mut bytes) = agreement.receiving.take()?;
-                let expected = bytes.len() as u64;
-                let answer = match outcome.error {
-                    _ if outcome.status.is_cancelled() => Err(dead()),
-                    Some(error) => Err(garbled(error.text())),
-                    None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
-                    None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
-                };
-                agreement.line.pending().answer = Some(Answer::Words(answer));
-            }
-            let state = agreement.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            let orders = std::mem::take(&mut agreement.line.pending().orders);
-            for order in orders {
-                match order {
-                    Order::Send(route, bytes) => {
-                        agreement.sending.extend(self.engine.send_stored(&route, OwnedBytes::from(&bytes[..])));
-                    }
-                    Order::GiveBack(proposal) => self.contexts.give_back(proposal),
-                    Order::Release(context) => self.contexts.release(context),
-                }
-            }
-            if let Poll::Ready(result) = state {
-                agreement.result = Some(result);
-                continue;
-            }
-            let question = agreement.line.pending().question.take()?;
-            let answer = match question {
-                Question::Receive(pattern, count) => {
-                    let bytes = OwnedBytes::zeroed(count * 8);
-                    // SAFETY: a conversation that receives is driven to its end, and the bytes are its own until then.
-                    #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
-                    let op = self.engine.recv(pattern, unsafe { bytes.lend_to_write() });
-                    agreement.receiving = Some((op, pattern.source, bytes));
-                    continue;
-                }
-                Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
-                Question::Reserve(context) => Answer::Reserved(self.reserve_context(context)),
-                Question::SpansJobs(members) => Answer::SpansJobs(self.knows_foreign(&members)),
-                Question::AddressesOf(members) => {
-                    let node = self.engine.node();
-                    Answer::Addresses(members.iter().map(|process| node.address_of(process)).collect())
-                }
-                Question::PeersAt(addresses) => Answer::Peers(self.peers_at(&addresses)),
-            };
-            agreement.line.pending().answer = Some(answer);
-        }
-    }
-
-    /// The processes that another one told of.
-    fn peers_at(&mut self, addresses: &[Address]) -> Result<Vec<Peer>> {
-        let mut peers = Vec::with_capacity(addresses.len());
-        for address in addresses {
-            match self.engine.peer_at(*address) {
-                Ok(peer) => peers.push(peer),
-                Err(error) => bail!(
-                    MPI_ERR_OTHER,
-                    "process {} of another job cannot be reached through the process {} that holds the job's memory: {error}",
-                    address.slot,
-                    address.job.holder
-                ),
-            }
-        }
-        Ok(peers)
-    }
-}
-
-#[cold]
-fn dead() -> Error {
-    Error::new(MPI_ERR_OTHER, "a process of another job that is to take part has ended")
-}
-
-#[cold]
-fn garbled(why: &str) -> Error {
-    Error::new(
-        MPI_ERR_OTHER,
-        format!("the processes do not call the same collective operations in the same order ({why})"),
-    )
-}
-
 /// Many processes without any transport: every member's conversation is driven in turn, and messages wait in lists. Shows what
 /// an agreement comes to and what it costs at any size.
 #[cfg(test)]
@@ -441,6 +348,7 @@ pub(crate) mod simulated {
     use super::*;
     use oxmpi_base::address::JobId;
     use std::collections::{HashMap, VecDeque};
+    use std::task::{Context, Waker};
 
     /// Sender, receiver, context and tag.
     type Place = (i32, Peer, u32, i32);

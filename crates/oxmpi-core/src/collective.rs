@@ -7,16 +7,16 @@
 //! A reduction by the user's own function is not carried out here: the run stops with [`Turn::Call`], and goes on once the
 //! C boundary has made the call, unlocked.
 
+mod perform;
+
 use crate::comm::{Calls, Comm, Ranks};
-use crate::engine::{Mode, OpId, Route};
+use crate::engine::{OpId, Route};
 use crate::matching::Pattern;
 use crate::operation::{Reducer, UserCall};
-use crate::process::Process;
 use crate::request::Promise;
-use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::Peer;
-use oxmpi_coll::plan::{Piece, Plan, Region, Side, Step};
+use oxmpi_coll::plan::{Piece, Plan, Region};
 use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Source, Target};
 use oxmpi_transport::own;
 use std::sync::Arc;
@@ -339,237 +339,9 @@ impl Run {
     }
 }
 
-impl Process {
-    /// Goes on with a run as far as it can.
-    pub fn advance(&mut self, run: &mut Run) -> Turn {
-        if let Some(Called { result: Some((from, to)), .. }) = run.called.take() {
-            own::copy(&from, &to);
-        }
-        let bound_plan = Arc::clone(&run.bound_plan);
-        while let Some(step) = bound_plan.plan.steps.get(run.next) {
-            match step {
-                Step::Send { to, piece } => self.start_send(run, *to, piece, false),
-                Step::SendLocal { to, piece } => self.start_send(run, *to, piece, true),
-                Step::Recv { from, piece } => self.start_recv(run, *from, piece, false),
-                Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
-                Step::Copy { from, to } => own::copy(&bound_plan.source(from), &bound_plan.target(to)),
-                Step::Reduce { with, into, side } => {
-                    if let Some(call) = reduce(run, with, into, *side) {
-                        run.next += 1;
-                        return Turn::Call(call);
-                    }
-                }
-                Step::Received => {
-                    if !self.are_received(run) {
-                        return Turn::Waiting;
-                    }
-                }
-                Step::Fence => {
-                    if !(self.are_received(run) & self.are_sent(run)) {
-                        return Turn::Waiting;
-                    }
-                }
-            }
-            run.next += 1;
-        }
-        if !(self.are_received(run) & self.are_sent(run)) {
-            return Turn::Waiting;
-        }
-        if let (Some(Packing::Last { user, packed }), None) = (&bound_plan.packing, &run.error) {
-            #[expect(unsafe_code, reason = "the packed bytes are the bound_plan's own")]
-            // SAFETY: the bound plan outlives this function, and all that was to be received has come.
-            own::copy(&unsafe { packed.lend() }, user);
-        }
-        match run.error.take() {
-            None => Turn::Done(Ok(())),
-            Some(error) => {
-                // Perhaps the message was of another call, which a rank may still wait for.
-                let stage = run.stage();
-                stage.calls.publish(&self.engine.node().block().differed, stage.comm_context());
-                Turn::Done(Err(error))
-            }
-        }
-    }
-
-    /// Gives a run up that can never end, so that no message comes to its memory any more.
-    #[cold]
-    pub fn abandon(&mut self, run: &mut Run) {
-        for (op, _) in run.recvs.drain(..) {
-            self.engine.cancel_recv(op);
-            self.engine.detach(op);
-        }
-        for op in run.sends.drain(..) {
-            self.engine.cancel_send(op);
-            self.engine.detach(op);
-        }
-    }
-
-    fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
-        let route = run.bound_plan.stage.route(to, local);
-        // Who depends on what went wrong here gets nothing, so that it knows.
-        let buf = if run.error.is_some() { Source::empty() } else { run.bound_plan.source(piece) };
-        run.sends.extend(self.engine.send(Mode::Standard, &route, buf));
-    }
-
-    fn start_recv(&mut self, run: &mut Run, from: u32, piece: &Piece, local: bool) {
-        let pattern = run.bound_plan.stage.pattern(from, local);
-        let buf = run.bound_plan.target(piece);
-        let bytes = buf.len();
-        run.recvs.push((self.engine.recv(pattern, buf), bytes));
-    }
-
-    fn are_sent(&mut self, run: &mut Run) -> bool {
-        let Run { sends, error, .. } = run;
-        sends.retain(|&op| match self.engine.take_outcome(op) {
-            None => true,
-            Some(outcome) => {
-                note(error, outcome.error);
-                false
-            }
-        });
-        sends.is_empty()
-    }
-
-    fn are_received(&mut self, run: &mut Run) -> bool {
-        let Run { recvs, error, .. } = run;
-        recvs.retain(|&(op, expected)| match self.engine.take_outcome(op) {
-            None => true,
-            Some(outcome) => {
-                let got = outcome.status.bytes() as usize;
-                let wrong = outcome.error.is_some() || got != expected;
-                note(error, wrong.then(|| differs(outcome.status.source, got, expected, outcome.error)));
-                false
-            }
-        });
-        recvs.is_empty()
-    }
-
-    /// Performs a bound plan while the program does other things; the promise is kept when it has ended.
-    pub fn perform_later(&mut self, bound_plan: Arc<BoundPlan>) -> Promise {
-        let promise = Promise::default();
-        let mut run = Run::new(bound_plan);
-        run.promise = Some(Arc::clone(&promise));
-        self.runs.push(run);
-        self.progress_runs();
-        promise
-    }
-
-    #[inline(never)]
-    pub(crate) fn progress_runs(&mut self) -> bool {
-        let mut runs = std::mem::take(&mut self.runs);
-        let before = runs.len();
-        let mut index = 0;
-        while index < runs.len() {
-            match self.advance(&mut runs[index]) {
-                Turn::Waiting => index += 1,
-                Turn::Call(call) => {
-                    let run = runs.remove(index);
-                    self.calls.push((run, call));
-                }
-                Turn::Done(result) => {
-                    runs.remove(index).end(result.err());
-                }
-            }
-        }
-        self.runs = runs;
-        self.runs.len() < before
-    }
-
-    /// The collective operations that go on while the program does other things.
-    pub fn runs(&self) -> &[Run] {
-        &self.runs
-    }
-
-    /// Ends one of them, which would never end by itself.
-    #[cold]
-    pub fn end_run(&mut self, index: usize, error: Error) {
-        let mut run = self.runs.remove(index);
-        self.abandon(&mut run);
-        run.end(Some(error));
-    }
-
-    /// Whether a collective operation goes on while the program does other things.
-    #[inline]
-    pub fn has_runs(&self) -> bool {
-        !self.runs.is_empty()
-    }
-
-    /// Whether a collective operation waits for a call of the user's function.
-    #[inline]
-    pub fn wants_calls(&self) -> bool {
-        !self.calls.is_empty()
-    }
-
-    /// A call of the user's function that a collective operation waits for. It is made without any lock, then
-    /// [`Process::called`] follows.
-    pub fn next_call(&mut self) -> Option<(Run, UserCall)> {
-        self.calls.pop()
-    }
-
-    /// Goes on with a run whose call has been made.
-    pub fn called(&mut self, run: Run) {
-        self.runs.push(run);
-        self.progress_runs();
-    }
-
-    /// Whether a collective operation that is under way uses the context or its twin.
-    pub fn performs_on(&self, context: u32) -> bool {
-        self.runs.iter().chain(self.calls.iter().map(|(run, _)| run)).any(|run| run.stage().comm_context() == context)
-    }
-}
-
-/// Carries out a reduction, or says which call of the user's function does.
-#[expect(unsafe_code, reason = "elements of a reduction are raw memory")]
-fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserCall> {
-    let bound_plan = &run.bound_plan;
-    let Some(reducer) = &bound_plan.reducer else { unreachable!("a plan with reductions has an operation") };
-    if with.count == 0 {
-        return None;
-    }
-    let (operand, target) = (bound_plan.address(with), bound_plan.address(into));
-    if reducer.commutes() || side == Side::Left {
-        // SAFETY: the plan names both pieces, which have as many elements, and writes to `into`.
-        return unsafe { reducer.apply(operand, target, with.count) };
-    }
-    // The function leaves its result in its second operand, which is the one from the right here.
-    let (right, copy) = if with.region == Region::Temp {
-        (operand, None)
-    } else {
-        let copy = Scratch::new(bound_plan.units(with.region), with.count);
-        let first = Piece { offset: 0, ..*with };
-        own::copy(&bound_plan.source(with), &copy.units().target(&first));
-        (copy.units().base, Some(copy))
-    };
-    let from = match &copy {
-        Some(copy) => copy.units().source(&Piece { offset: 0, ..*with }),
-        None => bound_plan.source(with),
-    };
-    let result = (from, bound_plan.target(into));
-    // SAFETY: the plan names `into`; `right` is temporary memory of as many elements, kept until the call was made.
-    match unsafe { reducer.apply(target, right, with.count) } {
-        None => {
-            own::copy(&result.0, &result.1);
-            None
-        }
-        Some(call) => {
-            run.called = Some(Called { result: Some(result), _copy: copy });
-            Some(call)
-        }
-    }
-}
-
 /// Of several errors the first is the one to tell.
 pub(crate) fn note(error: &mut Option<Error>, new: Option<Error>) {
     if error.is_none() {
         *error = new;
     }
-}
-
-#[cold]
-fn differs(source: i32, got: usize, expected: usize, error: Option<Error>) -> Error {
-    let text = match error {
-        Some(error) => format!("from rank {source}: {}", error.text()),
-        None => format!("rank {source} gave {got} bytes where {expected} were expected"),
-    };
-    Error::new(MPI_ERR_TRUNCATE, format!("{text}: the ranks' arguments do not match each other"))
 }

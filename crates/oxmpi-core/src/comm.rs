@@ -1,9 +1,9 @@
 //! Communicators: a group of processes, or two of them, and a context that keeps their messages apart from all others.
 
 use crate::agreement::Participants;
+use crate::board::{BOARD_AFTER_CALLS, Board};
 use crate::buffer::BufferPool;
 use crate::info::Info;
-use crate::node::{Board, PATIENCE};
 use crate::topology::Topology;
 use crate::topology::cart::Cart;
 use crate::topology::graph::Graph;
@@ -13,6 +13,7 @@ use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::notice::Notice;
+use oxmpi_coll::rules::BOARD_RANKS;
 use std::sync::Arc;
 
 pub struct Comm {
@@ -173,8 +174,13 @@ impl Comm {
         Comm::predefined(MPI_COMM_SELF, 2, 0, Ranks::List(Arc::new([Peer::at_slot(rank)])), "MPI_COMM_SELF")
     }
 
+    /// Whether its ranks could share a board.
+    pub fn may_have_board(&self) -> bool {
+        !self.is_inter() && (2..=BOARD_RANKS as usize).contains(&self.group.len())
+    }
+
     fn predefined(handle: CommHandle, context: u32, rank: i32, group: Ranks, name: &str) -> Comm {
-        let (name, board) = (name.as_bytes().to_vec(), Board::Wanted(PATIENCE));
+        let (name, board) = (name.as_bytes().to_vec(), Board::Wanted(BOARD_AFTER_CALLS));
         Comm { handle, name, board, ..Comm::new(context, rank, group, None, MPI_ERRORS_ARE_FATAL) }
     }
 

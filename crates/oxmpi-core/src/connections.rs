@@ -133,7 +133,7 @@ impl Process {
         self.groups.iter().for_each(|(_, group)| name(group.ranks()));
         self.windows.iter().for_each(|(_, win)| name(win.group.ranks()));
         self.files.iter().for_each(|(_, file)| name(file.group.ranks()));
-        self.making.iter().for_each(|making| making.groups().for_each(&mut name));
+        self.pending_comms.iter().for_each(|pending| pending.groups().for_each(&mut name));
         let waiting = self.calls.iter().map(|(run, _)| run);
         self.runs.iter().chain(waiting).for_each(|run| {
             name(&run.stage().group);

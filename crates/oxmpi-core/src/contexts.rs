@@ -38,10 +38,10 @@
 //! Looking is a search through everything that the process holds. It is rare, and in exchange nothing is counted where it
 //! would cost every message something.
 
+mod own;
+
 use crate::agreement::{Line, Participants, spans_jobs};
 use crate::comm::Ranks;
-use crate::process::Process;
-use crate::request::{Body, Start};
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::Address;
@@ -145,47 +145,6 @@ impl Contexts {
     /// The agreement that a context was held for has ended, or what was agreed on has taken it.
     pub fn release(&mut self, context: u32) {
         self.reserved.remove(&context);
-    }
-}
-
-impl Process {
-    /// A context that nothing here uses, of this process's share or of those between jobs.
-    pub(crate) fn draw_context(&mut self, between_jobs: bool) -> Option<Proposal> {
-        let bits = if between_jobs { BETWEEN_BITS } else { self.contexts.bits };
-        for _ in 0..1u64 << bits {
-            let proposal = if between_jobs { self.contexts.draw_between() } else { self.contexts.draw() };
-            if !proposal.used || !self.uses_context(proposal.context) {
-                return Some(proposal);
-            }
-        }
-        None
-    }
-
-    /// Holds a context for an agreement; `false` when something here uses it or another agreement holds it.
-    pub(crate) fn reserve_context(&mut self, context: u32) -> bool {
-        !self.uses_context(context) && self.contexts.reserved.insert(context)
-    }
-
-    /// Whether this process holds anything of a context or its twin.
-    pub fn uses_context(&self, context: u32) -> bool {
-        let ours = |other: u32| other & !1 == context;
-        let starts = |start: &Start| match start {
-            Start::Send { route, .. } | Start::Buffered { route, .. } => ours(route.context),
-            Start::Recv { pattern, .. } => ours(pattern.context),
-            Start::Collective(bound_plan) => ours(bound_plan.context()),
-            Start::Outgoing(plan) => plan.context().is_some_and(ours),
-            Start::Incoming(plan) => ours(plan.context()),
-            Start::Nothing(_) => false,
-        };
-        self.comms.iter().any(|(_, comm)| comm.context == context)
-            || self.files.iter().any(|(_, file)| file.comm.context == context)
-            || self.messages.iter().any(|(_, (envelope, ..))| ours(envelope.context))
-            || self.requests.iter().any(|(_, request)| match &request.body {
-                Body::Persistent(start, _) => starts(start),
-                Body::Once(_) | Body::Sent | Body::Generalized(_) => false,
-            })
-            || self.performs_on(context)
-            || self.engine.uses_context(context)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A handler lives while the program holds a handle of it or an object has it attached. The functions are the C
 //! boundary's, by their addresses; nothing here calls one.
 
-use crate::process::bad_handle;
+use crate::checks::bad_handle;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Errhandler as Handle;
 use oxmpi_abi::{Error, Result, bail};

@@ -3,10 +3,9 @@
 use crate::comm::Comm;
 use crate::group::Group;
 use crate::info::Info;
-use crate::process::{Process, bad_handle};
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::{self, Errhandler};
-use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_abi::handle::Errhandler;
+use oxmpi_abi::{Result, Status, bail};
 use oxmpi_io::{SharedPointer, View};
 use std::sync::Arc;
 
@@ -79,36 +78,6 @@ impl File {
                 self.check_idle()?;
                 bail!(MPI_ERR_IO, "{}_begin has not been called", access.name());
             }
-        }
-    }
-}
-
-impl Process {
-    pub fn file(&self, handle: handle::File) -> Result<&File> {
-        match self.files.get(handle.0) {
-            Some(found) => Ok(found),
-            None => Err(self.bad_file(handle)),
-        }
-    }
-
-    pub fn file_mut(&mut self, handle: handle::File) -> Result<&mut File> {
-        if !self.files.contains(handle.0) {
-            return Err(self.bad_file(handle));
-        }
-        self.files.get_mut(handle.0).map(|found| &mut **found).ok_or_else(|| unreachable!("just found"))
-    }
-
-    #[cold]
-    fn bad_file(&self, handle: handle::File) -> Error {
-        bad_handle(&self.files, MPI_ERR_FILE, handle.0, "file", MPI_FILE_NULL.0, "MPI_FILE_NULL")
-    }
-
-    /// Takes a file in.
-    pub fn add_file(&mut self, file: File) -> Result<handle::File> {
-        self.contexts.release(file.comm.context);
-        match self.files.try_insert(Box::new(file)) {
-            Ok(number) => Ok(handle::File(number)),
-            Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for files"),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The info objects of this process. They exist independently of any world or session, and from any thread, so they
 //! have a table and a lock of their own; nothing here takes a guard, since most callers hold one.
 
+use crate::checks::bad_handle;
 use crate::info::{Environment, Info};
 use crate::library::{self, Library, World};
-use crate::process::bad_handle;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as Handle;
 use oxmpi_abi::{Error, Result, bail};

@@ -21,8 +21,10 @@
 #![deny(unsafe_code)]
 
 pub mod agreement;
+pub mod board;
 pub mod buffer;
 pub mod call;
+pub mod checks;
 pub mod collective;
 pub mod comm;
 pub mod connections;
@@ -35,9 +37,9 @@ pub mod group;
 pub mod guard;
 pub mod library;
 pub mod names;
-pub mod node;
 pub mod operation;
 pub mod partitioned;
+mod pending_comm;
 pub mod process;
 pub mod request;
 pub mod settings;
@@ -50,5 +52,4 @@ pub mod errhandler;
 pub mod errors;
 pub mod info;
 mod infos;
-pub mod making;
 pub mod matching;

@@ -3,11 +3,12 @@
 //! The product has one instance, which `oxmpi-capi` holds; a test has one for each rank that it runs as a thread. The state
 //! itself is reached through a [`Guard`] only (`guard.rs`). Nothing here waits.
 
+use crate::checks::bad_handle;
 use crate::errhandler::Errhandlers;
 use crate::errors::ErrorRegistry;
 use crate::guard::{Entry, Guard, Shared, Started};
 use crate::info::Info;
-use crate::process::{Process, bad_handle};
+use crate::process::Process;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;

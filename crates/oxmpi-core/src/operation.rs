@@ -3,10 +3,7 @@
 //! Nothing here calls the user's function: what has to be called is handed out as a [`UserCall`], which
 //! [`Call`](crate::call::Call) makes while no lock is held.
 
-use crate::process::{Process, bad_handle, check_usable};
-use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
-use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::Datatype;
 use oxmpi_ops::{Op, Operands, Reduction};
 use std::sync::Arc;
@@ -108,34 +105,6 @@ impl Reducer {
             Reducer::User { function, datatype, held } => {
                 Some(UserCall { function: Arc::clone(function), operands, datatype: *datatype, held: Arc::clone(held) })
             }
-        }
-    }
-}
-
-impl Process {
-    pub fn operation(&self, op: handle::Op) -> Result<Operation> {
-        if let Some(found) = oxmpi_ops::predefined(op.0) {
-            return Ok(Operation::Predefined(found));
-        }
-        match self.operations.get(op.0) {
-            Some(found) => Ok(Operation::User(Arc::clone(found))),
-            None => {
-                Err(bad_handle(&self.operations, MPI_ERR_OP, op.0, "reduction operation", MPI_OP_NULL.0, "MPI_OP_NULL"))
-            }
-        }
-    }
-
-    /// What a reduction with this operation and this type does.
-    pub fn reducer(&self, op: handle::Op, datatype: handle::Datatype) -> Result<Reducer> {
-        let operation = self.operation(op)?;
-        let found = self.datatype(datatype)?;
-        check_usable(found, 1)?;
-        match operation {
-            Operation::Predefined(op @ (Op::Replace | Op::NoOp)) => {
-                bail!(MPI_ERR_OP, "{} is for one-sided communication only; a reduction cannot use it", op.name())
-            }
-            Operation::Predefined(op) => Ok(Reducer::Predefined(Reduction::new(op, found)?)),
-            Operation::User(function) => Ok(Reducer::User { function, datatype, held: Arc::clone(found) }),
         }
     }
 }

@@ -6,12 +6,12 @@
 //! calls that make the requests, as the standard has it. Notes and partitions go on the communicator's inner context, with
 //! sources that nothing else has there.
 
+mod start;
+
 use crate::collective::note;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
-use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE};
-use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_datatype::{OwnedBytes, Source, Target};
@@ -209,58 +209,6 @@ impl Receiving {
         let (ours, partition) = (self.plan.partitions as u64, partition as u64);
         let is_apart = |part: u64| (part + 1) * ours <= partition * theirs || part * ours >= (partition + 1) * theirs;
         Ok(missing.iter().all(|&(_, part)| is_apart(part)))
-    }
-}
-
-impl Process {
-    /// Makes a partitioned send and tells the receiver of it.
-    pub fn make_outgoing(
-        &mut self,
-        comm: Comm,
-        buf: Source<'static>,
-        partitions: usize,
-        route: Option<Route>,
-    ) -> Result<Outgoing> {
-        let first = self.partitions;
-        let comm = self.comm(comm)?;
-        let (context, source) = (comm.inner_context(), comm.rank | SOURCE);
-        let route = route.map(|route| Route { context, source, ..route });
-        if let Some(route) = &route {
-            self.partitions += partitions as u64;
-            let note: Note = [partitions as u64, (buf.len() / partitions) as u64, first];
-            let bytes = OwnedBytes::from(&note.map(u64::to_ne_bytes).concat()[..]);
-            if let Some(op) = self.engine.send_stored(route, bytes) {
-                self.engine.detach(op);
-            }
-        }
-        Ok(Outgoing { buf, partitions, route, first })
-    }
-
-    #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
-    /// Makes a partitioned receive, which hears of the send that it matches sooner or later.
-    pub fn make_incoming(
-        &mut self,
-        comm: Comm,
-        buf: Target<'static>,
-        partitions: usize,
-        pattern: Pattern,
-    ) -> Result<Incoming> {
-        let from = (pattern.source, pattern.tag);
-        let pattern = Pattern { context: self.comm(comm)?.inner_context(), source: pattern.source | SOURCE, ..pattern };
-        let words = OwnedBytes::zeroed(size_of::<Note>());
-        // SAFETY: the words are kept beside the operation's number, and looked at after its end. Where the request is
-        // given up, `forget` cancels the receive first.
-        let op = self.engine.recv(pattern, unsafe { words.lend_to_write() });
-        Ok(Incoming { buf, partitions, pattern, from, heard: Mutex::new(Heard::NotYet(op, words)) })
-    }
-
-    /// Receives that wait to hear what will come.
-    #[inline(never)]
-    pub(crate) fn progress_partitioned(&mut self) -> bool {
-        let before = self.receiving.len();
-        let Process { receiving, engine, .. } = self;
-        receiving.retain(|one| !lock(one).advance(engine));
-        receiving.len() < before
     }
 }
 

@@ -190,3 +190,12 @@ impl Active {
         }
     }
 }
+
+/// What `Process::finish_plain` found.
+pub enum Plain {
+    Done,
+    Failed(Error, Comm),
+    Pending,
+    /// Not a plain send or receive.
+    Other,
+}

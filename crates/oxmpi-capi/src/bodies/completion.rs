@@ -10,7 +10,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::guard::Guard;
-use oxmpi_core::process::Plain;
+use oxmpi_core::request::Plain;
 use oxmpi_core::request::{Active, Body, Generalized, Start};
 use std::ffi::{c_int, c_void};
 

@@ -1,46 +1,20 @@
-//! The board that a communicator's ranks share for their blocking collective operations, and when it is made and given
-//! up.
-//!
-//! A communicator gets its board with one of its first collective operations, which are called by all ranks in the same
-//! order, so that all agree when. Rank 0's process owns the memory; it is given back when everybody has left the board, which
-//! the owner looks for now and then.
+//! When boards are made, joined and given up. Rank 0's process owns the memory of a board; it is given back when all
+//! ranks have left, which the owner checks whenever it makes or leaves a board.
 
-use crate::comm::Comm;
-use crate::process::Process;
+use super::Process;
+use crate::board::Board;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::Area;
-use oxmpi_coll::rules::BOARD_RANKS;
 use oxmpi_transport::node::Node;
-
-/// What a communicator has of a board.
-pub enum Board {
-    /// None yet; so many operations would have used one.
-    Wanted(u32),
-    Ready(Box<Node>),
-    /// An operation is using it.
-    Busy,
-    /// It does without.
-    Refused,
-}
-
-/// Operations without a board, so that a communicator for a single use costs little. Not for those that are always there.
-pub const PATIENCE: u32 = 2;
 
 /// Boards that a process takes part in: each is a mapping, of which the kernel allows a limited number.
 const MOST_BOARDS: usize = 1024;
 
-/// Bytes of room a rank: the first communicators may use more memory than those that come in hundreds.
+/// Bytes of staging buffer a rank: the first communicators may use more memory than those that come in hundreds.
 const STAGING: usize = 2 << 20;
 const SMALL_STAGING: usize = 64 << 10;
 const FIRST_BOARDS: usize = 8;
-
-impl Comm {
-    /// Whether its ranks could share a board.
-    pub fn may_have_board(&self) -> bool {
-        !self.is_inter() && (2..=BOARD_RANKS as usize).contains(&self.group.len())
-    }
-}
 
 impl Process {
     /// Memory for a new board of so many ranks, and its room for each; `None` if this process has enough boards, or no

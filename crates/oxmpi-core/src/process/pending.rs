@@ -1,31 +1,16 @@
-//! Communicators in the making: how one gets its place in the table, at once or after a conversation that goes on while the
-//! program does other things, and how it goes away.
+//! How communicators get their place in the table, at once or when their members have agreed, and how they leave it.
 
+use super::Process;
 use crate::agreement::{Agreement, Participants};
+use crate::board::Board;
 use crate::comm::{Comm, Ranks};
 use crate::contexts::{NOT_YET, agree};
-use crate::node::Board;
-use crate::process::Process;
+use crate::pending_comm::PendingComm;
 use crate::request::Promise;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
 use std::sync::Arc;
-
-/// A communicator whose handle the program has, and whose context its members have not agreed on yet.
-pub(crate) struct Making {
-    agreement: Agreement<Result<u32>>,
-    comm: handle::Comm,
-    group: Ranks,
-    local: Option<Ranks>,
-    promise: Promise,
-}
-
-impl Making {
-    pub(crate) fn groups(&self) -> impl Iterator<Item = &Ranks> {
-        std::iter::once(&self.group).chain(&self.local)
-    }
-}
 
 impl Process {
     /// Gives a communicator its place and its handle.
@@ -57,8 +42,8 @@ impl Process {
         let comm = self.add_comm(comm)?;
         let promise = Promise::default();
         let agreement = Agreement::new(|line| agree(line, participants, 0));
-        self.making.push(Making { agreement, comm, group, local, promise: Arc::clone(&promise) });
-        self.progress_making();
+        self.pending_comms.push(PendingComm { agreement, comm, group, local, promise: Arc::clone(&promise) });
+        self.progress_pending_comms();
         Ok((comm, promise))
     }
 
@@ -77,34 +62,21 @@ impl Process {
         Ok(comm)
     }
 
-    /// Moves everything that can move: messages, and what waits for them. `true` when something may have completed.
-    #[inline]
-    pub fn progress(&mut self) -> bool {
-        let mut moved = self.engine.progress();
-        if !self.serving_windows.is_empty() {
-            moved |= self.serve_windows();
-        }
-        if self.making.is_empty() && self.runs.is_empty() && self.receiving.is_empty() {
-            return moved;
-        }
-        self.progress_making() | self.progress_runs() | self.progress_partitioned() | moved
-    }
-
     #[inline(never)]
-    fn progress_making(&mut self) -> bool {
-        let mut all = std::mem::take(&mut self.making);
+    pub(crate) fn progress_pending_comms(&mut self) -> bool {
+        let mut all = std::mem::take(&mut self.pending_comms);
         let before = all.len();
-        all.retain_mut(|making| {
-            let Some(context) = self.drive(&mut making.agreement) else { return true };
+        all.retain_mut(|pending| {
+            let Some(context) = self.drive(&mut pending.agreement) else { return true };
             if let Ok(context) = context {
                 self.contexts.release(context);
             }
-            let is_first = self.comes_first(&making.group, making.local.as_ref());
-            let error = match (context, self.comms.get_mut(making.comm.0)) {
+            let is_first = self.comes_first(&pending.group, pending.local.as_ref());
+            let error = match (context, self.comms.get_mut(pending.comm.0)) {
                 (Ok(context), Some(comm)) => {
                     comm.context = context;
-                    comm.group = making.group.clone();
-                    comm.local = making.local.take();
+                    comm.group = pending.group.clone();
+                    comm.local = pending.local.take();
                     comm.is_first = is_first;
                     None
                 }
@@ -112,11 +84,11 @@ impl Process {
                 (Err(error), _) => Some(error),
             };
             // Nobody else sets it.
-            let _ = making.promise.set(error);
+            let _ = pending.promise.set(error);
             false
         });
         let ended = all.len() < before;
-        self.making = all;
+        self.pending_comms = all;
         ended
     }
 }

@@ -1,0 +1,18 @@
+//! One step of everything that moves by itself.
+
+use super::Process;
+
+impl Process {
+    /// Moves everything that can move: messages, and what waits for them. `true` when something may have completed.
+    #[inline]
+    pub fn progress(&mut self) -> bool {
+        let mut moved = self.engine.progress();
+        if !self.serving_windows.is_empty() {
+            moved |= self.serve_windows();
+        }
+        if self.pending_comms.is_empty() && self.runs.is_empty() && self.receiving.is_empty() {
+            return moved;
+        }
+        self.progress_pending_comms() | self.progress_runs() | self.progress_partitioned() | moved
+    }
+}
