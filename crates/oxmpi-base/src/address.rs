@@ -1,5 +1,7 @@
-//! Where a process can be found by processes of other jobs on the node: its job's segment, and its slot in there.
+//! Names of processes that mean the same everywhere: a job, by where its segment is found, and a process of a job, by
+//! its node and its slot there.
 
+use crate::ids::{NodeId, Slot};
 use crate::lifeline;
 use crate::segment::Segment;
 use std::fs::File;
@@ -35,26 +37,31 @@ impl JobId {
     }
 }
 
-/// A process of any job.
+/// A process of any job: the only name of a process that leaves a process. The order is one that all agree on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Address {
+pub struct ProcessId {
     pub job: JobId,
-    /// Its number in its own job.
-    pub slot: u32,
+    /// The node of its job that it runs on.
+    pub node: NodeId,
+    /// Its slot in that node's segment.
+    pub slot: Slot,
 }
 
-impl Address {
-    /// How many words an address is in a message.
+impl ProcessId {
+    /// How many words a process id is in a message.
     pub const WORDS: usize = 3;
 
-    pub fn words(self) -> [u64; Address::WORDS] {
+    pub fn words(self) -> [u64; ProcessId::WORDS] {
         let JobId { inode, holder, fd } = self.job;
-        [inode, u64::from(holder) << 32 | u64::from(fd), u64::from(self.slot)]
+        let place = u64::from(self.node.number()) << 32 | self.slot.index() as u64;
+        [inode, u64::from(holder) << 32 | u64::from(fd), place]
     }
 
-    pub fn from_words(words: &[u64]) -> Address {
-        let job = JobId { inode: words[0], holder: (words[1] >> 32) as u32, fd: words[1] as u32 };
-        Address { job, slot: words[2] as u32 }
+    /// `None` for words that another process cannot have made of a process id.
+    pub fn from_words(words: &[u64]) -> Option<ProcessId> {
+        let &[inode, held, place] = words else { return None };
+        let job = JobId { inode, holder: (held >> 32) as u32, fd: held as u32 };
+        Some(ProcessId { job, node: NodeId::new((place >> 32) as u32), slot: Slot::new(place as u32 as usize)? })
     }
 }
 
@@ -65,8 +72,11 @@ mod tests {
 
     #[test]
     fn words_and_back() {
-        let address = Address { job: JobId { inode: u64::MAX - 5, holder: 4_000_000, fd: 77 }, slot: 123 };
-        assert_eq!(Address::from_words(&address.words()), address);
+        let job = JobId { inode: u64::MAX - 5, holder: 4_000_000, fd: 77 };
+        let id = ProcessId { job, node: NodeId::new(16_383), slot: Slot::new(123).unwrap() };
+        assert_eq!(ProcessId::from_words(&id.words()), Some(id));
+        assert_eq!(ProcessId::from_words(&[1, 2, u64::MAX]), None);
+        assert_eq!(ProcessId::from_words(&[1, 2]), None);
     }
 
     #[test]

@@ -4,13 +4,13 @@
 //! nobody maps as a whole. It marks itself, once for each rank, in that rank's bits and rings its bell.
 //!
 //! ```text
-//! Free --claim--> Taken --its address is written--> Present --leave--> Left --the last share is given up--> Free
+//! Free --claim--> Taken --its name is written--> Present --leave--> Left --the last share is given up--> Free
 //! ```
 //!
 //! The foreign sender itself has a share of the slot, and every rank that it opened a ring to. A rank gives its share up when the foreign sender has
 //! left and its ring is empty and reads as zeroes again, so the next foreign sender finds everything as it was at the start.
 
-use crate::address::Address;
+use crate::address::ProcessId;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Foreign senders that a segment has room for at a time.
@@ -32,22 +32,22 @@ pub struct ForeignSender {
     /// The foreign sender's process id (high 32 bits) and its phase.
     state: AtomicU64,
     shares: AtomicU64,
-    address: [AtomicU64; Address::WORDS],
+    process: [AtomicU64; ProcessId::WORDS],
 }
 
 impl ForeignSender {
     /// Takes a free slot for the process; `false` when it is not free.
-    pub fn claim(&self, pid: u32, address: Address) -> bool {
+    pub fn claim(&self, pid: u32, process: ProcessId) -> bool {
         let taken = word(pid, Phase::Taken);
         // Acquire: whoever gave the slot up is done with it.
         if self.state.compare_exchange(0, taken, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
         self.shares.store(1, Ordering::Relaxed);
-        for (place, word) in self.address.iter().zip(address.words()) {
+        for (place, word) in self.process.iter().zip(process.words()) {
             place.store(word, Ordering::Relaxed);
         }
-        // Release: who sees the foreign sender sees its address.
+        // Release: who sees the foreign sender sees its name.
         self.state.store(word(pid, Phase::Present), Ordering::Release);
         true
     }
@@ -66,9 +66,9 @@ impl ForeignSender {
         (self.state.load(Ordering::Relaxed) >> 32) as u32
     }
 
-    /// Who the foreign sender is, of one that has marked itself somewhere.
-    pub fn address(&self) -> Address {
-        Address::from_words(&self.address.each_ref().map(|word| word.load(Ordering::Relaxed)))
+    /// Who the foreign sender is, of one that has marked itself somewhere; `None` when it has written nonsense.
+    pub fn process(&self) -> Option<ProcessId> {
+        ProcessId::from_words(&self.process.each_ref().map(|word| word.load(Ordering::Relaxed)))
     }
 
     /// The foreign sender opens a ring to one more rank, which gets a share.
@@ -108,10 +108,12 @@ fn word(pid: u32, phase: Phase) -> u64 {
 mod tests {
     use super::*;
     use crate::address::JobId;
+    use crate::ids::{NodeId, Slot};
     use crate::segment::Segment;
 
-    fn address(slot: u32) -> Address {
-        Address { job: JobId { inode: 9, holder: 8, fd: 7 }, slot }
+    fn process(slot: usize) -> ProcessId {
+        let slot = Slot::new(slot).unwrap();
+        ProcessId { job: JobId { inode: 9, holder: 8, fd: 7 }, node: NodeId::FIRST, slot }
     }
 
     #[test]
@@ -119,11 +121,11 @@ mod tests {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
         let foreign_sender = segment.foreign_sender(5);
         assert_eq!((foreign_sender.phase(), foreign_sender.pid()), (Phase::Free, 0));
-        assert!(foreign_sender.claim(77, address(3)));
-        assert!(!foreign_sender.claim(78, address(4)));
+        assert!(foreign_sender.claim(77, process(3)));
+        assert!(!foreign_sender.claim(78, process(4)));
         assert_eq!(
-            (foreign_sender.phase(), foreign_sender.pid(), foreign_sender.address()),
-            (Phase::Present, 77, address(3))
+            (foreign_sender.phase(), foreign_sender.pid(), foreign_sender.process()),
+            (Phase::Present, 77, Some(process(3)))
         );
         foreign_sender.add_share();
         foreign_sender.add_share();
@@ -133,10 +135,10 @@ mod tests {
         foreign_sender.give_up_share();
         foreign_sender.give_up_share();
         assert_eq!(foreign_sender.phase(), Phase::Left);
-        assert!(!foreign_sender.claim(78, address(4)));
+        assert!(!foreign_sender.claim(78, process(4)));
         foreign_sender.give_up_share();
-        assert!(foreign_sender.claim(78, address(4)));
-        assert_eq!((foreign_sender.pid(), foreign_sender.address()), (78, address(4)));
+        assert!(foreign_sender.claim(78, process(4)));
+        assert_eq!((foreign_sender.pid(), foreign_sender.process()), (78, Some(process(4))));
     }
 }
 
@@ -144,10 +146,12 @@ mod tests {
 mod loom_tests {
     use super::*;
     use crate::address::JobId;
+    use crate::ids::{NodeId, Slot};
     use loom::sync::Arc;
 
-    fn address(slot: u32) -> Address {
-        Address { job: JobId { inode: 1, holder: 1, fd: 1 }, slot }
+    fn process(slot: usize) -> ProcessId {
+        let slot = Slot::new(slot).unwrap();
+        ProcessId { job: JobId { inode: 1, holder: 1, fd: 1 }, node: NodeId::FIRST, slot }
     }
 
     /// A foreign sender leaves while its receiver gives its share up and a second foreign sender wants the slot: it gets the slot only when both are done,
@@ -158,10 +162,10 @@ mod loom_tests {
             let foreign_sender = Arc::new(ForeignSender {
                 state: AtomicU64::new(0),
                 shares: AtomicU64::new(0),
-                address: [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)],
+                process: [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)],
             });
             let cleaned = Arc::new(AtomicU64::new(0));
-            assert!(foreign_sender.claim(1, address(1)));
+            assert!(foreign_sender.claim(1, process(1)));
             foreign_sender.add_share();
             let receiver = {
                 let (foreign_sender, cleaned) = (Arc::clone(&foreign_sender), Arc::clone(&cleaned));
@@ -175,9 +179,9 @@ mod loom_tests {
             let next = {
                 let (foreign_sender, cleaned) = (Arc::clone(&foreign_sender), Arc::clone(&cleaned));
                 loom::thread::spawn(move || {
-                    if foreign_sender.claim(2, address(2)) {
+                    if foreign_sender.claim(2, process(2)) {
                         assert_eq!(cleaned.load(Ordering::Relaxed), 1);
-                        assert_eq!(foreign_sender.address(), address(2));
+                        assert_eq!(foreign_sender.process(), Some(process(2)));
                     }
                 })
             };

@@ -1,11 +1,83 @@
 //! Names of processes, as types that the compiler keeps apart.
 //!
-//! A [`Slot`] is a process's index in its node's segment. A [`Peer`] is a process as this process knows it: its
-//! value means nothing elsewhere, so it never leaves the process; messages name processes by their
-//! [`Address`](crate::address::Address). A rank is what a group counts; only `Ranks::peer` (oxmpi-core) makes a peer
-//! of it. Neither type has arithmetic or conversions from plain numbers other than the functions here.
+//! A [`Rank`] is a process's number in a group or communicator, a [`WorldRank`] its number in its job. A [`NodeId`] is
+//! a node of the job, and a [`Slot`] the index of a process in its node's segment. A [`Peer`] is a process as this
+//! process knows it: its value means nothing elsewhere, so it never leaves the process; messages name processes by
+//! their [`ProcessId`](crate::address::ProcessId).
+//!
+//! A rank becomes a peer in `Ranks::peer` (oxmpi-core) only, a world rank in `NodeTable::peer` (oxmpi-boot) only. No
+//! type here has arithmetic, or conversions from plain numbers other than the functions here.
 
 use std::fmt;
+
+/// The number of a process in a group or a communicator.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Rank(u32);
+
+impl Rank {
+    /// Groups have at most as many members as an `i32` counts, so every index of one is a rank.
+    #[inline(always)]
+    pub const fn new(index: usize) -> Rank {
+        debug_assert!(index <= i32::MAX as usize);
+        Rank(index as u32)
+    }
+
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The number of a process in its job: its rank in `MPI_COMM_WORLD`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct WorldRank(u32);
+
+impl WorldRank {
+    /// `None`: more ranks than a job can have.
+    #[inline(always)]
+    pub const fn new(index: usize) -> Option<WorldRank> {
+        if index < FAR as usize { Some(WorldRank(index as u32)) } else { None }
+    }
+
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for WorldRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A node of a job: the processes of one node share memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// The node of a job that has only one.
+    pub const FIRST: NodeId = NodeId(0);
+
+    #[inline(always)]
+    pub const fn new(number: u32) -> NodeId {
+        NodeId(number)
+    }
+
+    #[inline(always)]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
 
 /// The index of a process in the segment of its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -115,6 +187,13 @@ mod tests {
         assert_ne!(near, far);
         assert_eq!(near, Peer::at_slot(7));
         assert_eq!(Slot::new(FAR as usize), None);
+    }
+
+    #[test]
+    fn numbers_that_are_too_large_are_refused() {
+        assert_eq!(WorldRank::new(FAR as usize), None);
+        assert_eq!(WorldRank::new(FAR as usize - 1).map(WorldRank::index), Some(FAR as usize - 1));
+        assert_eq!((Rank::new(3).index(), NodeId::new(u32::MAX).number()), (3, u32::MAX));
     }
 
     #[test]

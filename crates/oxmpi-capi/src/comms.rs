@@ -13,7 +13,7 @@ use crate::raise;
 use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::agreement::{Agreement, Line, Participants};
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::{Comm as Made, Ranks};
@@ -113,7 +113,7 @@ pub fn create_among(cx: &Call, guard: &mut Guard, parent: Comm, group: Ranks, co
 /// A number that is another when the members of a group or the words are others, and the same for every process.
 pub fn key_of(guard: &Guard, group: &Ranks, words: &[u8]) -> u64 {
     let node = guard.engine.node();
-    let processes = group.iter().flat_map(|process| node.address_of(process).words());
+    let processes = group.iter().flat_map(|process| node.id_of(process).words());
     mix(processes.chain(words.iter().map(|&byte| u64::from(byte))))
 }
 
@@ -153,7 +153,7 @@ pub fn split(cx: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<C
     let found = guard.comm_mut(parent)?;
     let participants = found.participants(own);
     let is_near = found.local.as_ref().map(|local| {
-        let (near, first) = (local.len(), local.peer(0) == participants.members.peer(0));
+        let (near, first) = (local.len(), local.peer(Rank::new(0)) == participants.members.peer(Rank::new(0)));
         (0..participants.len())
             .map(|rank| if first { rank < near } else { rank >= participants.len() - near })
             .collect()

@@ -11,7 +11,7 @@ use crate::sockets::Socket;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_base::address::Address;
+use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
 use oxmpi_core::agreement::Participants;
 use oxmpi_core::comm::{Comm as Made, Ranks};
@@ -37,7 +37,7 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 pub fn open_port(guard: &mut Guard) -> Result<String> {
     let node = guard.engine.node();
     match node.open_port() {
-        Some(number) => Ok(Port { owner: node.address(), number }.to_string()),
+        Some(number) => Ok(Port { owner: node.own_id(), number }.to_string()),
         None => bail!(MPI_ERR_NO_SPACE, "the processes of this job have opened all possible ports"),
     }
 }
@@ -45,7 +45,7 @@ pub fn open_port(guard: &mut Guard) -> Result<String> {
 /// Closes a port that this process opened.
 pub fn close_port(guard: &mut Guard, name: &str) -> Result<()> {
     let Port { owner, number } = parse(name)?;
-    if owner != guard.engine.node().address() || !guard.engine.node().close_port(number) {
+    if owner != guard.engine.node().own_id() || !guard.engine.node().close_port(number) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
     Ok(())
@@ -110,9 +110,9 @@ fn finish(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<
 }
 
 /// The way between two processes that have found each other. `number` is one that the process `asks` has for that alone.
-pub fn bridge(guard: &Guard, other: Peer, asks: Address, number: u32) -> Participants {
+pub fn bridge(guard: &Guard, other: Peer, asks: ProcessId, number: u32) -> Participants {
     let node = guard.engine.node();
-    let (own, others) = (node.address(), node.address_of(other));
+    let (own, others) = (node.own_id(), node.id_of(other));
     // Either may ask the other at the same time.
     let lower = asks == own.min(others);
     let tag = (number << 1) & i32::MAX as u32 | u32::from(lower);
@@ -130,15 +130,14 @@ const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
 /// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach the other. The socket
 /// is as quiet afterwards as it was before.
 pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
-    let own = guard.engine.node().address();
+    let own = guard.engine.node().own_id();
     let number = next_number();
-    let [inode, held, slot] = own.words();
-    let [hello, inode, held, slot, theirs] =
-        socket.exchange(cx, guard, [HELLO, inode, held, slot, u64::from(number)])?;
-    if hello != HELLO {
+    let [inode, held, place] = own.words();
+    let [hello, inode, held, place, theirs] =
+        socket.exchange(cx, guard, [HELLO, inode, held, place, u64::from(number)])?;
+    let Some(other) = ProcessId::from_words(&[inode, held, place]).filter(|_| hello == HELLO) else {
         bail!(MPI_ERR_OTHER, "the data from the socket does not come from an MPI_Comm_join of OxMPI");
-    }
-    let other = Address::from_words(&[inode, held, slot]);
+    };
     if other == own {
         bail!(MPI_ERR_OTHER, "the process at the other end of the socket is this process itself");
     }
@@ -147,7 +146,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     let reached = socket.exchange(cx, guard, [u64::from(found.is_ok())]);
     let joined = match (found, reached) {
         (Ok(peer), Ok([1])) => {
-            // Both take the one whose address is lower for who asks.
+            // Both take the one whose id is lower for who asks.
             let number = if own < other { number } else { theirs as u32 };
             let bridge = bridge(guard, peer, own.min(other), number);
             let local: Ranks = vec![comms::own_peer(guard)].into();
@@ -172,7 +171,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
 fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
     let port = parse(name)?;
     let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
-    if port.owner != guard.engine.node().address() || !is_open(guard) {
+    if port.owner != guard.engine.node().own_id() || !is_open(guard) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
     guard.leave_foreign();
@@ -222,7 +221,7 @@ fn await_any(
         if guard.engine.node().is_dead(from) {
             continue;
         }
-        let asks = guard.engine.node().address_of(from);
+        let asks = guard.engine.node().id_of(from);
         let sent = word.as_slice().first_chunk().map_or(0, |word| u64::from_ne_bytes(*word)) as u32;
         return Ok(bridge(guard, from, asks, sent));
     }
@@ -237,7 +236,7 @@ fn request(
     still_there: StillThere<'_>,
 ) -> Result<Participants> {
     let Port { owner, number } = parse(name)?;
-    if owner == guard.engine.node().address() {
+    if owner == guard.engine.node().own_id() {
         bail!(MPI_ERR_PORT, "the port \"{name}\" is this process's own; it cannot connect with itself");
     }
     guard.leave_foreign();
@@ -252,7 +251,7 @@ fn request(
     if asked.is_err() {
         guard.leave_foreign();
     }
-    let asks = guard.engine.node().address();
+    let asks = guard.engine.node().own_id();
     asked.map(|attempt| bridge(guard, peer, asks, attempt))
 }
 

@@ -10,7 +10,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::{Area, Mapping};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::attributes::{Attributes, Owner};
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::group::Group;
@@ -134,7 +134,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
     let reached = |one: &Told| one.area.bytes > 0 || one.size == 0;
     if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
         let next = (rank + 1) % all.len();
-        let can = next == rank || can_reach(guard, members.peer(next), all[next].probe);
+        let can = next == rank || can_reach(guard, members.peer(Rank::new(next)), all[next].probe);
         let participants = guard.comm_mut(comm)?.participants(own);
         separate = !run_agreement(cx, guard, |line| async move { line.all(&participants, can).await })?;
     }
@@ -166,7 +166,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
     let part = |number: usize| {
         let Told { size, unit, address, area, .. } = all[number];
         let offset = plan.offset(number, &offsets);
-        Part { process: members.peer(number), size, unit, address, offset, shared: area.bytes > 0 }
+        Part { process: members.peer(Rank::new(number)), size, unit, address, offset, shared: area.bytes > 0 }
     };
     let granularity = all[0].granularity as usize;
     let agreed = granularity > 0 && all.iter().all(|one| one.granularity == all[0].granularity);
@@ -194,7 +194,7 @@ fn map_others(
         if separate || number == rank || one.area.bytes == 0 {
             return Ok(None);
         }
-        match guard.engine.node().map(members.peer(number), one.area) {
+        match guard.engine.node().map(members.peer(Rank::new(number)), one.area) {
             Ok(mapping) => Ok(Some((mapping, one.inside))),
             Err(error) => bail!(MPI_ERR_NO_MEM, "the memory of rank {number} cannot be mapped: {error}"),
         }
@@ -281,7 +281,7 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
     }
     let own = own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
-    let owner = participants.members.peer(0);
+    let owner = participants.members.peer(Rank::new(0));
     let words = run_agreement(cx, guard, |line| async move {
         line.tell(&participants, &mut words).await?;
         Ok::<_, Error>(words)

@@ -9,7 +9,7 @@
 //! The function cannot touch the engine: it leaves its requests in memory that it shares with its
 //! driver, and the driver performs them. A message is identified by its sender's process, which no
 //! two members of anything share. Process numbers are valid in their own process only: processes
-//! tell each other addresses.
+//! tell each other process ids.
 
 mod drive;
 
@@ -18,8 +18,8 @@ use crate::contexts::Proposal;
 use crate::engine::{BY_PROCESS, OpId, Route};
 use crate::matching::Pattern;
 use oxmpi_abi::Result;
-use oxmpi_base::address::Address;
-use oxmpi_base::ids::Peer;
+use oxmpi_base::address::ProcessId;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_datatype::OwnedBytes;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -96,8 +96,8 @@ enum Question {
     Draw { between_jobs: bool },
     Reserve(u32),
     SpansJobs(Ranks),
-    AddressesOf(Ranks),
-    PeersAt(Vec<Address>),
+    IdsOf(Ranks),
+    PeersAt(Vec<ProcessId>),
 }
 
 enum Answer {
@@ -105,7 +105,7 @@ enum Answer {
     Drawn(Option<Proposal>),
     Reserved(bool),
     SpansJobs(bool),
-    Addresses(Vec<Address>),
+    Ids(Vec<ProcessId>),
     Peers(Result<Vec<Peer>>),
 }
 
@@ -126,7 +126,7 @@ impl Line {
     /// Sends words to a member.
     pub fn send(&self, participants: &Participants, to: usize, words: &[u64]) {
         let route = Route {
-            peer: participants.members.peer(to),
+            peer: participants.members.peer(Rank::new(to)),
             context: participants.context,
             source: BY_PROCESS,
             tag: participants.tag,
@@ -137,7 +137,7 @@ impl Line {
 
     /// Waits for so many words from a member.
     pub async fn receive(&self, participants: &Participants, from: usize, count: usize) -> Result<Vec<u64>> {
-        let source = participants.members.peer(from).as_source();
+        let source = participants.members.peer(Rank::new(from)).as_source();
         let pattern = Pattern { context: participants.context, source, tag: participants.tag };
         match self.ask(Question::Receive(pattern, count)).await {
             Answer::Words(words) => words,
@@ -172,16 +172,16 @@ impl Line {
     }
 
     /// What processes of any job know some processes by.
-    pub async fn addresses_of(&self, members: &Ranks) -> Vec<Address> {
-        match self.ask(Question::AddressesOf(members.clone())).await {
-            Answer::Addresses(addresses) => addresses,
+    pub async fn ids_of(&self, members: &Ranks) -> Vec<ProcessId> {
+        match self.ask(Question::IdsOf(members.clone())).await {
+            Answer::Ids(ids) => ids,
             _ => unreachable!("the answer fits the question"),
         }
     }
 
-    /// The processes with some addresses; an error when one cannot be reached.
-    pub async fn peers_at(&self, addresses: Vec<Address>) -> Result<Vec<Peer>> {
-        match self.ask(Question::PeersAt(addresses)).await {
+    /// The processes with some ids; an error when one cannot be reached.
+    pub async fn peers_at(&self, ids: Vec<ProcessId>) -> Result<Vec<Peer>> {
+        match self.ask(Question::PeersAt(ids)).await {
             Answer::Peers(peers) => peers,
             _ => unreachable!("the answer fits the question"),
         }
@@ -312,8 +312,8 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// Whether processes are of more than one job.
-pub fn spans_jobs(addresses: &[Address]) -> bool {
-    addresses.windows(2).any(|pair| pair[0].job != pair[1].job)
+pub fn spans_jobs(ids: &[ProcessId]) -> bool {
+    ids.windows(2).any(|pair| pair[0].job != pair[1].job)
 }
 
 /// A conversation under way.
@@ -347,6 +347,7 @@ impl<T> Agreement<T> {
 pub(crate) mod simulated {
     use super::*;
     use oxmpi_base::address::JobId;
+    use oxmpi_base::ids::NodeId;
     use std::collections::{HashMap, VecDeque};
     use std::task::{Context, Waker};
 
@@ -447,15 +448,12 @@ pub(crate) mod simulated {
                     }
                     Question::Reserve(context) => Answer::Reserved((self.is_free)(process, context)),
                     Question::SpansJobs(_) => Answer::SpansJobs(false),
-                    Question::AddressesOf(members) => {
+                    Question::IdsOf(members) => {
                         let job = JobId { inode: 1, holder: 1, fd: 1 };
-                        let slot = |peer: Peer| peer.slot().unwrap().index() as u32;
-                        let address = |peer: Peer| Address { job, slot: slot(peer) };
-                        Answer::Addresses(members.iter().map(address).collect())
+                        let id = |peer: Peer| ProcessId { job, node: NodeId::FIRST, slot: peer.slot().unwrap() };
+                        Answer::Ids(members.iter().map(id).collect())
                     }
-                    Question::PeersAt(all) => {
-                        Answer::Peers(Ok(all.iter().map(|address| Peer::at_slot(address.slot as usize)).collect()))
-                    }
+                    Question::PeersAt(all) => Answer::Peers(Ok(all.iter().map(|id| Peer::local(id.slot)).collect())),
                 };
                 agreement.line.pending().answer = Some(answer);
             }
@@ -490,7 +488,7 @@ mod tests {
         F: Future<Output = T> + Send + 'static,
     {
         let mut world = simulated::World::new(size);
-        let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
+        let participants = |rank| Participants { members: Ranks::one_node(size), rank, context: 1, tag: 9 };
         let agreements =
             (0..size).map(|rank| (rank, Agreement::new(|line| agreement(line, participants(rank))))).collect();
         (world.run(agreements), world.messages)

@@ -15,7 +15,7 @@ use crate::matching::Pattern;
 use crate::operation::{Reducer, UserCall};
 use crate::request::Promise;
 use oxmpi_abi::{Error, Result};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_coll::plan::{Piece, Plan, Region};
 use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Source, Target};
 use oxmpi_transport::own;
@@ -55,7 +55,12 @@ impl Stage {
 
     fn route(&self, to: u32, local: bool) -> Route {
         let group = if local { &self.local } else { &self.group };
-        Route { peer: group.peer(to as usize), context: self.context, source: self.rank, tag: self.tag(local) }
+        Route {
+            peer: group.peer(Rank::new(to as usize)),
+            context: self.context,
+            source: self.rank,
+            tag: self.tag(local),
+        }
     }
 
     fn pattern(&self, from: u32, local: bool) -> Pattern {

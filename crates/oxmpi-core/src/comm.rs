@@ -11,7 +11,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use oxmpi_abi::{Error, Result};
-use oxmpi_base::ids::{Peer, Slot};
+use oxmpi_base::ids::{Peer, Rank, Slot, WorldRank};
 use oxmpi_base::notice::Notice;
 use oxmpi_coll::rules::BOARD_RANKS;
 use std::sync::Arc;
@@ -103,16 +103,23 @@ impl CallName {
 /// Which process has which rank.
 #[derive(Clone, Debug)]
 pub enum Ranks {
-    /// The first slots of the node, in their order.
-    All(usize),
+    /// The first slots of this node, in their order: all processes of a job on one node, or some of them.
+    OneNode {
+        count: u32,
+    },
     List(Arc<[Peer]>),
 }
 
 impl Ranks {
+    /// The first `count` slots of this node, in their order.
+    pub fn one_node(count: usize) -> Ranks {
+        Ranks::OneNode { count: count as u32 }
+    }
+
     /// The processes of a list, in the cheapest form.
     pub fn from_list(list: Vec<Peer>) -> Ranks {
         if list.iter().enumerate().all(|(rank, &process)| process == Peer::at_slot(rank)) {
-            return Ranks::All(list.len());
+            return Ranks::one_node(list.len());
         }
         Ranks::List(list.into())
     }
@@ -120,7 +127,7 @@ impl Ranks {
     #[inline]
     pub fn len(&self) -> usize {
         match self {
-            Ranks::All(count) => *count,
+            Ranks::OneNode { count } => *count as usize,
             Ranks::List(list) => list.len(),
         }
     }
@@ -129,31 +136,31 @@ impl Ranks {
         self.len() == 0
     }
 
-    /// The process with this rank.
+    /// The process with this rank. Nothing else makes a peer of a rank.
     #[inline]
-    pub fn peer(&self, rank: usize) -> Peer {
+    pub fn peer(&self, rank: Rank) -> Peer {
         match self {
-            Ranks::All(_) => Peer::at_slot(rank),
-            Ranks::List(list) => list[rank],
+            Ranks::OneNode { .. } => Peer::at_slot(rank.index()),
+            Ranks::List(list) => list[rank.index()],
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Peer> + '_ {
-        (0..self.len()).map(|rank| self.peer(rank))
+        (0..self.len()).map(|rank| self.peer(Rank::new(rank)))
     }
 
     /// The same processes in an order, or in their own.
     pub fn ordered(&self, order: Option<&[u32]>) -> Ranks {
         match order {
             None => self.clone(),
-            Some(order) => Ranks::from_list(order.iter().map(|&rank| self.peer(rank as usize)).collect()),
+            Some(order) => Ranks::from_list(order.iter().map(|&rank| self.peer(Rank::new(rank as usize))).collect()),
         }
     }
 
     /// The rank of a process, by search: for now and then. A [`Group`](crate::group::Group) has a table.
     pub fn position(&self, process: Peer) -> Option<usize> {
         match self {
-            Ranks::All(count) => process.slot().map(Slot::index).filter(|rank| rank < count),
+            Ranks::OneNode { count } => process.slot().map(Slot::index).filter(|&rank| rank < *count as usize),
             Ranks::List(list) => list.iter().position(|&member| member == process),
         }
     }
@@ -166,12 +173,12 @@ impl From<Vec<Peer>> for Ranks {
 }
 
 impl Comm {
-    pub fn world(rank: usize, size: usize) -> Comm {
-        Comm::predefined(MPI_COMM_WORLD, 0, rank as i32, Ranks::All(size), "MPI_COMM_WORLD")
+    pub fn world(rank: WorldRank, size: usize) -> Comm {
+        Comm::predefined(MPI_COMM_WORLD, 0, rank.index() as i32, Ranks::one_node(size), "MPI_COMM_WORLD")
     }
 
-    pub fn own(rank: usize) -> Comm {
-        Comm::predefined(MPI_COMM_SELF, 2, 0, Ranks::List(Arc::new([Peer::at_slot(rank)])), "MPI_COMM_SELF")
+    pub fn own(process: Peer) -> Comm {
+        Comm::predefined(MPI_COMM_SELF, 2, 0, Ranks::List(Arc::new([process])), "MPI_COMM_SELF")
     }
 
     /// Whether its ranks could share a board.
@@ -210,6 +217,12 @@ impl Comm {
     #[inline]
     pub fn size(&self) -> i32 {
         self.group.len() as i32
+    }
+
+    /// The process that a rank in a message means; the rank has been checked.
+    #[inline]
+    pub fn peer(&self, rank: i32) -> Peer {
+        self.group.peer(Rank::new(rank as usize))
     }
 
     pub fn is_inter(&self) -> bool {

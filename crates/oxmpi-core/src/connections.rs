@@ -9,8 +9,8 @@ use crate::process::Process;
 use crate::request::{Body, Start};
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ERR_PROC_ABORTED};
-use oxmpi_base::address::{Address, JobId};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::address::{JobId, ProcessId};
+use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 /// A port: whose it is and which of its owner's. As a text it is what `MPI_Open_port` gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Port {
-    pub owner: Address,
+    pub owner: ProcessId,
     pub number: u32,
 }
 
@@ -28,8 +28,8 @@ const SCHEME: &str = "oxmpi";
 
 impl fmt::Display for Port {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Address { job: JobId { inode, holder, fd }, slot } = self.owner;
-        write!(f, "{SCHEME}:{holder}:{fd}:{inode:x}:{slot}:{:x}", self.number)
+        let ProcessId { job: JobId { inode, holder, fd }, node, slot } = self.owner;
+        write!(f, "{SCHEME}:{holder}:{fd}:{inode:x}:{node}:{}:{:x}", slot.index(), self.number)
     }
 }
 
@@ -42,12 +42,13 @@ impl FromStr for Port {
 
     fn from_str(text: &str) -> Result<Port, NotAPort> {
         let parts: Vec<&str> = text.trim().split(':').collect();
-        let [SCHEME, holder, fd, inode, slot, number] = parts[..] else { return Err(NotAPort) };
+        let [SCHEME, holder, fd, inode, node, slot, number] = parts[..] else { return Err(NotAPort) };
         let decimal = |part: &str| part.parse::<u32>().map_err(|_| NotAPort);
         let inode = u64::from_str_radix(inode, 16).map_err(|_| NotAPort)?;
         let number = u32::from_str_radix(number, 16).map_err(|_| NotAPort)?;
         let job = JobId { inode, holder: decimal(holder)?, fd: decimal(fd)? };
-        Ok(Port { owner: Address { job, slot: decimal(slot)? }, number })
+        let slot = Slot::new(decimal(slot)? as usize).ok_or(NotAPort)?;
+        Ok(Port { owner: ProcessId { job, node: NodeId::new(decimal(node)?), slot }, number })
     }
 }
 
@@ -55,7 +56,7 @@ impl Process {
     /// Whether some of the processes are of other jobs.
     pub fn knows_foreign(&self, group: &Ranks) -> bool {
         match group {
-            Ranks::All(count) => *count > self.engine.node().ranks(),
+            Ranks::OneNode { .. } => false,
             Ranks::List(list) => list.iter().any(|process| process.is_far()),
         }
     }
@@ -64,7 +65,7 @@ impl Process {
     /// ends children whose parents have gone, so they wait for each other. Jobs that met at a port end on their own.
     pub fn awaits_family(&self) -> bool {
         let node = self.engine.node();
-        let stays = |process: Peer| !node.has_left(process) && self.family.contains(&node.address_of(process).job);
+        let stays = |process: Peer| !node.has_left(process) && self.family.contains(&node.id_of(process).job);
         !self.family.is_empty() && self.shared_with(None).into_iter().any(stays)
     }
 
@@ -79,14 +80,13 @@ impl Process {
     /// Takes the processes of a group, all of one job, for children of this one.
     pub fn add_children(&mut self, group: &Ranks) {
         let node = self.engine.node();
-        self.family.extend(group.iter().next().map(|process| node.address_of(process).job));
+        self.family.extend(group.iter().next().map(|process| node.id_of(process).job));
     }
 
     /// A communicator is about to go: notes whether it is the last that is shared with the parents.
     pub fn prepare_to_leave(&mut self, context: u32) {
         let node = self.engine.node();
-        let shares =
-            |job: JobId| self.shared_with(Some(context)).iter().any(|&process| node.address_of(process).job == job);
+        let shares = |job: JobId| self.shared_with(Some(context)).iter().any(|&process| node.id_of(process).job == job);
         if self.parent_job.is_some_and(|job| !shares(job)) {
             node.block().parents.store(PARENTS_LEAVING, Ordering::Release);
         }
@@ -99,7 +99,7 @@ impl Process {
         }
         let node = self.engine.node();
         let shared: BTreeSet<JobId> =
-            self.shared_with(None).into_iter().map(|process| node.address_of(process).job).collect();
+            self.shared_with(None).into_iter().map(|process| node.id_of(process).job).collect();
         self.family.retain(|job| shared.contains(job));
         if self.parent_job.is_some_and(|job| !shared.contains(&job)) {
             node.block().parents.store(PARENTS_LEFT, Ordering::Release);
@@ -202,12 +202,19 @@ mod tests {
     #[test]
     fn a_name_and_back() {
         let job = JobId { inode: u64::MAX, holder: 4_194_304, fd: 1023 };
-        let port = Port { owner: Address { job, slot: 65535 }, number: i32::MAX as u32 };
+        let owner = ProcessId { job, node: NodeId::new(16_383), slot: Slot::new(65535).unwrap() };
+        let port = Port { owner, number: i32::MAX as u32 };
         assert_eq!(port.to_string().parse(), Ok(port));
         assert!(port.to_string().len() < 60);
-        for text in
-            ["", "oxmpi", "oxmpi:1:2:3:4", "oxmpi:1:2:3:4:5:6", "tcp:1:2:3:4:5", "oxmpi:-1:2:3:4:5", "oxmpi:1:2:x:4:5"]
-        {
+        for text in [
+            "",
+            "oxmpi",
+            "oxmpi:1:2:3:4:5",
+            "oxmpi:1:2:3:4:5:6:7",
+            "tcp:1:2:3:4:5:6",
+            "oxmpi:-1:2:3:4:5:6",
+            "oxmpi:1:2:x:4:5:6",
+        ] {
             assert_eq!(text.parse::<Port>(), Err(NotAPort), "{text}");
         }
     }

@@ -7,7 +7,7 @@
 //! ```text
 //!  31  30                                 1   0
 //! +---+------------------+-----------------+---+
-//! | 0 |  process number  |     counter     | 0 |     as many bits for the process as the job needs
+//! | 0 |    world rank    |     counter     | 0 |     as many bits for the world rank as the job needs
 //! +---+------------------+-----------------+---+
 //! | 1 |              counter               | 0 |     for communicators with processes of several jobs
 //! +---+------------------------------------+---+
@@ -44,8 +44,8 @@ use crate::agreement::{Line, Participants, spans_jobs};
 use crate::comm::Ranks;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_base::address::Address;
-use oxmpi_base::ids::Peer;
+use oxmpi_base::address::ProcessId;
+use oxmpi_base::ids::{Peer, Rank, WorldRank};
 use std::collections::BTreeSet;
 
 /// For agreements between processes that share no communicator. Its messages have tags made from the program's strings.
@@ -73,7 +73,7 @@ pub(crate) fn is_between_jobs(context: u32) -> bool {
     context & BETWEEN != 0
 }
 
-/// One process's share of the contexts.
+/// One process's share of the contexts, by its world rank.
 pub struct Contexts {
     process: u32,
     bits: u32,
@@ -109,12 +109,13 @@ impl Proposal {
 const NONE_LEFT: Proposal = Proposal { context: u32::MAX, used: false };
 
 impl Contexts {
-    pub fn new(process: usize, processes: usize) -> Contexts {
+    pub fn new(process: WorldRank, processes: usize) -> Contexts {
+        let process = process.index() as u32;
         let bits = (30 - processes.next_power_of_two().trailing_zeros()).min(MOST_BITS);
         // Processes begin at different places, so that they seldom want the same.
-        let between = std::process::id().wrapping_mul(0x9e37_79b9).wrapping_add(process as u32);
+        let between = std::process::id().wrapping_mul(0x9e37_79b9).wrapping_add(process);
         let reserved = BTreeSet::new();
-        Contexts { process: process as u32, bits, next: FIRST, again: false, unused: Vec::new(), between, reserved }
+        Contexts { process, bits, next: FIRST, again: false, unused: Vec::new(), between, reserved }
     }
 
     /// The next one between jobs, whether it is free or not.
@@ -264,15 +265,16 @@ pub async fn split(
     }
     let said = &all[leads * WIDTH..][..WIDTH];
     let proposal = Proposal { context: said[2] as u32, used: said[1] >> 32 != 0 };
-    let processes = |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| participants.members.peer(rank)).collect();
+    let processes =
+        |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| participants.members.peer(Rank::new(rank))).collect();
     let mut members: Vec<usize> = near.iter().chain(&far).map(|&(_, rank)| rank).collect();
     // The same order for both groups, the one who proposed first: it is the one to propose again.
     members.sort_unstable_by_key(|&rank| (rank != leads, rank));
-    let members: Vec<Peer> = members.into_iter().map(|rank| participants.members.peer(rank)).collect();
+    let members: Vec<Peer> = members.into_iter().map(|rank| participants.members.peer(Rank::new(rank))).collect();
     let (near, far): (Vec<Peer>, Vec<Peer>) = (processes(&near), processes(&far));
     let new = Participants::new(
         members.into(),
-        participants.members.peer(participants.rank),
+        participants.members.peer(Rank::new(participants.rank)),
         participants.context,
         participants.tag,
     );
@@ -306,7 +308,7 @@ pub async fn join(line: Line, near: Participants, group: Ranks, bridge: Option<P
         match Lead::meet(&line, &near, &group, bridge).await {
             Ok((met, proposal, words)) => {
                 let [context, used] = proposal.to_words();
-                facts = [(words.len() / Address::WORDS) as u64, context, used];
+                facts = [(words.len() / ProcessId::WORDS) as u64, context, used];
                 (lead, far) = (Some(met), words);
             }
             Err(error) => {
@@ -319,11 +321,11 @@ pub async fn join(line: Line, near: Participants, group: Ranks, bridge: Option<P
     if facts[0] == 0 {
         return Err(failed.unwrap_or_else(|| could_not(facts[1] as i32)));
     }
-    far.resize(facts[0] as usize * Address::WORDS, 0);
+    far.resize(facts[0] as usize * ProcessId::WORDS, 0);
     line.tell(&near, &mut far).await?;
-    let far: Vec<Address> = far.chunks_exact(Address::WORDS).map(Address::from_words).collect();
-    let ours: BTreeSet<Address> = line.addresses_of(&near.members).await.into_iter().collect();
-    if far.iter().any(|address| ours.contains(address)) {
+    let far = ids_in(&far)?;
+    let ours: BTreeSet<ProcessId> = line.ids_of(&near.members).await.into_iter().collect();
+    if far.iter().any(|id| ours.contains(id)) {
         bail!(MPI_ERR_GROUP, "the two groups have a process in common");
     }
     let far = line.peers_at(far).await;
@@ -373,16 +375,22 @@ fn could_not(class: i32) -> Error {
     )
 }
 
+/// The processes that words of another process name.
+fn ids_in(words: &[u64]) -> Result<Vec<ProcessId>> {
+    let ids: Option<Vec<ProcessId>> = words.chunks_exact(ProcessId::WORDS).map(ProcessId::from_words).collect();
+    ids.ok_or_else(|| Error::new(MPI_ERR_OTHER, "the other group's leader names a process that cannot exist"))
+}
+
 /// A leader that has met the other one.
 struct Lead {
     bridge: Participants,
-    /// Which of the two proposes is decided by their addresses.
+    /// Which of the two proposes is decided by the order of their ids.
     proposes: bool,
     between_jobs: bool,
 }
 
 impl Lead {
-    /// Exchanges what the two groups have to know of each other; a proposal, and the other group's addresses.
+    /// Exchanges what the two groups have to know of each other; a proposal, and the other group's ids.
     async fn meet(
         line: &Line,
         near: &Participants,
@@ -390,17 +398,16 @@ impl Lead {
         bridge: Participants,
     ) -> Result<(Lead, Proposal, Vec<u64>)> {
         let other = 1 - bridge.rank;
-        let ours = line.addresses_of(group).await;
-        let leader = line.addresses_of(&vec![near.members.peer(0)].into()).await[0];
+        let ours = line.ids_of(group).await;
+        let leader = line.ids_of(&vec![near.members.peer(Rank::new(0))].into()).await[0];
         let mut hello = vec![ours.len() as u64];
         hello.extend(leader.words());
         line.send(&bridge, other, &hello);
-        line.send(&bridge, other, &ours.iter().flat_map(|address| address.words()).collect::<Vec<u64>>());
+        line.send(&bridge, other, &ours.iter().flat_map(|id| id.words()).collect::<Vec<u64>>());
         let hello = line.receive(&bridge, other, hello.len()).await?;
-        let theirs = line.receive(&bridge, other, hello[0] as usize * Address::WORDS).await?;
-        let all: Vec<Address> =
-            ours.into_iter().chain(theirs.chunks_exact(Address::WORDS).map(Address::from_words)).collect();
-        let proposes = leader < Address::from_words(&hello[1..]);
+        let theirs = line.receive(&bridge, other, hello[0] as usize * ProcessId::WORDS).await?;
+        let all: Vec<ProcessId> = ours.into_iter().chain(ids_in(&theirs)?).collect();
+        let proposes = ids_in(&hello[1..])?.first().is_some_and(|other| leader < *other);
         let lead = Lead { bridge, proposes, between_jobs: spans_jobs(&all) };
         let proposal = lead.propose(line).await?;
         Ok((lead, proposal, theirs))
@@ -448,7 +455,7 @@ mod tests {
         for processes in [1, 2, 3, 8, 1000] {
             let mut seen = std::collections::BTreeSet::new();
             for process in std::collections::BTreeSet::from([0, processes / 2, processes - 1]) {
-                let mut share = Contexts { bits: 4, ..Contexts::new(process, processes) };
+                let mut share = Contexts { bits: 4, ..Contexts::new(WorldRank::new(process).unwrap(), processes) };
                 let round: Vec<Proposal> = (0..11).map(|_| share.draw()).collect();
                 assert!(round.iter().all(|proposal| !proposal.used && proposal.context % 2 == 0));
                 assert!(round.iter().all(|proposal| seen.insert(proposal.context)));
@@ -467,7 +474,7 @@ mod tests {
     where
         F: Future<Output = T> + Send + 'static,
     {
-        let participants = |rank| Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
+        let participants = |rank| Participants { members: Ranks::one_node(size), rank, context: 1, tag: 9 };
         world.run((0..size).map(|rank| (rank, Agreement::new(|line| agreement(line, participants(rank))))).collect())
     }
 
@@ -586,7 +593,7 @@ mod tests {
                 Ranks::from_list((left..size).rev().map(Peer::at_slot).collect()),
             ];
             // The leaders are the last of each.
-            let leaders = sides.each_ref().map(|side| side.peer(side.len() - 1));
+            let leaders = sides.each_ref().map(|side| side.peer(Rank::new(side.len() - 1)));
             let agreements = (0..size).map(|process| {
                 let side = usize::from(process >= left);
                 let group = sides[side].clone();
@@ -610,7 +617,7 @@ mod tests {
 
     #[test]
     fn the_largest_job_still_has_numbers() {
-        let mut share = Contexts::new((1 << 20) - 1, 1 << 20);
+        let mut share = Contexts::new(WorldRank::new((1 << 20) - 1).unwrap(), 1 << 20);
         assert_eq!(share.bits, 10);
         assert!(share.draw().context > 0);
     }

@@ -6,7 +6,7 @@ use crate::comm::Ranks;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Session;
 use oxmpi_abi::{Result, bail};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::ids::{Peer, Rank};
 use std::sync::OnceLock;
 
 pub struct Group {
@@ -23,7 +23,7 @@ impl Group {
     }
 
     pub fn empty() -> Group {
-        Group::new(Ranks::All(0), None)
+        Group::new(Ranks::one_node(0), None)
     }
 
     pub fn len(&self) -> usize {
@@ -36,6 +36,11 @@ impl Group {
 
     pub fn ranks(&self) -> &Ranks {
         &self.ranks
+    }
+
+    /// The process with a rank that has been checked.
+    pub fn member(&self, rank: i32) -> Peer {
+        self.ranks.peer(Rank::new(rank as usize))
     }
 
     /// The processes in the order of their ranks.
@@ -88,7 +93,7 @@ impl Group {
         let mut chosen = Chosen::new(self);
         let mut list = Vec::new();
         for rank in ranks {
-            list.push(self.ranks.peer(chosen.take(rank)?));
+            list.push(self.ranks.peer(Rank::new(chosen.take(rank)?)));
         }
         Ok(self.derive(list, self))
     }
@@ -180,7 +185,7 @@ mod tests {
         assert_eq!((rank_of(&a, 5), rank_of(&a, 3), rank_of(&a, 8)), (Some(2), None, None));
         assert_eq!(a.rank_of(Peer::far(5)), None);
         let all = group(&[0, 1, 2]);
-        assert!(matches!(all.ranks(), Ranks::All(3)));
+        assert!(matches!(all.ranks(), Ranks::OneNode { count: 3 }));
         assert_eq!((rank_of(&all, 2), rank_of(&all, 3), all.rank_of(Peer::far(1))), (Some(2), None, None));
     }
 

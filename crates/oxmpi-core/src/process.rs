@@ -21,7 +21,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::JobId;
-use oxmpi_base::ids::{Peer, Slot};
+use oxmpi_base::ids::{Peer, Slot, WorldRank};
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
@@ -123,9 +123,9 @@ impl Process {
                 )
             })?;
         }
-        let slot = Slot::new(rank)
-            .filter(|slot| slot.index() < segment.ranks())
-            .ok_or_else(|| Error::new(MPI_ERR_OTHER, format!("the job's memory has no place for rank {rank}")))?;
+        let place = Slot::new(rank).filter(|slot| slot.index() < segment.ranks()).zip(WorldRank::new(rank));
+        let (slot, rank) =
+            place.ok_or_else(|| Error::new(MPI_ERR_OTHER, format!("the job's memory has no place for rank {rank}")))?;
         let links = Links::attach(segment, job, slot)
             .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}")))?;
         Ok(Process {
@@ -139,14 +139,15 @@ impl Process {
     }
 
     /// One of `size` processes of a job, of which nothing else is known.
-    pub fn of(links: Links, rank: usize, size: usize, single_copy: bool) -> Process {
+    pub fn of(links: Links, rank: WorldRank, size: usize, single_copy: bool) -> Process {
+        let own = links.node().own();
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         Process {
             engine: Engine::new(links, single_copy),
             has_world: false,
             world: Comm::world(rank, size),
-            own: Comm::own(rank),
+            own: Comm::own(own),
             comms: SlotTable::new(Kind::Comm),
             groups: SlotTable::new(Kind::Group),
             no_members: Arc::new(Group::empty()),

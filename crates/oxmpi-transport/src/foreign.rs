@@ -2,17 +2,17 @@
 //! *receiver's* segment, where the sender is a foreign sender (`oxmpi_base::foreign_senders`).
 //!
 //! In this process all others are [`Peer`]s: the own job's ranks local ones, foreign processes far ones, from when they become known
-//! until the last thing that names them is gone. Peers never leave the process; in messages processes are [`Address`]es.
+//! until the last thing that names them is gone. Peers never leave the process; in messages processes are [`ProcessId`]s.
 //!
 //! Everything here is off the path of messages: once a ring is open, it is used like those of the own job.
 
 use crate::incoming::Incoming;
 use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
-use oxmpi_base::address::{Address, JobId};
+use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::foreign_senders::{FOREIGN_SENDERS, Phase};
-use oxmpi_base::ids::{Peer, Slot};
+use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
 use oxmpi_base::segment::{RankBlock, STATE_ABORTED, Segment};
@@ -28,13 +28,13 @@ pub(crate) struct ForeignProcesses {
     own: JobId,
     /// Foreign processes by the index of their peer, less the own job's ranks.
     known: Vec<Option<Known>>,
-    peers: HashMap<Address, Peer>,
+    peers: HashMap<ProcessId, Peer>,
     jobs: HashMap<JobId, Job>,
 }
 
 #[derive(Clone, Copy)]
 struct Known {
-    address: Address,
+    id: ProcessId,
     /// Its process has ended.
     is_dead: bool,
 }
@@ -61,15 +61,15 @@ impl ForeignProcesses {
 
 impl NodeMemory {
     /// This process, for processes of any job.
-    pub fn address(&self) -> Address {
-        Address { job: self.foreign.own, slot: self.slot().index() as u32 }
+    pub fn own_id(&self) -> ProcessId {
+        self.id_of(self.own())
     }
 
     /// Any process that is known here.
-    pub fn address_of(&self, peer: Peer) -> Address {
+    pub fn id_of(&self, peer: Peer) -> ProcessId {
         match peer.slot() {
-            Some(slot) => Address { job: self.foreign.own, slot: slot.index() as u32 },
-            None => self.known(peer).address,
+            Some(slot) => ProcessId { job: self.foreign.own, node: NodeId::FIRST, slot },
+            None => self.known(peer).id,
         }
     }
 
@@ -97,10 +97,10 @@ impl NodeMemory {
     /// The segment and the slot of a foreign process.
     #[cold]
     fn seat_of(&self, peer: Peer) -> (&Segment, Slot) {
-        let address = self.known(peer).address;
-        match (self.foreign.jobs.get(&address.job), Slot::new(address.slot as usize)) {
-            (Some(job), Some(slot)) => (&job.segment, slot),
-            _ => unreachable!("a job is known as long as one of its processes is"),
+        let id = self.known(peer).id;
+        match self.foreign.jobs.get(&id.job) {
+            Some(job) => (&job.segment, id.slot),
+            None => unreachable!("a job is known as long as one of its processes is"),
         }
     }
 
@@ -131,15 +131,15 @@ impl NodeMemory {
 
     // ---- getting to know ----
 
-    /// The process with an address. A foreign process becomes known then, and this process a foreign sender of its job; an error says why it
+    /// The process with that id. A foreign process becomes known then, and this process a foreign sender of its job; an error says why it
     /// cannot be reached.
-    pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
-        if address.job == self.foreign.own {
-            let slot = Slot::new(address.slot as usize).filter(|slot| slot.index() < self.ranks());
+    pub fn peer_at(&mut self, id: ProcessId) -> io::Result<Peer> {
+        if id.job == self.foreign.own {
+            let slot = Some(id.slot).filter(|slot| slot.index() < self.ranks());
             return slot.map(Peer::local).ok_or_else(no_such_slot);
         }
-        self.connect(address)?;
-        if let Some(&peer) = self.foreign.peers.get(&address) {
+        self.connect(id)?;
+        if let Some(&peer) = self.foreign.peers.get(&id) {
             return Ok(peer);
         }
         let known = &mut self.foreign.known;
@@ -147,20 +147,20 @@ impl NodeMemory {
         if index == known.len() {
             known.push(None);
         }
-        known[index] = Some(Known { address, is_dead: false });
+        known[index] = Some(Known { id, is_dead: false });
         let peer = self.foreign_process(index);
-        self.foreign.peers.insert(address, peer);
+        self.foreign.peers.insert(id, peer);
         Ok(peer)
     }
 
-    /// Makes this process a foreign sender of the address's job, if it is none.
-    fn connect(&mut self, address: Address) -> io::Result<()> {
-        let own = self.address();
-        let job = match self.foreign.jobs.entry(address.job) {
+    /// Makes this process a foreign sender of the process's job, if it is none.
+    fn connect(&mut self, id: ProcessId) -> io::Result<()> {
+        let own = self.own_id();
+        let job = match self.foreign.jobs.entry(id.job) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Job { segment: address.job.open()?, visit: None }),
+            Entry::Vacant(new) => new.insert(Job { segment: id.job.open()?, visit: None }),
         };
-        let result = if address.slot as usize >= job.segment.ranks() {
+        let result = if id.slot.index() >= job.segment.ranks() {
             Err(no_such_slot())
         } else if job.visit.is_some() {
             return Ok(());
@@ -173,8 +173,8 @@ impl NodeMemory {
                 Ok(())
             }
             Err(error) => {
-                if !self.foreign.peers.keys().any(|known| known.job == address.job) {
-                    self.foreign.jobs.remove(&address.job);
+                if !self.foreign.peers.keys().any(|known| known.job == id.job) {
+                    self.foreign.jobs.remove(&id.job);
                 }
                 Err(error)
             }
@@ -183,11 +183,11 @@ impl NodeMemory {
 
     /// Opens the ring to a foreign process.
     pub(crate) fn open_to_foreign(&self, peer: Peer) -> Box<Producer> {
-        let Address { job, slot } = self.known(peer).address;
+        let ProcessId { job, slot, .. } = self.known(peer).id;
         let Some(Job { segment, visit: Some((foreign_sender, rings)) }) = self.foreign.jobs.get(&job) else {
             unreachable!("a message to a job that this process has left")
         };
-        let (foreign_sender, rank) = (*foreign_sender, slot as usize);
+        let (foreign_sender, rank) = (*foreign_sender, slot.index());
         // SAFETY: `visit` claimed the foreign sender for this process, and a peer's `tx` is made only while there is none.
         let producer = Box::new(unsafe { Producer::of_foreign_sender(rings, rank) });
         segment.foreign_sender(foreign_sender).add_share();
@@ -259,8 +259,8 @@ impl Incoming {
     /// Takes in the ring of a foreign sender; `false` while an earlier one of the same process is not empty yet.
     fn open_sender_ring(&mut self, node: &mut NodeMemory, foreign_sender: usize) -> bool {
         let area = node.segment().layout().foreign_ring(foreign_sender, node.slot().index());
-        let address = node.segment().foreign_sender(foreign_sender).address();
-        let peer = node.peer_at(address).ok();
+        let id = node.segment().foreign_sender(foreign_sender).process();
+        let peer = id.and_then(|id| node.peer_at(id).ok());
         if peer.is_some_and(|peer| self.has_receiver(peer)) {
             return false;
         }
@@ -310,18 +310,17 @@ impl Incoming {
         self.sender_rings.iter().for_each(|visit| dismiss_if_dead(tx.node().segment(), visit.foreign_sender));
         let barrier = tx.node().barrier();
         let ForeignProcesses { peers, jobs, .. } = &mut *tx.node_mut().foreign;
-        let named: Vec<JobId> =
-            peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(address, _)| address.job).collect();
+        let named: Vec<JobId> = peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(id, _)| id.job).collect();
         let mut left = Vec::new();
         for (id, job) in jobs.iter_mut().filter(|(id, _)| !named.contains(id)) {
             let Some((foreign_sender, rings)) = job.visit.take() else { continue };
             say_goodbye(&job.segment, foreign_sender, std::process::id(), barrier);
             left.push((*id, rings));
         }
-        let peers: Vec<(Address, Peer)> = peers.iter().map(|(&address, &peer)| (address, peer)).collect();
+        let peers: Vec<(ProcessId, Peer)> = peers.iter().map(|(&id, &peer)| (id, peer)).collect();
         // The rings are unmapped when nothing here sends into them any more.
         for (id, _) in &left {
-            let gone = peers.iter().filter(|(address, _)| address.job == *id);
+            let gone = peers.iter().filter(|(process, _)| process.job == *id);
             gone.for_each(|&(_, peer)| tx.close(peer));
         }
     }
@@ -332,7 +331,7 @@ impl Incoming {
         let ForeignProcesses { peers, jobs, .. } = &mut *node.foreign;
         let mut freed = Vec::new();
         jobs.retain(|id, job| {
-            let of_job = || peers.iter().filter(|(address, _)| address.job == *id).map(|(_, &peer)| peer);
+            let of_job = || peers.iter().filter(|(process, _)| process.job == *id).map(|(_, &peer)| peer);
             let visited = self
                 .sender_rings
                 .iter()
@@ -356,7 +355,7 @@ impl Incoming {
 }
 
 /// Takes a slot among the foreign senders of a segment, and maps its rings.
-fn visit(segment: &Segment, own: Address) -> io::Result<(usize, Arc<Mapping>)> {
+fn visit(segment: &Segment, own: ProcessId) -> io::Result<(usize, Arc<Mapping>)> {
     let pid = std::process::id();
     let find = || (0..FOREIGN_SENDERS).find(|&foreign_sender| segment.foreign_sender(foreign_sender).claim(pid, own));
     let mut found = find();
@@ -432,16 +431,16 @@ mod tests {
     fn two_jobs_meet_and_part_and_meet_again() {
         let (mut a, mut b) = (job(), job());
         for turn in 0..20 {
-            let to_b = a.tx.node_mut().peer_at(b.node().address()).unwrap();
+            let to_b = a.tx.node_mut().peer_at(b.node().own_id()).unwrap();
             assert_eq!(to_b, Peer::far(1), "the index is used again");
-            assert_eq!(a.node().address_of(to_b), b.node().address());
+            assert_eq!(a.node().id_of(to_b), b.node().own_id());
             assert!(to_b.is_far());
             assert!(!b.rx.has_foreign_news(b.tx.node()));
             assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, turn, 0]), Ok(()));
             assert!(b.rx.has_foreign_news(b.tx.node()));
             b.rx.see_foreign_senders(b.tx.node_mut());
             assert!(!b.rx.has_foreign_news(b.tx.node()));
-            let to_a = b.tx.node_mut().peer_at(a.node().address()).unwrap();
+            let to_a = b.tx.node_mut().peer_at(a.node().own_id()).unwrap();
             assert_eq!(b.rx.senders(&mut b.tx), 1);
             assert_eq!(b.rx.sender(0), to_a);
             assert_eq!(receive(&mut b, to_a), Some(turn));
@@ -468,9 +467,9 @@ mod tests {
     #[test]
     fn who_cannot_be_reached_is_not_known() {
         let (mut a, b) = (job(), job());
-        let nobody = Address { slot: 7, ..b.node().address() };
+        let nobody = ProcessId { slot: Slot::new(7).unwrap(), ..b.node().own_id() };
         assert!(a.tx.node_mut().peer_at(nobody).is_err());
-        let gone = b.node().address();
+        let gone = b.node().own_id();
         drop(b);
         assert!(a.tx.node_mut().peer_at(gone).is_err());
         assert!(!a.node().knows_foreign());
@@ -482,10 +481,10 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         let foreign_sender = a.node().segment().foreign_sender(3);
-        assert!(foreign_sender.claim(child.id(), a.node().address()));
+        assert!(foreign_sender.claim(child.id(), a.node().own_id()));
         dismiss_if_dead(a.node().segment(), 3);
         assert_eq!(foreign_sender.phase(), Phase::Free);
-        assert!(foreign_sender.claim(std::process::id(), a.node().address()));
+        assert!(foreign_sender.claim(std::process::id(), a.node().own_id()));
         dismiss_if_dead(a.node().segment(), 3);
         assert_eq!(foreign_sender.phase(), Phase::Present);
     }

@@ -173,7 +173,7 @@ pub unsafe fn comm_idup_with_info(
         Ok(original) => original,
         Err(error) => {
             // A callback refused. The others must not wait for this process, so it agrees to what it will not have.
-            let unwanted = Made::new(NOT_YET, 0, Ranks::All(0), None, MPI_ERRORS_RETURN);
+            let unwanted = Made::new(NOT_YET, 0, Ranks::one_node(0), None, MPI_ERRORS_RETURN);
             let (handle, _) = guard.add_comm_later(unwanted, participants)?;
             guard.remove_comm(handle)?;
             return Err(error);

@@ -81,7 +81,7 @@ pub unsafe fn group_translate_ranks(
                 "ranks1[{index}] is {rank}, which does not exist in the first group of {} processes",
                 from.len()
             ),
-            _ => to.rank_of(from.ranks().peer(rank as usize)).map_or(MPI_UNDEFINED, |rank| rank as c_int),
+            _ => to.rank_of(from.member(rank)).map_or(MPI_UNDEFINED, |rank| rank as c_int),
         };
         // SAFETY: checked; it has as many elements.
         unsafe { ranks2.add(index).write(translated) };

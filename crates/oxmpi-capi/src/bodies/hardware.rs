@@ -7,7 +7,7 @@ use crate::{comms, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::contexts::Part;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
@@ -97,10 +97,10 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     // different jobs.
     let spans_jobs = guard.knows_foreign(&guard.comm(comm)?.everybody());
     let color = |first: Peer| {
-        let first = guard.engine.node().address_of(first);
-        if spans_jobs { (comms::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot }
+        let first = guard.engine.node().id_of(first);
+        if spans_jobs { (comms::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot.index() as u32 }
     };
-    Ok(members.map(|members| color(members.peer(0))))
+    Ok(members.map(|members| color(members.peer(Rank::new(0)))))
 }
 
 /// The largest kind of resource that this process is confined to and that not all the others share with it, and which instance:

@@ -8,7 +8,7 @@ use crate::{comms, hints, infos};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Errhandler, Group as GroupHandle, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::agreement::Participants;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Joined, MEETING};
@@ -66,7 +66,7 @@ fn bridge(
 ) -> Result<Participants> {
     let peers = guard.comm(peer_comm)?;
     cx.raise_on(On::Comm(peer_comm));
-    let other = peers.group.peer(rank_in(&peers.group, remote_leader, "remote_leader")?);
+    let other = peers.group.peer(Rank::new(rank_in(&peers.group, remote_leader, "remote_leader")?));
     if other == own {
         bail!(MPI_ERR_RANK, "remote_leader is {remote_leader}, which is this process itself");
     }
@@ -80,7 +80,7 @@ pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintrac
     let (near, far) = (found.local_group().clone(), found.group.clone());
     let own = comms::own_peer(&guard);
     let participants = guard.comm_mut(intercomm)?.participants(own);
-    let first_is_near = participants.members.peer(0) == near.peer(0);
+    let first_is_near = participants.members.peer(Rank::new(0)) == near.peer(Rank::new(0));
     let all = participants.members.clone();
     let (context, said) = comms::run_agreement(cx, &mut guard, |line| {
         contexts::agree_and_hear(line, participants, u64::from(high != 0))
@@ -214,7 +214,7 @@ pub unsafe fn intercomm_create_from_groups(
         if !found.intersection(other).is_empty() {
             bail!(MPI_ERR_GROUP, "the two groups have a process in common");
         }
-        let other = other.ranks().peer(rank_in(other.ranks(), remote_leader, "remote_leader")?);
+        let other = other.ranks().peer(Rank::new(rank_in(other.ranks(), remote_leader, "remote_leader")?));
         Ok(Participants::between(own, other, MEETING, tag))
     };
     let bridge = (rank == leader).then(way).transpose();

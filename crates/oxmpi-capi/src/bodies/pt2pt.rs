@@ -82,7 +82,7 @@ fn send_quickly(
     if dest as u32 >= comm.size() as u32 || tag < 0 {
         return false;
     }
-    let route = Route { peer: comm.group.peer(dest as usize), context: comm.context, source: comm.rank, tag };
+    let route = Route { peer: comm.peer(dest), context: comm.context, source: comm.rank, tag };
     // SAFETY: the program keeps `count` elements at `buf` until the send returns, which is after this.
     guard.engine.send_small(&route, &unsafe { Source::dense(buf.cast(), bytes) })
 }
@@ -323,7 +323,7 @@ fn recv_quickly(
     if source as u32 >= comm.size() as u32 || tag < 0 {
         return None;
     }
-    let peer = comm.group.peer(source as usize);
+    let peer = comm.peer(source);
     let pattern = Pattern { context: comm.context, source, tag };
     // SAFETY: the program keeps `count` elements at `buf` until the receive returns, which is after this.
     let buf = unsafe { Target::dense(buf.cast(), bytes) };

@@ -10,7 +10,7 @@ use crate::{comms, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
-use oxmpi_base::ids::Peer;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::cart::Cart;
@@ -90,7 +90,7 @@ fn create_first(
     let found = guard.comm(parent)?;
     let group = ((found.rank as usize) < count).then(|| match (&found.group, order) {
         (all, Some(_)) => all.ordered(order),
-        (Ranks::All(_), None) => Ranks::All(count),
+        (Ranks::OneNode { .. }, None) => Ranks::one_node(count),
         (all, None) => Ranks::from_list(all.iter().take(count).collect()),
     });
     let handle = comms::create(cx, guard, parent, group)?;
@@ -177,7 +177,7 @@ pub unsafe fn cart_sub(cx: &Call, comm: Comm, remain_dims: *const c_int, newcomm
     let keep = unsafe { array(remain_dims, cart.dims().len() as c_int, "remain_dims", "ndims", MPI_ERR_DIMS)? };
     let keep: Vec<bool> = keep.iter().map(|&keep| keep != 0).collect();
     let (part, ranks) = cart.part(found.rank, &keep)?;
-    let group = ranks.into_iter().map(|rank| found.group.peer(rank as usize)).collect();
+    let group = ranks.into_iter().map(|rank| found.group.peer(Rank::new(rank as usize))).collect();
     let handle = comms::create(cx, &mut guard, comm, Some(Ranks::from_list(group)))?;
     attach(&mut guard, handle, Topology::Cart(part))?;
     // SAFETY: checked.

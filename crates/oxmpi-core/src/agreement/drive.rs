@@ -4,7 +4,7 @@ use super::{Agreement, Answer, Order, Question, word};
 use crate::process::Process;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_base::address::Address;
+use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
 use oxmpi_datatype::OwnedBytes;
 use std::task::{Context, Poll, Waker};
@@ -61,27 +61,27 @@ impl Process {
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
                 Question::Reserve(context) => Answer::Reserved(self.reserve_context(context)),
                 Question::SpansJobs(members) => Answer::SpansJobs(self.knows_foreign(&members)),
-                Question::AddressesOf(members) => {
+                Question::IdsOf(members) => {
                     let node = self.engine.node();
-                    Answer::Addresses(members.iter().map(|process| node.address_of(process)).collect())
+                    Answer::Ids(members.iter().map(|process| node.id_of(process)).collect())
                 }
-                Question::PeersAt(addresses) => Answer::Peers(self.peers_at(&addresses)),
+                Question::PeersAt(ids) => Answer::Peers(self.peers_at(&ids)),
             };
             agreement.line.pending().answer = Some(answer);
         }
     }
 
     /// The processes that another one told of.
-    fn peers_at(&mut self, addresses: &[Address]) -> Result<Vec<Peer>> {
-        let mut peers = Vec::with_capacity(addresses.len());
-        for address in addresses {
-            match self.engine.peer_at(*address) {
+    fn peers_at(&mut self, ids: &[ProcessId]) -> Result<Vec<Peer>> {
+        let mut peers = Vec::with_capacity(ids.len());
+        for id in ids {
+            match self.engine.peer_at(*id) {
                 Ok(peer) => peers.push(peer),
                 Err(error) => bail!(
                     MPI_ERR_OTHER,
                     "process {} of another job cannot be reached through the process {} that holds the job's memory: {error}",
-                    address.slot,
-                    address.job.holder
+                    id.slot.index(),
+                    id.job.holder
                 ),
             }
         }

@@ -4,7 +4,7 @@ use super::ops::{Op, Outcome};
 use super::{Assembly, Engine, Messages, PeerState};
 use crate::matching::{MessageId, Pattern};
 use oxmpi_abi::{Error, Status};
-use oxmpi_base::address::Address;
+use oxmpi_base::address::ProcessId;
 use oxmpi_transport::Peer;
 use std::collections::BTreeSet;
 use std::io;
@@ -59,8 +59,8 @@ impl Engine {
 
 impl Messages {
     /// A process of any job; an error says why it cannot be reached.
-    pub fn peer_at(&mut self, address: Address) -> io::Result<Peer> {
-        self.tx.node_mut().peer_at(address)
+    pub fn peer_at(&mut self, id: ProcessId) -> io::Result<Peer> {
+        self.tx.node_mut().peer_at(id)
     }
 
     /// The foreign processes that something under way, or a message that nobody has received, names.

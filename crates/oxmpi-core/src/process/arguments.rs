@@ -61,7 +61,7 @@ impl Process {
             return Err(bad_tag(tag, false));
         }
         if (dest as u32) < comm.size() as u32 {
-            let peer = comm.group.peer(dest as usize);
+            let peer = comm.peer(dest);
             return Ok(Some(Route { peer, context: comm.context, source: comm.rank, tag }));
         }
         if dest == MPI_PROC_NULL { Ok(None) } else { Err(bad_rank(comm, dest, false)) }

@@ -6,6 +6,7 @@ use crate::board::Board;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::Area;
+use oxmpi_base::ids::Rank;
 use oxmpi_transport::node::Node;
 
 /// Boards that a process takes part in: each is a mapping, of which the kernel allows a limited number.
@@ -55,7 +56,7 @@ impl Process {
         }
         let node = self.engine.node();
         let comm = self.comm(comm)?;
-        let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.peer(0));
+        let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.peer(Rank::new(0)));
         let barrier = node.barrier();
         let node = node
             .map(owner, area)

@@ -10,6 +10,7 @@ use crate::request::Promise;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
+use oxmpi_base::ids::Rank;
 use std::sync::Arc;
 
 impl Process {
@@ -29,14 +30,14 @@ impl Process {
 
     /// Whether the local group of an intercommunicator comes before the other one, in an order that all processes agree on.
     fn comes_first(&self, group: &Ranks, local: Option<&Ranks>) -> bool {
-        let address = |group: &Ranks| (!group.is_empty()).then(|| self.engine.node().address_of(group.peer(0)));
-        local.is_none_or(|local| address(local) < address(group))
+        let id = |group: &Ranks| (!group.is_empty()).then(|| self.engine.node().id_of(group.peer(Rank::new(0))));
+        local.is_none_or(|local| id(local) < id(group))
     }
 
     /// As [`Process::add_comm`], for a communicator whose context the set of participants has yet to agree on. Until then it has no
     /// members, so that nothing can be sent on it.
     pub fn add_comm_later(&mut self, mut comm: Comm, participants: Participants) -> Result<(handle::Comm, Promise)> {
-        let group = std::mem::replace(&mut comm.group, Ranks::All(0));
+        let group = std::mem::replace(&mut comm.group, Ranks::one_node(0));
         let local = comm.local.take();
         comm.context = NOT_YET;
         let comm = self.add_comm(comm)?;

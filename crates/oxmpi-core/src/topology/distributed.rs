@@ -229,7 +229,7 @@ mod tests {
     fn run(size: usize, described: impl Fn(usize) -> Result<Described>) -> (Vec<Result<Made>>, World) {
         let mut world = World::new(size);
         let agreements = (0..size).map(|rank| {
-            let participants = Participants { members: Ranks::All(size), rank, context: 1, tag: 9 };
+            let participants = Participants { members: Ranks::one_node(size), rank, context: 1, tag: 9 };
             let described = described(rank);
             (rank, Agreement::new(|line| create(line, participants, described, Vec::new())))
         });
@@ -308,7 +308,7 @@ mod tests {
             weights: list.iter().map(|&(_, weight)| weight).collect(),
         };
         let agreements = lists.iter().enumerate().map(|(rank, (sources, destinations))| {
-            let participants = Participants { members: Ranks::All(lists.len()), rank, context: 1, tag: 9 };
+            let participants = Participants { members: Ranks::one_node(lists.len()), rank, context: 1, tag: 9 };
             let own = Adjacency { incoming: edges(sources), outgoing: edges(destinations), weighted: true };
             let places = places.to_vec();
             (rank, Agreement::new(|line| create_adjacent(line, participants, Ok(own), places)))
