@@ -82,6 +82,10 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         let text = format!("{size} ranks are more than {slots} slots, and --nooversubscribe was given");
         return Err(Refusal { text, status: 1 });
     }
+    if let Some(most) = settings.max_slots.filter(|&most| size > most) {
+        let text = format!("{size} ranks are more than the {most} that max_slots allows in the host file");
+        return Err(Refusal { text, status: 1 });
+    }
     let placement = place::place(size, settings, &budget).map_err(|text| Refusal { text, status: 1 })?;
 
     let cannot = |what: &str| {

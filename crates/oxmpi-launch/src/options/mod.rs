@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use oxmpi_base::cpus::CpuSet;
 
-use crate::hosts;
+use crate::hosts::{self, Host};
 use table::{Key, Spec, dashed};
 pub use values::{BindTo, Level, MapBy};
 
@@ -73,6 +73,8 @@ pub struct Settings {
     pub env: Env,
     /// Slots of this machine, as host lists give them.
     pub slots: Option<usize>,
+    /// More ranks must not be started, as the host file says.
+    pub max_slots: Option<usize>,
     pub per_host: Option<usize>,
     pub universe_size: Option<usize>,
     pub timeout: Option<Duration>,
@@ -169,8 +171,9 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
         }
     }
     let mut request = parser.request;
-    if parser.hosts.is_some() {
-        request.settings.slots = parser.hosts;
+    if !parser.hosts.is_empty() {
+        request.settings.slots = Some(hosts::slots_here(&parser.hosts).map_err(Mistake)?);
+        request.settings.max_slots = parser.hosts.iter().map(|host| host.max_slots).sum();
     }
     Ok(Command::Run(Box::new(request)))
 }
@@ -178,7 +181,7 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
 #[derive(Default)]
 struct Parser {
     request: Request,
-    hosts: Option<usize>,
+    hosts: Vec<Host>,
 }
 
 enum Done {
@@ -238,13 +241,11 @@ impl Parser {
             Key::UniverseSize => settings.universe_size = Some(values.count()?),
             Key::Host => {
                 let list = values.text()?;
-                let slots = hosts::slots_of_list(&list).map_err(Mistake)?;
-                self.hosts = Some(self.hosts.unwrap_or(0) + slots);
+                self.hosts.extend(hosts::parse_list(&list).map_err(Mistake)?);
             }
             Key::HostFile => {
                 let file = PathBuf::from(values.next()?);
-                let slots = hosts::slots_of_file(&file).map_err(Mistake)?;
-                self.hosts = Some(self.hosts.unwrap_or(0) + slots);
+                self.hosts.extend(hosts::parse_file(&file).map_err(Mistake)?);
             }
             Key::Appnum => block.appnum = Some(values.number()?),
             Key::Pset => block.pset = Some(values.pset()?),

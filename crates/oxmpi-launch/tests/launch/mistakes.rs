@@ -73,6 +73,18 @@ fn a_program_for_another_machine() {
 }
 
 #[test]
+fn host_files_that_do_not_fit() {
+    let dir = crate::support::Dir::new();
+    let path = dir.path("hosts");
+    std::fs::write(&path, "localhost slots=1 max_slots=2\n").unwrap();
+    mpirun(&format!("--hostfile {path} -n 2 echo x")).clean();
+    refuses(&format!("--hostfile {path} -n 3 echo x"), 1, &["3 ranks", "max_slots"]);
+    std::fs::write(&path, "localhost\nlocalhost slot=2\n").unwrap();
+    refuses(&format!("--hostfile {path} -n 3 echo x"), 2, &["hosts:2", "slot=2"]);
+    refuses("--host localhost[1- -n 3 echo x", 2, &["localhost[1-", "missing"]);
+}
+
+#[test]
 fn help_and_version() {
     let help = mpirun("--help").clean();
     for must in ["Usage: mpirun", "--bind-to", "--hostfile", "-genv", "Exit status"] {
