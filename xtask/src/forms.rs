@@ -8,8 +8,7 @@ use crate::gen_capi::{Bodies, argument};
 
 /// What an entry point imports that calls a function with a form.
 pub const COLLECTIVE_USES: &str = "use crate::collective::{Block, Blocks, Form, Mixed, Operands};\n";
-pub const FILE_USES: &str =
-    "use crate::bodies::file_access::FileForm;\nuse crate::files::{Access, At};\nuse oxmpi_core::file::SplitAccess;\n";
+pub const FILE_USES: &str = "use crate::bodies::file_access::FileForm;\nuse oxmpi::file::access::{Access, At};\nuse oxmpi_core::file::SplitAccess;\n";
 
 /// A function as a member of a family.
 pub struct Member {

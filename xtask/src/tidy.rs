@@ -17,6 +17,7 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-rma", false),
     ("oxmpi-io", false),
     ("oxmpi-core", false),
+    ("oxmpi", false),
     ("oxmpi-capi", false),
     ("oxmpi-fortran", false),
 ];

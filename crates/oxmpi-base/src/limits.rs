@@ -12,6 +12,18 @@ pub fn of(which: libc::__rlimit_resource_t) -> (u64, u64) {
     }
 }
 
+/// The bytes of memory and swap space that the machine has: more would only be found missing when it is used, by a signal.
+pub fn physical_memory() -> u64 {
+    // SAFETY: `sysinfo` is plain old data, for which zero is a value, and valid during the call that fills it in.
+    unsafe {
+        let mut info = std::mem::zeroed::<libc::sysinfo>();
+        if libc::sysinfo(&mut info) != 0 {
+            return u64::MAX;
+        }
+        (info.totalram + info.totalswap).saturating_mul(u64::from(info.mem_unit.max(1)))
+    }
+}
+
 /// An error at start-up, with the limit that is behind it.
 pub fn explain(error: &io::Error) -> String {
     let cause = match error.raw_os_error() {

@@ -5,9 +5,9 @@
 //! rest is as in `MPI_Intercomm_create`.
 
 use crate::call::Call;
-use crate::comms;
 use crate::library::LIBRARY;
 use crate::sockets::Socket;
+use oxmpi::comm;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
@@ -95,18 +95,18 @@ pub fn refuse(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, error: Erro
 
 fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
     let found = guard.comm(comm)?;
-    comms::check_intra(found)?;
+    comm::check_intra(found)?;
     Ok(found.rank as usize == root)
 }
 
 /// The roots know each other, or one could not do its part.
 fn finish(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Participants>>) -> Result<Comm> {
-    let own = comms::own_peer(guard);
+    let own = comm::own_peer(guard);
     let found = guard.comm_mut(comm)?;
     let group = found.group.clone();
     let near = found.participants(own).led_by(root);
-    let Joined { context, far } = comms::join(cx, guard, near, group.clone(), bridge)?;
-    comms::add(guard, comm, context, far.into(), Some(group))
+    let Joined { context, far } = comm::join(cx, guard, near, group.clone(), bridge)?;
+    comm::add(guard, comm, context, far.into(), Some(group))
 }
 
 /// The way between two processes that have found each other. `number` is one that the process `asks` has for that alone.
@@ -149,9 +149,9 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
             // Both take the one whose id is lower for who asks.
             let number = if own < other { number } else { theirs as u32 };
             let bridge = bridge(guard, peer, own.min(other), number);
-            let local: Ranks = vec![comms::own_peer(guard)].into();
+            let local: Ranks = vec![comm::own_peer(guard)].into();
             let near = Participants { members: local.clone(), rank: 0, context: PORTS + 1, tag: 0 };
-            comms::join(cx, guard, near, local, Ok(Some(bridge))).map(Some)
+            comm::join(cx, guard, near, local, Ok(Some(bridge))).map(Some)
         }
         (_, reached) => reached.map(|_| None),
     };
@@ -163,7 +163,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
     let errhandler = if guard.has_world { guard.own.errhandler } else { LIBRARY.initial_errhandler() };
     LIBRARY.errhandlers().share(errhandler);
-    let local = vec![comms::own_peer(guard)].into();
+    let local = vec![comm::own_peer(guard)].into();
     guard.add_comm(Made::new(context, 0, far.into(), Some(local), errhandler))
 }
 

@@ -7,7 +7,7 @@
 
 use crate::call::Call;
 use crate::collective::{Block, Operands};
-use crate::comms;
+use oxmpi::comm;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
@@ -427,7 +427,7 @@ fn take_slowly(
 
 /// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
 fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
-    let own = comms::own_peer(guard);
+    let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let mut words = [0u64; 4];
     let mut allocated = None;
@@ -440,13 +440,13 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     }
     let among = participants.clone();
     let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
-    let words = comms::run_agreement_watched(cx, guard, watch, tell)?;
+    let words = comm::run_agreement_watched(cx, guard, watch, tell)?;
     let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
     let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
     let here = node.is_some();
     let among = participants.clone();
-    let all_here = comms::run_agreement_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
+    let all_here = comm::run_agreement_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
     let Some(mut node) = node.filter(|_| all_here) else {
         guard.give_up_board(here, allocated);
         return Ok(None);
@@ -456,7 +456,7 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let common =
-        comms::run_agreement_watched(cx, guard, watch, |line| async move { line.common(&participants, bits).await })?;
+        comm::run_agreement_watched(cx, guard, watch, |line| async move { line.common(&participants, bits).await })?;
     node.add_facts(Facts::from_bits(common));
     if explain::is_on() {
         explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));

@@ -1,16 +1,17 @@
 //! Attribute caching: keys with their callbacks, and the attributes that hang on an object.
 //!
-//! Pure data: the callbacks are the caller's `C`, which knows their language and how to call them. Nothing here calls
-//! one, because a callback may come back into MPI and change the very table that is being walked; so the object layer
-//! takes one attribute, lets go of every lock, calls, and comes back for the next.
+//! Pure data. Nothing here calls a callback, because it may come back into MPI and change the very table that is being
+//! walked; so `keyvals.rs` takes one attribute, lets go of every lock, calls, and comes back for the next.
 //!
 //! A key that was freed lives on in the attributes that use it, as the standard asks: they can still be read, deleted
 //! and copied, but the key can be set on no other object.
 
 use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, Datatype, Win};
 use oxmpi_abi::{Result, bail};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The kind of object that a key is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,7 +136,7 @@ impl Value {
 const _: () = assert!(cfg!(target_endian = "little"), "an int attribute is read through the address of a wider one");
 
 #[derive(Debug)]
-pub struct Attribute<C> {
+pub struct Attribute<C = Callbacks> {
     pub key: Arc<Keyval<C>>,
     pub value: Value,
 }
@@ -151,7 +152,7 @@ impl<C> Clone for Attribute<C> {
 ///
 /// Objects have few, so they are a list. To replace one, the object layer takes the old out, calls its delete
 /// callback and then sets the new, which goes to the end; if the callback fails, it puts the old one back.
-pub struct Attributes<C> {
+pub struct Attributes<C = Callbacks> {
     list: Vec<Attribute<C>>,
 }
 
@@ -207,6 +208,119 @@ impl<C> Default for Attributes<C> {
     fn default() -> Attributes<C> {
         Attributes::new()
     }
+}
+
+/// An object that can hold attributes. Its handle has been checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Object {
+    Comm(Comm),
+    Win(Win),
+    Datatype(Datatype),
+}
+
+impl Object {
+    pub fn owner(self) -> Owner {
+        match self {
+            Object::Comm(_) => Owner::Comm,
+            Object::Win(_) => Owner::Win,
+            Object::Datatype(_) => Owner::Datatype,
+        }
+    }
+
+    /// The handle, which callbacks get.
+    pub fn handle(self) -> usize {
+        match self {
+            Object::Comm(comm) => comm.0,
+            Object::Win(win) => win.0,
+            Object::Datatype(datatype) => datatype.0,
+        }
+    }
+}
+
+/// What a callback is told: the object's handle, the key and the value as C reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeCall {
+    pub object: usize,
+    pub key: i32,
+    pub value: usize,
+}
+
+/// The value for the duplicate, if it gets one; or the program's error code.
+pub type CopyFn = Box<dyn Fn(AttributeCall) -> Result<Option<usize>, i32> + Send + Sync>;
+/// An error code keeps the attribute where it is.
+pub type DeleteFn = Box<dyn Fn(AttributeCall) -> Result<(), i32> + Send + Sync>;
+
+/// What happens to an attribute when its object is duplicated.
+pub enum OnCopy {
+    /// The duplicate does not get it.
+    Nothing,
+    /// The duplicate gets the same value.
+    Same,
+    Ask(CopyFn),
+}
+
+/// What the program gave with a key.
+pub struct Callbacks {
+    pub copy: OnCopy,
+    pub delete: Option<DeleteFn>,
+}
+
+/// All keys of a library, and all attributes by the handle of their object. Few objects have any.
+pub(crate) struct Tables {
+    keys: Mutex<KeyvalRegistry<Callbacks>>,
+    held: [Held; 3],
+}
+
+pub(crate) struct Held {
+    /// How many objects have attributes. Mostly none: then no operation locks or searches.
+    objects: AtomicUsize,
+    by_handle: Mutex<BTreeMap<usize, Attributes>>,
+}
+
+impl Held {
+    const fn new() -> Held {
+        Held { objects: AtomicUsize::new(0), by_handle: Mutex::new(BTreeMap::new()) }
+    }
+
+    pub(crate) fn attributes<R>(&self, handle: usize, with: impl FnOnce(&mut Attributes) -> R) -> R {
+        let mut all = locked(&self.by_handle);
+        let attributes = all.entry(handle).or_default();
+        let result = with(attributes);
+        if attributes.is_empty() {
+            all.remove(&handle);
+        }
+        self.objects.store(all.len(), Relaxed);
+        result
+    }
+}
+
+impl Tables {
+    pub(crate) const fn new() -> Tables {
+        Tables { keys: Mutex::new(KeyvalRegistry::new()), held: [Held::new(), Held::new(), Held::new()] }
+    }
+
+    pub(crate) fn keys(&self) -> MutexGuard<'_, KeyvalRegistry<Callbacks>> {
+        locked(&self.keys)
+    }
+
+    /// The attributes of an object, while `with` runs; `None` where no object of its kind has any.
+    pub(crate) fn existing<R>(&self, on: Object, with: impl FnOnce(&mut Attributes) -> R) -> Option<R> {
+        // Relaxed: a handle on which another thread set an attribute comes from there by the program's synchronisation.
+        let held = self.of(on);
+        (held.objects.load(Relaxed) > 0).then(|| held.attributes(on.handle(), with))
+    }
+
+    pub(crate) fn of(&self, on: Object) -> &Held {
+        match on.owner() {
+            Owner::Comm => &self.held[0],
+            Owner::Win => &self.held[1],
+            Owner::Datatype => &self.held[2],
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

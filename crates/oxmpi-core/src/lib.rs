@@ -52,4 +52,6 @@ pub mod errhandler;
 pub mod errors;
 pub mod info;
 mod infos;
+pub mod keyvals;
 pub mod matching;
+pub mod memory;

@@ -3,6 +3,7 @@
 //! The product has one instance, which `oxmpi-capi` holds; a test has one for each rank that it runs as a thread. The state
 //! itself is reached through a [`Guard`] only (`guard.rs`). Nothing here waits.
 
+use crate::attributes::Tables;
 use crate::checks::bad_handle;
 use crate::errhandler::Errhandlers;
 use crate::errors::ErrorRegistry;
@@ -16,8 +17,9 @@ use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::cpus::Stay;
 use oxmpi_base::segment::IN_CALL;
 use oxmpi_base::slots::{Kind, SlotTable};
+use oxmpi_io::UserDatarep;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -43,6 +45,8 @@ pub struct Library {
     initial_errhandler: OnceLock<Errhandler>,
     file_errhandler: Mutex<Errhandler>,
     infos: Mutex<SlotTable<Info>>,
+    attributes: Tables,
+    datareps: Mutex<Vec<Arc<UserDatarep>>>,
 }
 
 /// Hears of calls that have slept; `oxmpi-capi` tells tools of them.
@@ -158,6 +162,8 @@ impl Library {
             initial_errhandler: OnceLock::new(),
             file_errhandler: Mutex::new(MPI_ERRORS_RETURN),
             infos: Mutex::new(SlotTable::new(Kind::Info)),
+            attributes: Tables::new(),
+            datareps: Mutex::new(Vec::new()),
         }
     }
 
@@ -413,5 +419,15 @@ impl Library {
     /// Info objects; `infos.rs` says what is done with them.
     pub fn infos(&self) -> MutexGuard<'_, SlotTable<Info>> {
         locked(&self.infos)
+    }
+
+    /// Keys and attributes; `keyvals.rs` says what is done with them.
+    pub(crate) fn attribute_tables(&self) -> &Tables {
+        &self.attributes
+    }
+
+    /// Data representations that the program has registered. None is ever removed.
+    pub fn datareps(&self) -> MutexGuard<'_, Vec<Arc<UserDatarep>>> {
+        locked(&self.datareps)
     }
 }

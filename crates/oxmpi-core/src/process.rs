@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::file::File;
 use crate::group::Group;
 use crate::matching::Envelope;
+use crate::memory::Allocations;
 use crate::names::Names;
 use crate::operation::{UserCall, UserFunction};
 use crate::partitioned::Receiving;
@@ -69,6 +70,12 @@ pub struct Process {
     pub sent: handle::Request,
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
+    /// The names that the program gave types.
+    pub type_names: BTreeMap<handle::Datatype, Vec<u8>>,
+    /// Handles of predefined types without a name, by the address of the type, which lives for ever.
+    pub unnamed_types: BTreeMap<usize, handle::Datatype>,
+    /// Memory that the program has of `MPI_Alloc_mem`.
+    pub memory: Allocations,
     pub windows: SlotTable<Box<Win>>,
     /// Those in which this rank may be asked for assist requests.
     pub(crate) serving_windows: Vec<handle::Win>,
@@ -163,6 +170,9 @@ impl Process {
             sent,
             messages: SlotTable::new(Kind::Message),
             types: SlotTable::new(Kind::Datatype),
+            type_names: BTreeMap::new(),
+            unnamed_types: BTreeMap::new(),
+            memory: Allocations::default(),
             windows: SlotTable::new(Kind::Win),
             serving_windows: Vec::new(),
             files: SlotTable::new(Kind::File),

@@ -4,18 +4,21 @@
 //!
 //! `mode.rs`: how a file may be accessed; `view.rs`: which bytes of it a process sees;
 //! `transfer.rs`: moves them; `lock.rs`: keeps other processes out; `pointer.rs`: the shared file
-//! pointer. This crate never communicates: the C layer makes the ranks agree where they must.
+//! pointer; `datarep.rs`: representations of the program. This crate never communicates: the crate
+//! `oxmpi` makes the ranks agree where they must.
 
+mod datarep;
 mod lock;
 mod mode;
 mod pointer;
 mod transfer;
 mod view;
 
+pub use datarep::{Conversion, Functions, UserDatarep};
 pub use mode::Mode;
 pub use pointer::SharedPointer;
 pub use transfer::{read, write};
-pub use view::{Representation, Users, View};
+pub use view::{Representation, View};
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};

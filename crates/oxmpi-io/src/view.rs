@@ -4,9 +4,10 @@
 //! The datatype engine walks the filetype like a buffer in memory: the view is a buffer whose
 //! addresses are positions in the file. These addresses are never dereferenced.
 
+use crate::datarep::UserDatarep;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_datatype::{Cursor, Datatype, Named, Region, predefined};
+use oxmpi_datatype::{Cursor, Datatype, Region, predefined};
 use std::sync::{Arc, OnceLock};
 
 /// A data representation: how data is stored in a file.
@@ -17,17 +18,7 @@ pub enum Representation {
     /// The representation `internal`: as in memory.
     Internal,
     External32,
-    Users(Arc<Users>),
-}
-
-/// A representation that the program defines.
-pub struct Users {
-    pub name: Vec<u8>,
-    /// The number under which the C layer knows it.
-    pub number: usize,
-    /// The number of bytes of a predefined type in the file. Calls a function of the program, so no
-    /// lock may be held.
-    pub length: Box<dyn Fn(&'static Named) -> Result<i64> + Send + Sync>,
+    Users(Arc<UserDatarep>),
 }
 
 impl Representation {
@@ -62,7 +53,7 @@ impl Representation {
         match self {
             Representation::Native | Representation::Internal => Ok(datatype.clone()),
             Representation::External32 => datatype.restated(&mut |named| Ok(named.external_size() as i64)),
-            Representation::Users(users) => datatype.restated(&mut |named| (users.length)(named)),
+            Representation::Users(users) => datatype.restated(&mut |named| users.length(named)),
         }
     }
 }

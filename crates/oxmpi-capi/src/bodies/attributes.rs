@@ -2,14 +2,13 @@
 
 use super::{check_place, store};
 use crate::call::Call;
-use crate::comms::Attributed;
 use crate::generated::callbacks::*;
-use crate::keyvals;
+use crate::keyvals::callbacks;
 use crate::library::LIBRARY;
-use crate::windows;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::attributes::{Callbacks, Object};
 use oxmpi_core::attributes::{Owner, Value};
 use oxmpi_core::checks::TAG_UB;
 use oxmpi_core::guard::Guard;
@@ -63,17 +62,11 @@ fn check_own(keyval: c_int) -> Result<()> {
 
 /// # Safety
 /// `keyval` is null or may be written.
-unsafe fn create(
-    cx: &Call,
-    owner: Owner,
-    callbacks: [usize; 2],
-    keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> Result<()> {
+unsafe fn create(cx: &Call, owner: Owner, callbacks: Callbacks, keyval: *mut c_int) -> Result<()> {
     cx.enter()?;
     check_place(keyval, "keyval")?;
     // SAFETY: checked.
-    unsafe { store(keyval, keyvals::create(owner, callbacks[0], callbacks[1], extra_state)?, "keyval") }
+    unsafe { store(keyval, cx.library().create_key(owner, callbacks)?, "keyval") }
 }
 
 /// # Safety
@@ -84,7 +77,7 @@ unsafe fn free(cx: &Call, owner: Owner, keyval: *mut c_int) -> Result<()> {
     // SAFETY: checked.
     unsafe {
         check_own(keyval.read())?;
-        keyvals::free(owner, keyval.read())?;
+        cx.library().free_key(owner, keyval.read())?;
         store(keyval, MPI_KEYVAL_INVALID, "keyval")
     }
 }
@@ -98,8 +91,8 @@ pub unsafe fn comm_create_keyval(
 ) -> Result<()> {
     let copy = comm_copy_attr_fn.map_or(0, |function| function as usize);
     let delete = comm_delete_attr_fn.map_or(0, |function| function as usize);
-    // SAFETY: passed on.
-    unsafe { create(cx, Owner::Comm, [copy, delete], comm_keyval, extra_state) }
+    // SAFETY: the caller of MPI promises callbacks for this kind of object, and a place for the key or null.
+    unsafe { create(cx, Owner::Comm, callbacks(copy, delete, extra_state), comm_keyval) }
 }
 
 pub unsafe fn comm_free_keyval(cx: &Call, comm_keyval: *mut c_int) -> Result<()> {
@@ -132,8 +125,8 @@ pub unsafe fn win_create_keyval(
 ) -> Result<()> {
     let copy = win_copy_attr_fn.map_or(0, |function| function as usize);
     let delete = win_delete_attr_fn.map_or(0, |function| function as usize);
-    // SAFETY: passed on.
-    unsafe { create(cx, Owner::Win, [copy, delete], win_keyval, extra_state) }
+    // SAFETY: the caller of MPI promises callbacks for this kind of object, and a place for the key or null.
+    unsafe { create(cx, Owner::Win, callbacks(copy, delete, extra_state), win_keyval) }
 }
 
 pub unsafe fn win_free_keyval(cx: &Call, win_keyval: *mut c_int) -> Result<()> {
@@ -147,8 +140,7 @@ pub unsafe fn comm_set_attr(cx: &Call, comm: Comm, comm_keyval: c_int, attribute
     cx.enter()?.comm(comm)?;
     check_own(comm_keyval)?;
     let value = Value::Pointer(attribute_val.expose_provenance());
-    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
-    unsafe { keyvals::set(&Attributed(comm), comm_keyval, value) }
+    cx.library().set_attribute(Object::Comm(comm), comm_keyval, value)
 }
 
 pub unsafe fn comm_get_attr(
@@ -164,7 +156,7 @@ pub unsafe fn comm_get_attr(
     check_place(flag, "flag")?;
     let value = match PREDEFINED.contains(&comm_keyval) {
         true => predefined(&guard, comm_keyval).map(|value| value.as_ptr().expose_provenance()),
-        false => keyvals::get(&Attributed(comm), comm_keyval)?,
+        false => cx.library().attribute(Object::Comm(comm), comm_keyval)?,
     };
     // SAFETY: checked; `attribute_val` is the address of a pointer.
     unsafe {
@@ -178,8 +170,7 @@ pub unsafe fn comm_get_attr(
 pub unsafe fn comm_delete_attr(cx: &Call, comm: Comm, comm_keyval: c_int) -> Result<()> {
     cx.enter()?.comm(comm)?;
     check_own(comm_keyval)?;
-    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
-    unsafe { keyvals::delete(&Attributed(comm), comm_keyval) }
+    cx.library().delete_attribute(Object::Comm(comm), comm_keyval)
 }
 
 pub unsafe fn attr_put(cx: &Call, comm: Comm, keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
@@ -223,8 +214,7 @@ pub unsafe fn win_set_attr(cx: &Call, win: Win, win_keyval: c_int, attribute_val
     cx.enter()?.win(win)?;
     check_own(win_keyval)?;
     let value = Value::Pointer(attribute_val.expose_provenance());
-    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
-    unsafe { keyvals::set(&windows::Attributed(win), win_keyval, value) }
+    cx.library().set_attribute(Object::Win(win), win_keyval, value)
 }
 
 pub unsafe fn win_get_attr(
@@ -240,7 +230,7 @@ pub unsafe fn win_get_attr(
     check_place(flag, "flag")?;
     let value = match OF_WINDOWS.contains(&win_keyval) {
         true => Some(of_window(&found.window, win_keyval)),
-        false => keyvals::get(&windows::Attributed(win), win_keyval)?,
+        false => cx.library().attribute(Object::Win(win), win_keyval)?,
     };
     // SAFETY: checked; `attribute_val` is the address of a pointer.
     unsafe {
@@ -254,15 +244,5 @@ pub unsafe fn win_get_attr(
 pub unsafe fn win_delete_attr(cx: &Call, win: Win, win_keyval: c_int) -> Result<()> {
     cx.enter()?.win(win)?;
     check_own(win_keyval)?;
-    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
-    unsafe { keyvals::delete(&windows::Attributed(win), win_keyval) }
-}
-
-/// What `MPI_Finalize` does first: it frees `MPI_COMM_SELF`, so that the program's callbacks run while MPI still works.
-///
-/// # Safety
-/// The callbacks are the user's, as promised when their keys were made.
-pub(super) unsafe fn free_self() -> Result<()> {
-    // SAFETY: as the caller says. No lock is held.
-    unsafe { keyvals::delete_all(&Attributed(MPI_COMM_SELF)) }
+    cx.library().delete_attribute(Object::Win(win), win_keyval)
 }

@@ -1,15 +1,16 @@
 //! Communicators: made from others, compared, asked, freed.
 
+use super::groups;
 use super::{check_place, store};
 use crate::call::{Call, On};
-use crate::comms::{self, Attributed};
-use crate::keyvals::{self, Callbacks, Holder};
 use crate::library::LIBRARY;
-use crate::{groups, hints, infos};
+use crate::{infos, raise};
+use oxmpi::comm;
+use oxmpi::comm::hints;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Request};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::attributes::Attributes;
+use oxmpi_core::attributes::{Attributes, Object};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, NOT_YET, Part};
 use oxmpi_core::group::Group;
@@ -82,13 +83,13 @@ pub unsafe fn comm_compare(cx: &Call, comm1: Comm, comm2: Comm, result: *mut c_i
 pub unsafe fn comm_set_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.comm_mut(comm)?;
-    hints::update(&mut found.hints, &infos::get(info)?, found.session)
+    hints::update(cx.library(), &mut found.hints, &infos::get(info)?, found.session)
 }
 
 pub unsafe fn comm_get_info(cx: &Call, comm: Comm, info_used: *mut InfoHandle) -> Result<()> {
     let guard = cx.enter()?;
     let found = guard.comm(comm)?;
-    let used = hints::in_force(&found.hints, found.session)?;
+    let used = hints::in_force(cx.library(), &found.hints, found.session)?;
     check_place(info_used, "info_used")?;
     // SAFETY: checked.
     unsafe { store(info_used, infos::add(used)?, "info_used") }
@@ -99,12 +100,10 @@ pub unsafe fn comm_get_info(cx: &Call, comm: Comm, info_used: *mut InfoHandle) -
 /// What a duplicate is made from.
 struct Original {
     made: Made,
-    attributes: Attributes<Callbacks>,
+    attributes: Attributes,
 }
 
-/// # Safety
-/// The callbacks are the user's, as promised when their keys were made.
-unsafe fn original(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Original> {
+fn original(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Original> {
     let given = infos::get(info)?;
     let mut made = {
         let guard = cx.enter()?;
@@ -112,18 +111,9 @@ unsafe fn original(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Original> 
         let made = Made::new(NOT_YET, found.rank, found.group.clone(), found.local.clone(), found.errhandler);
         Made { session: found.session, topology: found.topology.clone(), ..made }
     };
-    hints::update(&mut made.hints, &given, made.session)?;
-    // SAFETY: as the caller says. No lock is held.
-    let attributes = unsafe { keyvals::copy_all(&Attributed(comm))? };
+    hints::update(cx.library(), &mut made.hints, &given, made.session)?;
+    let attributes = cx.library().copy_attributes(Object::Comm(comm))?;
     Ok(Original { made, attributes })
-}
-
-/// A duplicate has its place: it gets what the C boundary keeps for it.
-fn adopt(handle: Comm, attributes: Attributes<Callbacks>) -> Result<()> {
-    if !attributes.is_empty() {
-        Attributed(handle).attributes(|place| *place = attributes)?;
-    }
-    Ok(())
 }
 
 pub unsafe fn comm_dup(cx: &Call, comm: Comm, newcomm: *mut Comm) -> Result<()> {
@@ -134,17 +124,16 @@ pub unsafe fn comm_dup(cx: &Call, comm: Comm, newcomm: *mut Comm) -> Result<()> 
 pub unsafe fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle, newcomm: *mut Comm) -> Result<()> {
     cx.enter()?.comm(comm)?;
     check_place(newcomm, "newcomm")?;
-    // SAFETY: passed on.
-    let original = unsafe { original(cx, comm, info) };
+    let original = original(cx, comm, info);
     // Also when a callback refused: the others must not wait for this process.
     let mut guard = cx.enter()?;
-    let own = comms::own_peer(&guard);
+    let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(comm)?.participants(own);
-    let context = comms::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, 0))?;
+    let context = comm::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, 0))?;
     let Original { made, attributes } = original?;
     LIBRARY.errhandlers().share(made.errhandler);
     let handle = guard.add_comm(Made { context, ..made })?;
-    adopt(handle, attributes)?;
+    cx.library().adopt_attributes(Object::Comm(handle), attributes);
     // SAFETY: checked.
     unsafe { store(newcomm, handle, "newcomm") }
 }
@@ -164,10 +153,9 @@ pub unsafe fn comm_idup_with_info(
     cx.enter()?.comm(comm)?;
     check_place(newcomm, "newcomm")?;
     check_place(request, "request")?;
-    // SAFETY: passed on.
-    let original = unsafe { original(cx, comm, info) };
+    let original = original(cx, comm, info);
     let mut guard = cx.enter()?;
-    let own = comms::own_peer(&guard);
+    let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let Original { made, attributes } = match original {
         Ok(original) => original,
@@ -181,7 +169,7 @@ pub unsafe fn comm_idup_with_info(
     };
     LIBRARY.errhandlers().share(made.errhandler);
     let (handle, promise) = guard.add_comm_later(made, participants)?;
-    adopt(handle, attributes)?;
+    cx.library().adopt_attributes(Object::Comm(handle), attributes);
     let started = guard.once(comm, Active::Promise(promise));
     // SAFETY: checked.
     unsafe {
@@ -199,7 +187,7 @@ fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Opt
     if let Some(foreign_process) = found.iter().position(|process| all.rank_of(process).is_none()) {
         bail!(MPI_ERR_GROUP, "rank {foreign_process} of the group is a process outside {}", comm.describe());
     }
-    Ok((found.ranks().clone(), found.rank_of(comms::own_peer(guard))))
+    Ok((found.ranks().clone(), found.rank_of(comm::own_peer(guard))))
 }
 
 pub unsafe fn comm_create(cx: &Call, comm: Comm, group: GroupHandle, newcomm: *mut Comm) -> Result<()> {
@@ -210,9 +198,9 @@ pub unsafe fn comm_create(cx: &Call, comm: Comm, group: GroupHandle, newcomm: *m
     let handle = if found.is_inter() {
         // Nobody knows the other side's group, so the two have to find each other.
         let part = Part { color: rank.map(|_| 0), key: rank.unwrap_or_default() as i32 };
-        comms::split(cx, &mut guard, comm, part)?
+        comm::split(cx, &mut guard, comm, part)?
     } else {
-        comms::create(cx, &mut guard, comm, rank.map(|_| ranks))?
+        comm::create(cx, &mut guard, comm, rank.map(|_| ranks))?
     };
     // SAFETY: checked.
     unsafe { store(newcomm, handle, "newcomm") }
@@ -228,7 +216,7 @@ pub unsafe fn comm_create_group(
     let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     check_place(newcomm, "newcomm")?;
-    comms::check_intra(found)?;
+    comm::check_intra(found)?;
     if tag < 0 {
         bail!(MPI_ERR_TAG, "the tag is {tag}; it must not be negative");
     }
@@ -236,7 +224,7 @@ pub unsafe fn comm_create_group(
     let context = found.inner_context();
     let handle = match rank {
         None => MPI_COMM_NULL,
-        Some(_) => comms::create_among(cx, &mut guard, comm, ranks, context, tag)?,
+        Some(_) => comm::create_among(cx, &mut guard, comm, ranks, context, tag)?,
     };
     // SAFETY: checked.
     unsafe { store(newcomm, handle, "newcomm") }
@@ -251,7 +239,7 @@ pub unsafe fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int, newcom
         0.. => Some(color as u32),
         _ => bail!(MPI_ERR_ARG, "the color is {color}; it must be MPI_UNDEFINED or not negative"),
     };
-    let handle = comms::split(cx, &mut guard, comm, Part { color, key })?;
+    let handle = comm::split(cx, &mut guard, comm, Part { color, key })?;
     // SAFETY: checked.
     unsafe { store(newcomm, handle, "newcomm") }
 }
@@ -263,7 +251,7 @@ pub unsafe fn comm_free(cx: &Call, comm: *mut Comm) -> Result<()> {
     let handle = unsafe { ending(cx, comm)? };
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
     unsafe {
-        let told = comms::remove(cx, handle)?;
+        let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
         store(comm, MPI_COMM_NULL, "comm")?;
         told.map_or(Ok(()), Err)
     }
@@ -285,15 +273,15 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
     let everybody = guard.comm(handle)?.everybody();
     if guard.knows_foreign(&everybody) {
         // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
-        let own = comms::own_peer(&guard);
+        let own = comm::own_peer(&guard);
         let participants = guard.comm_mut(handle)?.participants(own);
         guard.prepare_to_leave(context);
-        comms::run_agreement(cx, &mut guard, |line| async move { line.part(&participants).await });
+        comm::run_agreement(cx, &mut guard, |line| async move { line.part(&participants).await });
     }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
     let told = unsafe {
-        let told = comms::remove(cx, handle)?;
+        let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
         store(comm, MPI_COMM_NULL, "comm")?;
         told
     };

@@ -3,12 +3,12 @@
 use super::{check_place, null_pointer, store};
 use crate::args::{Ints, OutInt, peek};
 use crate::call::Call;
-use crate::keyvals;
-use crate::types::{self, Type};
+use oxmpi::datatype as types;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::{Aint, Count};
 use oxmpi_abi::{Result, Status, bail};
+use oxmpi_core::attributes::Object;
 use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype as Layout, Wide, match_size};
 use std::ffi::{c_int, c_void};
@@ -274,15 +274,9 @@ pub unsafe fn type_dup(cx: &Call, oldtype: Datatype, newtype: *mut Datatype) -> 
         Layout::dup(old)
     };
     // The copy callbacks run without the lock.
-    let attributes = match types::has_extras(oldtype) {
-        // SAFETY: the callbacks are the user's, as promised when the keys were made.
-        true => Some(unsafe { keyvals::copy_all(&Type(oldtype))? }),
-        false => None,
-    };
+    let attributes = cx.library().copy_attributes(Object::Datatype(oldtype))?;
     let handle = types::add(&mut cx.enter()?, new)?;
-    if let Some(attributes) = attributes.filter(|attributes| !attributes.is_empty()) {
-        types::extras(handle, |extras| extras.attributes = attributes);
-    }
+    cx.library().adopt_attributes(Object::Datatype(handle), attributes);
     // SAFETY: checked not to be null.
     unsafe { newtype.write(handle) };
     Ok(())
@@ -302,13 +296,12 @@ pub unsafe fn type_free(cx: &Call, datatype: *mut Datatype) -> Result<()> {
     if cx.enter()?.datatype(handle)?.is_predefined() {
         bail!(MPI_ERR_TYPE, "the datatype is predefined; it cannot be freed");
     }
-    if types::has_extras(handle) {
-        // SAFETY: the callbacks are the user's, as promised when the keys were made; they run without the lock.
-        unsafe { keyvals::delete_all(&Type(handle))? };
-        types::forget(handle);
-    }
+    // Its callbacks run without the lock.
+    cx.library().delete_attributes(Object::Datatype(handle))?;
+    let mut guard = cx.enter()?;
+    guard.type_names.remove(&handle);
     // What still uses the type, another type or a message under way, holds on to it.
-    cx.enter()?.types.remove(handle.0);
+    guard.types.remove(handle.0);
     // SAFETY: checked not to be null.
     unsafe { datatype.write(MPI_DATATYPE_NULL) };
     Ok(())

@@ -3,7 +3,8 @@
 use super::topology::{array, attach, fill, places};
 use super::{check_place, store};
 use crate::call::Call;
-use crate::{comms, hints, infos};
+use crate::infos;
+use oxmpi::comm::{self, hints};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
@@ -106,7 +107,7 @@ pub unsafe fn dist_graph_create(
 ) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
-    comms::check_intra(found)?;
+    comm::check_intra(found)?;
     check_place(comm_dist_graph, "comm_dist_graph")?;
     let (size, mut given) = (found.size(), Info::new());
     // What is wrong here the others hear of: they have described edges and wait for ours.
@@ -115,9 +116,9 @@ pub unsafe fn dist_graph_create(
         // SAFETY: passed on.
         unsafe { described(size, n, sources, degrees, destinations, weights) }
     });
-    let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
+    let (own, places) = (comm::own_peer(&guard), places(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
-    let made = comms::run_agreement(cx, &mut guard, |line| distributed::create(line, participants, described, places))?;
+    let made = comm::run_agreement(cx, &mut guard, |line| distributed::create(line, participants, described, places))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     // SAFETY: checked.
     unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
@@ -126,10 +127,11 @@ pub unsafe fn dist_graph_create(
 /// The processes have agreed: the communicator, with its topology and its hints.
 fn add(guard: &mut Guard, parent: Comm, made: distributed::Made, given: &Info) -> Result<Comm> {
     let group = guard.comm(parent)?.group.ordered(made.order.as_deref());
-    let handle = comms::add(guard, parent, made.context, group, None)?;
+    let handle = comm::add(guard, parent, made.context, group, None)?;
     attach(guard, handle, Topology::Distributed(made.adjacency))?;
+    let library = guard.library();
     let made = guard.comm_mut(handle)?;
-    hints::update(&mut made.hints, given, made.session)?;
+    hints::update(library, &mut made.hints, given, made.session)?;
     Ok(handle)
 }
 
@@ -166,7 +168,7 @@ pub unsafe fn dist_graph_create_adjacent(
 ) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
-    comms::check_intra(found)?;
+    comm::check_intra(found)?;
     check_place(comm_dist_graph, "comm_dist_graph")?;
     let (size, mut given) = (found.size(), Info::new());
     let described = infos::get(info).and_then(|info| {
@@ -183,9 +185,9 @@ pub unsafe fn dist_graph_create_adjacent(
         }
         Ok(Adjacency { incoming, outgoing, weighted })
     });
-    let (own, places) = (comms::own_peer(&guard), places(&guard, comm_old, reorder)?);
+    let (own, places) = (comm::own_peer(&guard), places(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
-    let made = comms::run_agreement(cx, &mut guard, |line| {
+    let made = comm::run_agreement(cx, &mut guard, |line| {
         distributed::create_adjacent(line, participants, described, places)
     })?;
     let handle = add(&mut guard, comm_old, made, &given)?;

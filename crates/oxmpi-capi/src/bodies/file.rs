@@ -1,13 +1,14 @@
 //! Files: opened, closed, deleted, asked about, resized; their hints, views and file pointers.
 
+use super::groups;
 use super::{check_place, store, text};
 use crate::args::OutInt;
 use crate::call::Call;
-use crate::datareps;
-use crate::files::{self, Among, Wish, agree, tell};
-use crate::groups;
 use crate::infos;
-use crate::types;
+use oxmpi::datatype as types;
+use oxmpi::file::agree::{Among, agree, tell};
+use oxmpi::file::open::{self, OpenArgs};
+use oxmpi::file::{datarep as datareps, hints, view};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, File, Group as GroupHandle, Info as InfoHandle};
 use oxmpi_abi::types::Offset;
@@ -26,15 +27,15 @@ pub unsafe fn file_open(
     fh: *mut File,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    files::check_comm(&guard, comm)?;
+    open::check_comm(&guard, comm)?;
     check_place(fh, "fh")?;
-    let wish = || {
-        let (hints, permissions) = files::opening_hints(&infos::get(info)?)?;
+    let args = || {
+        let (hints, permissions) = hints::opening(&infos::get(info)?)?;
         // SAFETY: null or a string.
         let name = unsafe { text(filename, "filename")? };
-        Ok(Wish { name, mode: Mode::new(amode)?, hints, permissions })
+        Ok(OpenArgs { name, mode: Mode::new(amode)?, hints, permissions })
     };
-    let opened = files::open(cx, &mut guard, comm, wish())?;
+    let opened = open::open(cx, &mut guard, comm, args())?;
     // SAFETY: checked.
     unsafe { store(fh, opened, "fh") }
 }
@@ -44,7 +45,7 @@ pub unsafe fn file_close(cx: &Call, fh: *mut File) -> Result<()> {
     // SAFETY: checked.
     let handle = unsafe { fh.read() };
     cx.enter()?.file(handle)?;
-    let closed = files::close(cx, handle);
+    let closed = open::close(cx, handle);
     if cx.enter()?.file(handle).is_err() {
         // SAFETY: checked.
         unsafe { store(fh, MPI_FILE_NULL, "fh")? };
@@ -82,7 +83,7 @@ fn resize(cx: &Call, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u
     });
     agree(cx, &mut guard, among, good, [("size", size as u64)])?;
     let first = guard.file(fh)?.comm.rank == 0;
-    let done = if first { files::unlocked(&mut guard, || how(&io, size as u64)) } else { Ok(()) };
+    let done = if first { guard.unlocked(|_| how(&io, size as u64)) } else { Ok(()) };
     agree(cx, &mut guard, among, done, [])
 }
 
@@ -111,12 +112,12 @@ pub unsafe fn file_get_amode(cx: &Call, fh: File, amode: *mut c_int) -> Result<(
 pub unsafe fn file_set_info(cx: &Call, fh: File, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file_mut(fh)?;
-    files::update_hints(&mut file.hints, &infos::get(info)?)
+    hints::update(&mut file.hints, &infos::get(info)?)
 }
 
 pub unsafe fn file_get_info(cx: &Call, fh: File, info_used: *mut InfoHandle) -> Result<()> {
     let guard = cx.enter()?;
-    let used = files::hints_in_force(guard.file(fh)?)?;
+    let used = hints::in_force(guard.file(fh)?)?;
     check_place(info_used, "info_used")?;
     // SAFETY: checked.
     unsafe { store(info_used, infos::add(used)?, "info_used") }
@@ -154,7 +155,7 @@ pub unsafe fn file_set_view(
         }
         let (etype, filetype) = (guard.datatype(etype)?, guard.datatype(filetype)?);
         // SAFETY: null or a string.
-        let representation = datareps::find(unsafe { text(datarep, "datarep")? })?;
+        let representation = datareps::find(cx.library(), unsafe { text(datarep, "datarep")? })?;
         let hints = infos::get(info)?;
         let view = View::new(if sequential { 0 } else { disp }, etype, filetype, representation, io.mode.writes())?;
         if sequential && !view.is_dense() {
@@ -181,13 +182,13 @@ pub unsafe fn file_set_view(
     }
     let [at] = tell(cx, &mut guard, among, [at as u64])?;
     if sequential {
-        files::lay_out(&mut guard, &before)?;
+        view::lay_out(&mut guard, &before)?;
         view = view.moved(before.byte_offset(at as i64)?)?;
     }
     let file = guard.file_mut(fh)?;
     file.view = Arc::new(view);
     file.position = 0;
-    files::update_hints(&mut file.hints, &hints)
+    hints::update(&mut file.hints, &hints)
 }
 
 pub unsafe fn file_get_view(
@@ -220,7 +221,7 @@ pub unsafe fn file_get_type_extent(cx: &Call, fh: File, datatype: Datatype, exte
     let mut guard = cx.enter()?;
     let view = Arc::clone(&guard.file(fh)?.view);
     let datatype = Arc::clone(guard.datatype(datatype)?);
-    let found = files::in_file(&mut guard, &view, &datatype)?.extent();
+    let found = view::in_file(&mut guard, &view, &datatype)?.extent();
     if extent.is_null() {
         return Err(super::null_pointer("extent"));
     }
@@ -238,7 +239,7 @@ pub unsafe fn file_seek(cx: &Call, fh: File, offset: Offset, whence: c_int) -> R
     let mut guard = cx.enter()?;
     guard.file(fh)?.io.check_random()?;
     let from = Whence::new(whence)?;
-    let view = files::view(&mut guard, fh)?;
+    let view = view::view(&mut guard, fh)?;
     let file = guard.file_mut(fh)?;
     file.position = from.position(offset, file.position, &file.io, &view)?;
     Ok(())
@@ -253,7 +254,7 @@ pub unsafe fn file_get_position(cx: &Call, fh: File, offset: *mut Offset) -> Res
 }
 
 pub unsafe fn file_get_byte_offset(cx: &Call, fh: File, offset: Offset, disp: *mut Offset) -> Result<()> {
-    let place = files::view(&mut cx.enter()?, fh)?.byte_offset(offset)?;
+    let place = view::view(&mut cx.enter()?, fh)?.byte_offset(offset)?;
     // SAFETY: null or may be written.
     unsafe { store(disp, place, "disp") }
 }
@@ -264,7 +265,7 @@ pub unsafe fn file_seek_shared(cx: &Call, fh: File, offset: Offset, whence: c_in
     let (among, io) = (Among::File(fh), Arc::clone(&file.io));
     let shared = Arc::clone(&file.shared);
     let good = io.check_random().and_then(|()| file.check_idle()).and_then(|()| Whence::new(whence));
-    let good = good.and_then(|from| Ok((from, files::view(&mut guard, fh)?)));
+    let good = good.and_then(|from| Ok((from, view::view(&mut guard, fh)?)));
     let same = [("offset", offset as u64), ("whence", whence as u32 as u64)];
     let (from, view) = agree(cx, &mut guard, among, good, same)?;
     let moved = match guard.file(fh)?.comm.rank {
@@ -337,6 +338,6 @@ pub unsafe fn file_sync(cx: &Call, fh: File) -> Result<()> {
     let file = guard.file(fh)?;
     let (among, io) = (Among::File(fh), Arc::clone(&file.io));
     let idle = file.check_idle();
-    let synced = idle.and_then(|()| files::unlocked(&mut guard, || io.sync()));
+    let synced = idle.and_then(|()| guard.unlocked(|_| io.sync()));
     agree(cx, &mut guard, among, synced, [])
 }

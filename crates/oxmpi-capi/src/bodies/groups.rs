@@ -2,9 +2,9 @@
 
 use super::{check_place, null_pointer, store, text};
 use crate::call::{Call, On};
-use crate::comms;
-use crate::groups::give;
 use crate::library::LIBRARY;
+use oxmpi::comm;
+use oxmpi::group;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group as Handle, Session};
 use oxmpi_abi::{Result, bail};
@@ -38,6 +38,16 @@ unsafe fn inputs<'a, T>(array: *const T, n: c_int, name: &str) -> Result<&'a [T]
 
 // ---- asking ----
 
+/// Stores the handle of a new group.
+///
+/// # Safety
+/// `to` is null or may be written.
+pub(super) unsafe fn give(guard: &mut Guard, group: Group, to: *mut Handle, name: &str) -> Result<()> {
+    check_place(to, name)?;
+    // SAFETY: not null, so it may be written: this function's own condition.
+    unsafe { store(to, group::add(guard, group)?, name) }
+}
+
 pub unsafe fn group_size(cx: &Call, group: Handle, size: *mut c_int) -> Result<()> {
     let found = get(cx, &cx.enter()?, group)?;
     // SAFETY: null or may be written.
@@ -46,7 +56,7 @@ pub unsafe fn group_size(cx: &Call, group: Handle, size: *mut c_int) -> Result<(
 
 pub unsafe fn group_rank(cx: &Call, group: Handle, rank: *mut c_int) -> Result<()> {
     let guard = cx.enter()?;
-    let found = get(cx, &guard, group)?.rank_of(comms::own_peer(&guard));
+    let found = get(cx, &guard, group)?.rank_of(comm::own_peer(&guard));
     // SAFETY: null or may be written.
     unsafe { store(rank, found.map_or(MPI_UNDEFINED, |rank| rank as c_int), "rank") }
 }

@@ -2,8 +2,9 @@
 
 use super::{check_place, store};
 use crate::call::Call;
-use crate::hardware::{RESOURCES, Resource, own_cpus};
-use crate::{comms, hints, infos};
+use crate::infos;
+use oxmpi::comm::{self, hints};
+use oxmpi::hardware::{RESOURCES, Resource, own_cpus};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
@@ -67,10 +68,10 @@ pub unsafe fn comm_split_type(
         (Some(()), Some((color, name))) => (Some(color), Some(name)),
         _ => (color, None),
     };
-    let handle = comms::split(cx, &mut guard, comm, Part { color, key })?;
+    let handle = comm::split(cx, &mut guard, comm, Part { color, key })?;
     if handle != MPI_COMM_NULL {
         let made = guard.comm_mut(handle)?;
-        hints::update(&mut made.hints, &asked, made.session)?;
+        hints::update(cx.library(), &mut made.hints, &asked, made.session)?;
         if let (Some(name), true) = (found, info != MPI_INFO_NULL && info != MPI_INFO_ENV) {
             infos::change(info, |info| info.set(RESOURCE_KEY.as_bytes(), name.as_bytes()))?;
         }
@@ -91,14 +92,14 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     if guard.comm(comm)?.session.is_none() {
         return Ok(None);
     }
-    let own = comms::own_peer(guard);
+    let own = comm::own_peer(guard);
     let members = guard.process_set(name.as_bytes()).ok().filter(|members| members.position(own).is_some());
     // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member, and so do those of
     // different jobs.
     let spans_jobs = guard.knows_foreign(&guard.comm(comm)?.everybody());
     let color = |first: Peer| {
         let first = guard.engine.node().id_of(first);
-        if spans_jobs { (comms::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot.index() as u32 }
+        if spans_jobs { (comm::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot.index() as u32 }
     };
     Ok(members.map(|members| color(members.peer(Rank::new(0)))))
 }
@@ -109,9 +110,9 @@ fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u
     const NOWHERE: u64 = u64::MAX;
     let cpus = own_cpus();
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, u64::from));
-    let own = comms::own_peer(guard);
+    let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
-    let places = comms::run_agreement(cx, guard, |line| async move { line.gather(&participants, &place).await })?;
+    let places = comm::run_agreement(cx, guard, |line| async move { line.gather(&participants, &place).await })?;
     for (level, (name, _)) in RESOURCES.iter().enumerate() {
         let mine = place[level];
         let shared_by_all = || places.chunks_exact(RESOURCES.len()).all(|place| place[level] == mine);

@@ -3,8 +3,9 @@
 use super::communicators::inter;
 use super::{check_place, store, text};
 use crate::call::{Call, On};
+use crate::infos;
 use crate::library::LIBRARY;
-use crate::{comms, hints, infos};
+use oxmpi::comm::{self, hints};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Errhandler, Group as GroupHandle, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
@@ -32,18 +33,18 @@ pub unsafe fn intercomm_create(
     let mut guard = cx.enter()?;
     let found = guard.comm(local_comm)?;
     check_place(newintercomm, "newintercomm")?;
-    comms::check_intra(found)?;
+    comm::check_intra(found)?;
     let group = found.group.clone();
     let leader = rank_in(&group, local_leader, "local_leader")?;
     if tag < 0 {
         bail!(MPI_ERR_TAG, "the tag is {tag}; it must not be negative");
     }
     let leads = found.rank == local_leader;
-    let own = comms::own_peer(&guard);
+    let own = comm::own_peer(&guard);
     let bridge = leads.then(|| bridge(cx, &guard, own, peer_comm, remote_leader, tag)).transpose();
     let near = guard.comm_mut(local_comm)?.participants(own).led_by(leader);
-    let Joined { context, far } = comms::join(cx, &mut guard, near, group.clone(), bridge)?;
-    let handle = comms::add(&mut guard, local_comm, context, far.into(), Some(group))?;
+    let Joined { context, far } = comm::join(cx, &mut guard, near, group.clone(), bridge)?;
+    let handle = comm::add(&mut guard, local_comm, context, far.into(), Some(group))?;
     // SAFETY: checked.
     unsafe { store(newintercomm, handle, "newintercomm") }
 }
@@ -78,20 +79,19 @@ pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintrac
     let found = inter(&guard, intercomm)?;
     check_place(newintracomm, "newintracomm")?;
     let (near, far) = (found.local_group().clone(), found.group.clone());
-    let own = comms::own_peer(&guard);
+    let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(intercomm)?.participants(own);
     let first_is_near = participants.members.peer(Rank::new(0)) == near.peer(Rank::new(0));
     let all = participants.members.clone();
-    let (context, said) = comms::run_agreement(cx, &mut guard, |line| {
-        contexts::agree_and_hear(line, participants, u64::from(high != 0))
-    })?;
+    let (context, said) =
+        comm::run_agreement(cx, &mut guard, |line| contexts::agree_and_hear(line, participants, u64::from(high != 0)))?;
     let (first, second) = if first_is_near { (near, far) } else { (far, near) };
     // The order of the two that everybody knows, unless the first wants to be high and the second does not.
     let group = match (said[0] != 0, said[first.len()] != 0) {
         (true, false) => Ranks::from_list(second.iter().chain(first.iter()).collect()),
         _ => all,
     };
-    let handle = comms::add(&mut guard, intercomm, context, group, None)?;
+    let handle = comm::add(&mut guard, intercomm, context, group, None)?;
     // SAFETY: checked.
     unsafe { store(newintracomm, handle, "newintracomm") }
 }
@@ -125,7 +125,7 @@ impl Start {
     ) -> Result<Comm> {
         let mut hints = Info::new();
         // Taken out, because what is forgotten below is never freed.
-        hints::update(&mut hints, &std::mem::take(&mut self.given), session)?;
+        hints::update(guard.library(), &mut hints, &std::mem::take(&mut self.given), session)?;
         let made = Made::new(context, rank as i32, group, local, self.errhandler);
         let handle = guard.add_comm(Made { session, hints, ..made })?;
         std::mem::forget(self);
@@ -153,7 +153,7 @@ unsafe fn string_tag<'a>(stringtag: *const c_char) -> Result<(&'a [u8], i32)> {
             words.len()
         );
     }
-    Ok((words, (comms::mix(words.iter().map(|&byte| u64::from(byte))) >> 33) as i32))
+    Ok((words, (comm::mix(words.iter().map(|&byte| u64::from(byte))) >> 33) as i32))
 }
 
 pub unsafe fn comm_create_from_group(
@@ -171,14 +171,14 @@ pub unsafe fn comm_create_from_group(
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string.
     let (words, tag) = unsafe { string_tag(stringtag)? };
-    let own = comms::own_peer(&guard);
+    let own = comm::own_peer(&guard);
     let handle = match found.rank_of(own) {
         None if found.is_empty() => MPI_COMM_NULL,
         None => bail!(MPI_ERR_GROUP, "this process is not in the group"),
         Some(rank) => {
-            let key = comms::key_of(&guard, found.ranks(), words);
+            let key = comm::key_of(&guard, found.ranks(), words);
             let participants = Participants { members: found.ranks().clone(), rank, context: MEETING, tag };
-            let context = comms::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, key))?;
+            let context = comm::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, key))?;
             start.end(&mut guard, found.session, context, rank, found.ranks().clone(), None)?
         }
     };
@@ -204,7 +204,7 @@ pub unsafe fn intercomm_create_from_groups(
     check_place(newintercomm, "newintercomm")?;
     // SAFETY: null or a string.
     let (_, tag) = unsafe { string_tag(stringtag)? };
-    let own = comms::own_peer(&guard);
+    let own = comm::own_peer(&guard);
     let Some(rank) = found.rank_of(own) else {
         bail!(MPI_ERR_GROUP, "this process is not in the local group");
     };
@@ -219,7 +219,7 @@ pub unsafe fn intercomm_create_from_groups(
     };
     let bridge = (rank == leader).then(way).transpose();
     let near = Participants { members: found.ranks().clone(), rank, context: MEETING, tag }.led_by(leader);
-    let Joined { context, far } = comms::join(cx, &mut guard, near, found.ranks().clone(), bridge)?;
+    let Joined { context, far } = comm::join(cx, &mut guard, near, found.ranks().clone(), bridge)?;
     let local = Some(found.ranks().clone());
     let handle = start.end(&mut guard, found.session, context, rank, far.into(), local)?;
     // SAFETY: checked.

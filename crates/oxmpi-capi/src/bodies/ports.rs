@@ -3,7 +3,8 @@
 use super::{check_place, store, text};
 use crate::call::Call;
 use crate::sockets::Socket;
-use crate::{comms, infos, ports};
+use crate::{infos, ports};
+use oxmpi::comm;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};
@@ -38,7 +39,7 @@ pub unsafe fn comm_accept(
     newcomm: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let root = comms::root_of(guard.comm(comm)?, root)?;
+    let root = comm::root_of(guard.comm(comm)?, root)?;
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string, at the root.
     let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
@@ -58,7 +59,7 @@ pub unsafe fn comm_connect(
     newcomm: *mut Comm,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let root = comms::root_of(guard.comm(comm)?, root)?;
+    let root = comm::root_of(guard.comm(comm)?, root)?;
     check_place(newcomm, "newcomm")?;
     // SAFETY: null or a string, at the root.
     let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {

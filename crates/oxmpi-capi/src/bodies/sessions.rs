@@ -4,9 +4,9 @@
 use super::world::flush_and_leave;
 use super::{check_place, store, text};
 use crate::call::{Call, On};
-use crate::hints::{MEMORY_KINDS, memory_kinds};
 use crate::infos;
 use crate::library::{self, LIBRARY};
+use oxmpi::comm::hints::{MEMORY_KINDS, memory_kinds};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Errhandler, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};

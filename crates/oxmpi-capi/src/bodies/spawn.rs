@@ -2,9 +2,9 @@
 
 use super::{check_place, slice_mut, store, text};
 use crate::call::Call;
-use crate::comms;
 use crate::library::LIBRARY;
 use crate::spawn::{self, Family, Program, Refusal};
+use oxmpi::comm;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};
@@ -99,7 +99,7 @@ unsafe fn perform(
 ) -> Result<()> {
     let mut guard = cx.enter_world()?;
     let found = guard.comm(comm)?;
-    let root = comms::root_of(found, root)?;
+    let root = comm::root_of(found, root)?;
     check_place(intercomm, "intercomm")?;
     let wanted = (found.rank as usize == root).then(wanted);
     match spawn::spawn(cx, &mut guard, comm, root, wanted) {

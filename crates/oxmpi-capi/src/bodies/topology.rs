@@ -6,7 +6,7 @@
 
 use super::{check_place, null_pointer, slice_mut, store};
 use crate::call::Call;
-use crate::{comms, hardware};
+use oxmpi::{comm, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
@@ -93,7 +93,7 @@ fn create_first(
         (Ranks::OneNode { .. }, None) => Ranks::one_node(count),
         (all, None) => Ranks::from_list(all.iter().take(count).collect()),
     });
-    let handle = comms::create(cx, guard, parent, group)?;
+    let handle = comm::create(cx, guard, parent, group)?;
     attach(guard, handle, topology)?;
     Ok(handle)
 }
@@ -121,7 +121,7 @@ pub unsafe fn dims_create(cx: &Call, nnodes: c_int, ndims: c_int, dims: *mut c_i
 /// # Safety
 /// The arrays are null or as long as `ndims` says.
 unsafe fn cart_for(comm: &Made, ndims: c_int, dims: *const c_int, periods: *const c_int) -> Result<Cart> {
-    comms::check_intra(comm)?;
+    comm::check_intra(comm)?;
     // SAFETY: as the caller says.
     let (dims, periods) = unsafe {
         (array(dims, ndims, "dims", "ndims", MPI_ERR_DIMS)?, array(periods, ndims, "periods", "ndims", MPI_ERR_DIMS)?)
@@ -178,7 +178,7 @@ pub unsafe fn cart_sub(cx: &Call, comm: Comm, remain_dims: *const c_int, newcomm
     let keep: Vec<bool> = keep.iter().map(|&keep| keep != 0).collect();
     let (part, ranks) = cart.part(found.rank, &keep)?;
     let group = ranks.into_iter().map(|rank| found.group.peer(Rank::new(rank as usize))).collect();
-    let handle = comms::create(cx, &mut guard, comm, Some(Ranks::from_list(group)))?;
+    let handle = comm::create(cx, &mut guard, comm, Some(Ranks::from_list(group)))?;
     attach(&mut guard, handle, Topology::Cart(part))?;
     // SAFETY: checked.
     unsafe { store(newcomm, handle, "newcomm") }
@@ -252,7 +252,7 @@ pub unsafe fn cart_shift(
 /// # Safety
 /// The arrays are null or as long as `nnodes` and the last index say.
 unsafe fn graph_for(comm: &Made, nnodes: c_int, indx: *const c_int, edges: *const c_int) -> Result<Graph> {
-    comms::check_intra(comm)?;
+    comm::check_intra(comm)?;
     if nnodes > comm.size() {
         bail!(MPI_ERR_ARG, "the graph has {nnodes} nodes, and {} only {} processes", comm.describe(), comm.size());
     }

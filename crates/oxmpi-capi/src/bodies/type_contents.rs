@@ -3,12 +3,13 @@
 use super::{check_place, store, store_text, text};
 use crate::call::Call;
 use crate::generated::callbacks::{TypeCopyAttrFn, TypeDeleteAttrFn};
-use crate::keyvals;
-use crate::types::{self, Type};
+use crate::keyvals::callbacks;
+use oxmpi::datatype as types;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::{Aint, Count};
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::attributes::Object;
 use oxmpi_core::attributes::{Owner, Value};
 use oxmpi_datatype::{Combiner, Contents, Envelope};
 use std::ffi::{c_char, c_int, c_void};
@@ -161,7 +162,7 @@ pub unsafe fn type_get_name(
         _ => {
             let found = guard.datatype(datatype)?;
             let predefined = || found.named().map_or_else(Vec::new, |named| named.name.as_bytes().to_vec());
-            types::name(datatype).unwrap_or_else(predefined)
+            guard.type_names.get(&datatype).cloned().unwrap_or_else(predefined)
         }
     };
     // SAFETY: null or room for MPI_MAX_OBJECT_NAME characters; null or may be written.
@@ -169,11 +170,12 @@ pub unsafe fn type_get_name(
 }
 
 pub unsafe fn type_set_name(cx: &Call, datatype: Datatype, type_name: *const c_char) -> Result<()> {
-    cx.enter()?.datatype(datatype)?;
+    let mut guard = cx.enter()?;
+    guard.datatype(datatype)?;
     // SAFETY: null or a string.
     let name = unsafe { text(type_name, "type_name")? };
     let kept = &name[..name.len().min(MPI_MAX_OBJECT_NAME as usize - 1)];
-    types::extras(datatype, |extras| extras.name = Some(kept.to_vec()));
+    guard.type_names.insert(datatype, kept.to_vec());
     Ok(())
 }
 
@@ -188,7 +190,9 @@ pub unsafe fn type_create_keyval(
     check_place(type_keyval, "type_keyval")?;
     let copy = type_copy_attr_fn.map_or(0, |function| function as usize);
     let delete = type_delete_attr_fn.map_or(0, |function| function as usize);
-    let number = keyvals::create(Owner::Datatype, copy, delete, extra_state)?;
+    // SAFETY: the caller of MPI promises callbacks for datatypes, which take this extra state.
+    let callbacks = unsafe { callbacks(copy, delete, extra_state) };
+    let number = cx.library().create_key(Owner::Datatype, callbacks)?;
     // SAFETY: checked not to be null.
     unsafe { type_keyval.write(number) };
     Ok(())
@@ -199,7 +203,7 @@ pub unsafe fn type_free_keyval(cx: &Call, type_keyval: *mut c_int) -> Result<()>
     check_place(type_keyval, "type_keyval")?;
     // SAFETY: checked not to be null.
     unsafe {
-        keyvals::free(Owner::Datatype, type_keyval.read())?;
+        cx.library().free_key(Owner::Datatype, type_keyval.read())?;
         type_keyval.write(MPI_KEYVAL_INVALID);
     }
     Ok(())
@@ -212,8 +216,8 @@ pub unsafe fn type_set_attr(
     attribute_val: *mut c_void,
 ) -> Result<()> {
     cx.enter()?.datatype(datatype)?;
-    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
-    unsafe { keyvals::set(&Type(datatype), type_keyval, Value::Pointer(attribute_val.expose_provenance())) }
+    let value = Value::Pointer(attribute_val.expose_provenance());
+    cx.library().set_attribute(Object::Datatype(datatype), type_keyval, value)
 }
 
 pub unsafe fn type_get_attr(
@@ -225,7 +229,7 @@ pub unsafe fn type_get_attr(
 ) -> Result<()> {
     cx.enter()?.datatype(datatype)?;
     check_place(attribute_val, "attribute_val")?;
-    let value = keyvals::get(&Type(datatype), type_keyval)?;
+    let value = cx.library().attribute(Object::Datatype(datatype), type_keyval)?;
     // SAFETY: `attribute_val` is the address of a pointer; `flag` is null or may be written.
     unsafe {
         store(flag, c_int::from(value.is_some()), "flag")?;
@@ -238,6 +242,5 @@ pub unsafe fn type_get_attr(
 
 pub unsafe fn type_delete_attr(cx: &Call, datatype: Datatype, type_keyval: c_int) -> Result<()> {
     cx.enter()?.datatype(datatype)?;
-    // SAFETY: the callbacks are the user's, as promised when the key was made. No lock is held.
-    unsafe { keyvals::delete(&Type(datatype), type_keyval) }
+    cx.library().delete_attribute(Object::Datatype(datatype), type_keyval)
 }

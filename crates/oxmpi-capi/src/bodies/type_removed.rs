@@ -4,7 +4,7 @@ use super::datatype::*;
 use super::store;
 use crate::args::Ints;
 use crate::call::Call;
-use crate::types;
+use oxmpi::datatype as types;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_UNDEFINED;
 use oxmpi_abi::handle::Datatype;

@@ -1,12 +1,12 @@
 //! Windows: made, asked about, freed; memory attached to them.
 
-use super::memory::minimum_alignment;
+use super::groups;
 use super::{check_place, store};
 use crate::args::OutInt;
 use crate::call::Call;
-use crate::groups;
 use crate::infos;
-use crate::windows::{self, Wish};
+use oxmpi::memory::minimum_alignment;
+use oxmpi::rma::{WindowArgs, hints, window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Win};
 use oxmpi_abi::types::Aint;
@@ -25,7 +25,7 @@ pub unsafe fn win_create(
     comm: Comm,
     win: *mut Win,
 ) -> Result<()> {
-    let size_given = windows::check_size(size)?;
+    let size_given = window::check_size(size)?;
     if base.is_null() && size > 0 || (base as usize).checked_add(size_given).is_none() {
         bail!(MPI_ERR_BASE, "{size} bytes at {base:p} are not memory");
     }
@@ -78,18 +78,18 @@ unsafe fn make(
     win: *mut Win,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    windows::check_comm(&guard, comm)?;
+    window::check_comm(&guard, comm)?;
     check_place(win, "win")?;
     if let Some(baseptr) = baseptr {
         check_place(baseptr, "baseptr")?;
     }
-    let size = windows::check_size(size)?;
-    windows::check_unit(unit)?;
+    let size = window::check_size(size)?;
+    window::check_unit(unit)?;
     let given = infos::get(info)?;
     let alignment = minimum_alignment(&given)?;
     let mut hints = Info::new();
-    windows::update_hints(&mut hints, &given, true)?;
-    let made = windows::make(cx, &mut guard, comm, Wish { flavor, address, size, unit, hints, alignment })?;
+    hints::update(&mut hints, &given, true)?;
+    let made = window::make(cx, &mut guard, comm, WindowArgs { flavor, address, size, unit, hints, alignment })?;
     // SAFETY: checked.
     unsafe {
         if let Some(baseptr) = baseptr {
@@ -103,7 +103,7 @@ pub unsafe fn win_free(cx: &Call, win: *mut Win) -> Result<()> {
     check_place(win, "win")?;
     // SAFETY: checked; the callbacks are the user's, as promised when their keys were made.
     unsafe {
-        windows::remove(cx, win.read())?;
+        window::remove(cx, win.read())?;
         store(win, MPI_WIN_NULL, "win")
     }
 }
@@ -119,7 +119,7 @@ pub unsafe fn win_shared_query(
     let guard = cx.enter()?;
     let found = guard.win(win)?;
     let (bytes, unit, mut base) = found.window.shared_memory(rank)?;
-    if bytes == 0 && found.hints.boolean(windows::NONCONTIGUOUS) == Some(true) {
+    if bytes == 0 && found.hints.boolean(hints::NONCONTIGUOUS) == Some(true) {
         // Nothing, which lies beside nothing: other than in contiguous memory, its address tells nobody anything.
         base = 0;
     }
@@ -141,7 +141,7 @@ pub unsafe fn win_shared_query(
 pub unsafe fn win_attach(cx: &Call, win: Win, base: *mut c_void, size: Aint) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
-    let size = windows::check_size(size)?;
+    let size = window::check_size(size)?;
     window.attach(base.expose_provenance(), size)
 }
 
@@ -160,14 +160,14 @@ pub unsafe fn win_get_group(cx: &Call, win: Win, group: *mut GroupHandle) -> Res
 pub unsafe fn win_set_info(cx: &Call, win: Win, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.win_mut(win)?;
-    windows::update_hints(&mut found.hints, &infos::get(info)?, false)?;
+    hints::update(&mut found.hints, &infos::get(info)?, false)?;
     found.window.no_locks = found.hints.boolean("no_locks") == Some(true);
     Ok(())
 }
 
 pub unsafe fn win_get_info(cx: &Call, win: Win, info_used: *mut InfoHandle) -> Result<()> {
     let guard = cx.enter()?;
-    let used = windows::hints_in_force(guard.win(win)?)?;
+    let used = hints::in_force(guard.win(win)?)?;
     check_place(info_used, "info_used")?;
     // SAFETY: checked.
     unsafe { store(info_used, infos::add(used)?, "info_used") }

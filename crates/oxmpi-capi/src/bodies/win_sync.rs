@@ -2,7 +2,7 @@
 
 use super::{check_place, store};
 use crate::call::Call;
-use crate::windows;
+use oxmpi::rma;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group, Win};
@@ -22,7 +22,7 @@ pub unsafe fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
     if assert & alone == alone {
         full_fence();
     } else {
-        windows::meet(cx, &mut guard, win)?;
+        rma::meet(cx, &mut guard, win)?;
     }
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();

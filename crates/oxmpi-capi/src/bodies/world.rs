@@ -1,12 +1,13 @@
 //! The world model: initialising, finalising, aborting, and who is who in a communicator.
 
-use super::{attributes, store};
+use super::store;
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
 use crate::{ports, raise, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::attributes::Object;
 use oxmpi_core::library::World;
 use std::convert::Infallible;
 use std::ffi::{c_char, c_int};
@@ -52,8 +53,8 @@ fn start(cx: &Call, level: c_int) -> Result<()> {
 
 pub unsafe fn finalize(cx: &Call) -> Result<()> {
     drop(cx.enter_world()?);
-    // SAFETY: the callbacks are the user's, as promised when their keys were made.
-    unsafe { attributes::free_self()? };
+    // First it frees MPI_COMM_SELF, so that the program's callbacks run while MPI still works.
+    cx.library().delete_attributes(Object::Comm(MPI_COMM_SELF))?;
     let mut guard = cx.enter_world()?;
     let different = guard.compare_before_leaving(MPI_COMM_WORLD);
     drop(guard);

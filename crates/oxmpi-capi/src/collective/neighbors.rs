@@ -3,7 +3,7 @@
 use super::coll_shape::{refuse_in_place, stage};
 use super::{Block, Blocks, Form, Mixed, plans, sources, targets};
 use crate::call::Call;
-use crate::comms::check_intra;
+use oxmpi::comm::check_intra;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};

@@ -4,7 +4,7 @@ use super::coll_shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_s
 use super::{Form, check_count, plans};
 use crate::args::Ints;
 use crate::call::Call;
-use crate::comms::check_intra;
+use oxmpi::comm::check_intra;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Op};
 use oxmpi_abi::{Result, bail};

@@ -6,7 +6,7 @@ use crate::args::{Ints, OutInt, peek};
 use crate::bodies::file_access::FileForm;
 use crate::bodies::{file, file_access, file_datarep};
 use crate::call::{On, call, or_null, unsupported};
-use crate::files::{Access, At};
+use oxmpi::file::access::{Access, At};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;

@@ -9,9 +9,10 @@ mod orphan;
 mod soft;
 
 use crate::call::Call;
-use crate::{comms, ports};
+use crate::ports;
 use orders::Orders;
 use orphan::Child;
+use oxmpi::comm;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result};
@@ -143,11 +144,11 @@ fn accept(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Option
 
 /// An intercommunicator with nobody on the other side: what was asked for, and no more.
 fn nobody(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
-    let own = comms::own_peer(guard);
+    let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let group = guard.comm(comm)?.group.clone();
-    let context = comms::run_agreement(cx, guard, |line| contexts::agree(line, participants, 0))?;
-    comms::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
+    let context = comm::run_agreement(cx, guard, |line| contexts::agree(line, participants, 0))?;
+    comm::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
 }
 
 /// The children's part, in `MPI_Init`: connects to the processes that spawned this one, if any did.
@@ -156,9 +157,9 @@ pub fn join_parents(cx: &Call) -> Result<()> {
     let Some(port) = guard.parent_port.take() else { return Ok(()) };
     guard.join_parents(&port);
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
-    let own = comms::own_peer(&guard);
+    let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own);
-    comms::run_agreement(cx, &mut guard, |line| async move { line.all(&participants, true).await })?;
+    comm::run_agreement(cx, &mut guard, |line| async move { line.all(&participants, true).await })?;
     // Should they not wait any more, `mpirun` ends this process.
     let parent = ports::connect(cx, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
@@ -179,13 +180,13 @@ fn announce(
     root: usize,
     attempt: Option<&Result<Attempt, Refusal>>,
 ) -> Result<Vec<Count>, Refusal> {
-    let own = comms::own_peer(guard);
+    let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own).led_by(root);
     let words = attempt.map(|attempt| match attempt {
         Ok(attempt) => going(&attempt.counts),
         Err(refusal) => failed(refusal),
     });
-    let heard = comms::run_agreement(cx, guard, |line| tell(line, participants, words))?;
+    let heard = comm::run_agreement(cx, guard, |line| tell(line, participants, words))?;
     match (heard.split_first(), attempt) {
         (_, Some(Err(refusal))) => Err(refusal.clone()),
         (Some((&GOING, counts)), _) => {

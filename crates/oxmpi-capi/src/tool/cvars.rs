@@ -3,8 +3,8 @@
 use super::categories::Category;
 use super::enums::Enumeration;
 use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
-use crate::hints::memory_kinds;
 use crate::library::{self, LIBRARY};
+use oxmpi::comm::hints::memory_kinds;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, TCvarHandle};
 use oxmpi_core::engine::STORE_LIMIT;

@@ -1,65 +1,35 @@
-//! How communicators come to be and go away at the C boundary: what `oxmpi-core` does not know of them are the attributes that
-//! the program hung on them, and waiting.
+//! How communicators come to be and go away.
 //!
-//! Attributes are kept by handle beside the table of communicators: few have any.
-//!
-//! For who makes communicators: [`create`] when every process knows the members, [`split`] when they have yet to find each
-//! other, [`add`] when the context is agreed on.
+//! To make one: [`create`] when every process knows the members, [`split`] when they have yet to find each other, [`add`] when
+//! the context is agreed on. How processes agree is in `contexts.rs` and `agreement.rs` of `oxmpi-core`.
 
-use crate::call::{Call, On};
-use crate::keyvals::{self, Callbacks, Holder};
-use crate::library::LIBRARY;
-use crate::raise;
+pub mod hints;
+
 use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::agreement::{Agreement, Line, Participants};
-use oxmpi_core::attributes::{Attributes, Owner};
+use oxmpi_core::attributes::Object;
+use oxmpi_core::call::Call;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Part, Share};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::wait::mismatch::MismatchCheck;
-use std::collections::BTreeMap;
-use std::ffi::c_int;
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
-
-static ATTRIBUTES: Mutex<BTreeMap<Comm, Attributes<Callbacks>>> = Mutex::new(BTreeMap::new());
-
-/// A communicator as a holder of attributes; the handle has been checked.
-pub struct Attributed(pub Comm);
-
-impl Holder for Attributed {
-    const OWNER: Owner = Owner::Comm;
-
-    fn handle(&self) -> usize {
-        self.0.0
-    }
-
-    fn attributes<R>(&self, with: impl FnOnce(&mut Attributes<Callbacks>) -> R) -> Result<R> {
-        let mut all = ATTRIBUTES.lock().unwrap_or_else(PoisonError::into_inner);
-        let attributes = all.entry(self.0).or_default();
-        let result = with(attributes);
-        if attributes.is_empty() {
-            all.remove(&self.0);
-        }
-        Ok(result)
-    }
-}
 
 /// Runs an agreement to its end.
-pub fn run_agreement<T, F>(cx: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> T
+pub fn run_agreement<T, F>(call: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> T
 where
     F: Future<Output = T> + Send + 'static,
 {
     let mut agreement = Agreement::new(agreement);
-    cx.wait(guard, |process| process.drive(&mut agreement))
+    call.wait(guard, |process| process.drive(&mut agreement))
 }
 
 /// The same for one that the ranks of a communicator make in a collective call: an error if some ranks are in another call.
 pub fn run_agreement_watched<T, F>(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     watch: &MismatchCheck,
     agreement: impl FnOnce(Line) -> F,
@@ -68,7 +38,7 @@ where
     F: Future<Output = Result<T>> + Send + 'static,
 {
     let mut agreement = Agreement::new(agreement);
-    let result = cx.wait_unless(guard, |process| process.drive(&mut agreement), |guard| watch.look(guard));
+    let result = call.wait_unless(guard, |process| process.drive(&mut agreement), |guard| watch.look(guard));
     if result.is_err() {
         // Its messages may still come.
         std::mem::forget(agreement);
@@ -87,26 +57,33 @@ pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: O
     let Some(rank) = local.as_ref().unwrap_or(&group).position(own) else { unreachable!("made for its members") };
     let from = guard.comm(parent)?;
     let made = Made { session: from.session, ..Made::new(context, rank as i32, group, local, from.errhandler) };
-    LIBRARY.errhandlers().share(made.errhandler);
+    guard.library().errhandlers().share(made.errhandler);
     guard.add_comm(made)
 }
 
 /// Makes a communicator of some processes of another, each of which gives the same group; those that give none get
 /// `MPI_COMM_NULL`. Collective over the parent, though who gets none waits for nobody.
-pub fn create(cx: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>) -> Result<Comm> {
+pub fn create(call: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>) -> Result<Comm> {
     let found = guard.comm_mut(parent)?;
     let (context, tag) = (found.inner_context(), found.collective_tag());
     match group {
         None => Ok(MPI_COMM_NULL),
-        Some(group) => create_among(cx, guard, parent, group, context, tag),
+        Some(group) => create_among(call, guard, parent, group, context, tag),
     }
 }
 
 /// As [`create`], between the members alone, whose messages have a context and a tag of the caller's choice.
-pub fn create_among(cx: &Call, guard: &mut Guard, parent: Comm, group: Ranks, context: u32, tag: i32) -> Result<Comm> {
+pub fn create_among(
+    call: &Call,
+    guard: &mut Guard,
+    parent: Comm,
+    group: Ranks,
+    context: u32,
+    tag: i32,
+) -> Result<Comm> {
     let key = key_of(guard, &group, b"");
     let participants = Participants::new(group.clone(), own_peer(guard), context, tag);
-    let context = run_agreement(cx, guard, |line| contexts::agree(line, participants, key))?;
+    let context = run_agreement(call, guard, |line| contexts::agree(line, participants, key))?;
     add(guard, parent, context, group, None)
 }
 
@@ -126,7 +103,7 @@ pub fn mix(values: impl Iterator<Item = u64>) -> u64 {
 /// Makes an intercommunicator of a communicator's group and another one that it [joins](contexts::join). `bridge` is the leader's
 /// alone: the way to the other leader, or why there is none, which the others hear of.
 pub fn join(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     near: Participants,
     group: Ranks,
@@ -135,20 +112,20 @@ pub fn join(
     match bridge {
         Ok(bridge) => {
             guard.joining += 1;
-            let joined = run_agreement(cx, guard, |line| contexts::join(line, near, group, bridge));
+            let joined = run_agreement(call, guard, |line| contexts::join(line, near, group, bridge));
             guard.joining -= 1;
             joined
         }
         Err(error) => {
             let class = error.class();
-            run_agreement(cx, guard, |line| contexts::refuse(line, near, class))?;
+            run_agreement(call, guard, |line| contexts::refuse(line, near, class))?;
             Err(error)
         }
     }
 }
 
 /// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or without anybody in the other group.
-pub fn split(cx: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
+pub fn split(call: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
     let own = own_peer(guard);
     let found = guard.comm_mut(parent)?;
     let participants = found.participants(own);
@@ -159,7 +136,7 @@ pub fn split(cx: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<C
             .collect()
     });
     let inter = found.is_inter();
-    match run_agreement(cx, guard, |line| contexts::split(line, participants, is_near, part))? {
+    match run_agreement(call, guard, |line| contexts::split(line, participants, is_near, part))? {
         None => Ok(MPI_COMM_NULL),
         Some(Share { context, near, far }) if inter => add(guard, parent, context, far.into(), Some(near.into())),
         Some(Share { context, near, .. }) => add(guard, parent, context, near.into(), None),
@@ -175,7 +152,7 @@ pub fn check_intra(comm: &Made) -> Result<()> {
 }
 
 /// The root of a function that is for intracommunicators only.
-pub fn root_of(comm: &Made, root: c_int) -> Result<usize> {
+pub fn root_of(comm: &Made, root: i32) -> Result<usize> {
     check_intra(comm)?;
     match usize::try_from(root) {
         Ok(root) if root < comm.group.len() => Ok(root),
@@ -183,17 +160,14 @@ pub fn root_of(comm: &Made, root: c_int) -> Result<usize> {
     }
 }
 
-/// Ends a communicator on this process: first its attributes, whose callbacks may still use it, then the rest. Its error handler
-/// has been told if the ranks' collective calls on it were not the same; the call is to end with that error.
-///
-/// # Safety
-/// The callbacks are the user's, as promised when their keys were made.
-pub unsafe fn remove(cx: &Call, comm: Comm) -> Result<Option<Error>> {
-    // SAFETY: as the caller says. No lock is held.
-    unsafe { keyvals::delete_all(&Attributed(comm))? };
-    let different = cx.enter()?.compare_before_leaving(comm);
-    let told = different.map(|error| raise::tell(cx, On::Comm(comm), error));
-    let removed = cx.enter()?.remove_comm(comm)?;
-    LIBRARY.errhandlers().detach(removed.errhandler);
+/// Ends a communicator on this process: first its attributes, whose callbacks may still use it, then the rest. Where the ranks'
+/// collective calls on it were not the same, `tell` hands the error to its error handler before the communicator goes; the
+/// call is to end with that error.
+pub fn remove(call: &Call, comm: Comm, tell: impl FnOnce(Error) -> Error) -> Result<Option<Error>> {
+    call.library().delete_attributes(Object::Comm(comm))?;
+    let different = call.enter()?.compare_before_leaving(comm);
+    let told = different.map(tell);
+    let removed = call.enter()?.remove_comm(comm)?;
+    call.library().errhandlers().detach(removed.errhandler);
     Ok(told)
 }

@@ -1,52 +1,26 @@
-//! How windows come to be and go away at the C boundary: agreeing on their memory, meeting, and the attributes that the
-//! program hung on them, which are kept by handle beside the table of windows: few have any.
+//! How windows come to be and go away: agreeing on their memory, meeting, freeing.
 
-use crate::bodies::memory;
-use crate::call::Call;
-use crate::comms::{check_intra, own_peer, run_agreement};
-use crate::keyvals::{self, Callbacks, Holder};
-use crate::library::LIBRARY;
+use super::hints::{GRANULARITY, NONCONTIGUOUS};
+use crate::comm::{check_intra, own_peer, run_agreement};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::ids::{Peer, Rank};
-use oxmpi_core::attributes::{Attributes, Owner};
+use oxmpi_base::limits::physical_memory;
+use oxmpi_core::attributes::Object;
+use oxmpi_core::call::Call;
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::window::Win;
 use oxmpi_rma::{Control, Flavor, Making, Part, Window};
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-static ATTRIBUTES: Mutex<BTreeMap<Handle, Attributes<Callbacks>>> = Mutex::new(BTreeMap::new());
-
-/// A window as a holder of attributes; the handle has been checked.
-pub struct Attributed(pub Handle);
-
-impl Holder for Attributed {
-    const OWNER: Owner = Owner::Win;
-
-    fn handle(&self) -> usize {
-        self.0.0
-    }
-
-    fn attributes<R>(&self, with: impl FnOnce(&mut Attributes<Callbacks>) -> R) -> Result<R> {
-        let mut all = ATTRIBUTES.lock().unwrap_or_else(PoisonError::into_inner);
-        let attributes = all.entry(self.0).or_default();
-        let result = with(attributes);
-        if attributes.is_empty() {
-            all.remove(&self.0);
-        }
-        Ok(result)
-    }
-}
 
 /// What a process wants of a window.
-pub struct Wish {
+pub struct WindowArgs {
     pub flavor: Flavor,
     /// Of memory that the program gave.
     pub address: usize,
@@ -57,9 +31,9 @@ pub struct Wish {
     pub alignment: usize,
 }
 
-/// What a process told the others about its wish, and how many words that are.
+/// What a process told the others about its args, and how many words that are.
 #[derive(Clone, Copy)]
-struct Told {
+struct MemberInfo {
     size: usize,
     unit: i64,
     address: usize,
@@ -72,20 +46,20 @@ struct Told {
     inside: usize,
 }
 
-const TOLD: usize = 10;
+const INFO_WORDS: usize = 10;
 
-impl Told {
-    fn words(self) -> [u64; TOLD] {
-        let Told { size, unit, address, granularity, contiguous, alignment, probe, area, inside } = self;
+impl MemberInfo {
+    fn words(self) -> [u64; INFO_WORDS] {
+        let MemberInfo { size, unit, address, granularity, contiguous, alignment, probe, area, inside } = self;
         let [size, address, alignment, probe, inside] =
             [size, address, alignment, probe, inside].map(|word| word as u64);
         let [start, length] = [area.offset, area.bytes].map(|word| word as u64);
         [size, unit as u64, address, granularity, u64::from(contiguous), alignment, probe, start, length, inside]
     }
 
-    fn from_words(words: &[u64]) -> Told {
+    fn from_words(words: &[u64]) -> MemberInfo {
         let number = |index: usize| words[index] as usize;
-        Told {
+        MemberInfo {
             size: number(0),
             unit: words[1] as i64,
             address: number(2),
@@ -106,15 +80,15 @@ static PROBE: AtomicU64 = AtomicU64::new(PROBE_VALUE);
 const PROBE_VALUE: u64 = 0x6f78_6d70_6972_6d61;
 
 /// Makes a window. Collective over the communicator.
-pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Handle> {
+pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Result<Handle> {
     let own = own_peer(guard);
-    let found = guard.comm_mut(comm)?;
+    let found = guard.comm(comm)?;
     check_intra(found)?;
     let (members, rank, session) = (found.group.clone(), found.rank as usize, found.session);
-    let Wish { flavor, address, size, unit, hints, alignment } = wish;
-    let shared = if flavor == Flavor::Create && size > 0 { memory::area_of(address, size) } else { None };
+    let WindowArgs { flavor, address, size, unit, hints, alignment } = args;
+    let shared = if flavor == Flavor::Create && size > 0 { guard.memory.area_of(address, size) } else { None };
     let (area, inside) = shared.unwrap_or((Area { offset: 0, bytes: 0 }, 0));
-    let told = Told {
+    let told = MemberInfo {
         size,
         unit,
         address,
@@ -125,18 +99,18 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
         area,
         inside,
     };
-    let participants = found.participants(own);
-    let words = run_agreement(cx, guard, |line| async move { line.gather(&participants, &told.words()).await })?;
-    let all: Vec<Told> = words.chunks_exact(TOLD).map(Told::from_words).collect();
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let words = run_agreement(call, guard, |line| async move { line.gather(&participants, &told.words()).await })?;
+    let all: Vec<MemberInfo> = words.chunks_exact(INFO_WORDS).map(MemberInfo::from_words).collect();
 
     // The program's own memory is reached with system calls, unless somebody is not allowed to.
     let mut separate = false;
-    let reached = |one: &Told| one.area.bytes > 0 || one.size == 0;
+    let reached = |one: &MemberInfo| one.area.bytes > 0 || one.size == 0;
     if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
         let next = (rank + 1) % all.len();
         let can = next == rank || can_reach(guard, members.peer(Rank::new(next)), all[next].probe);
         let participants = guard.comm_mut(comm)?.participants(own);
-        separate = !run_agreement(cx, guard, |line| async move { line.all(&participants, can).await })?;
+        separate = !run_agreement(call, guard, |line| async move { line.all(&participants, can).await })?;
     }
     if separate && flavor == Flavor::Dynamic {
         bail!(
@@ -146,8 +120,8 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
         );
     }
 
-    let plan = Plan::new(flavor, &all, separate)?;
-    let mapping = map_together(cx, guard, comm, rank, plan.bytes)?;
+    let plan = MemoryLayout::new(flavor, &all, separate)?;
+    let mapping = map_together(call, guard, comm, rank, plan.bytes)?;
     let mapped = mapping.and_then(|mapping| Ok((mapping, map_others(guard, &members, &all, rank, separate)?)));
     let (offset, mapped) = match mapped {
         Ok(mapped) => (plan.aligned(rank, &mapped.0), Ok(mapped)),
@@ -155,7 +129,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
     };
     // Zero is where the control words lie, so it says that the memory could not be mapped.
     let participants = guard.comm_mut(comm)?.participants(own);
-    let offsets = run_agreement(cx, guard, |line| async move { line.gather(&participants, &[offset as u64]).await })?;
+    let offsets = run_agreement(call, guard, |line| async move { line.gather(&participants, &[offset as u64]).await })?;
     let (mapping, others) = mapped?;
     if offsets.contains(&0) {
         if rank == 0 {
@@ -164,7 +138,7 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
         bail!(MPI_ERR_NO_MEM, "another process cannot map the window's memory");
     }
     let part = |number: usize| {
-        let Told { size, unit, address, area, .. } = all[number];
+        let MemberInfo { size, unit, address, area, .. } = all[number];
         let offset = plan.offset(number, &offsets);
         Part { process: members.peer(Rank::new(number)), size, unit, address, offset, shared: area.bytes > 0 }
     };
@@ -186,11 +160,11 @@ pub fn make(cx: &Call, guard: &mut Guard, comm: Comm, wish: Wish) -> Result<Hand
 fn map_others(
     guard: &Guard,
     members: &Ranks,
-    all: &[Told],
+    all: &[MemberInfo],
     rank: usize,
     separate: bool,
 ) -> Result<Vec<Option<(Mapping, usize)>>> {
-    let map = |(number, one): (usize, &Told)| {
+    let map = |(number, one): (usize, &MemberInfo)| {
         if separate || number == rank || one.area.bytes == 0 {
             return Ok(None);
         }
@@ -211,7 +185,7 @@ fn can_reach(guard: &Guard, process: Peer, address: usize) -> bool {
 }
 
 /// Where the parts of a window's memory lie, in one area behind the control words.
-struct Plan {
+struct MemoryLayout {
     bytes: usize,
     alignments: Vec<usize>,
     /// Where the ranks' parts may begin, before they are aligned.
@@ -221,8 +195,8 @@ struct Plan {
     first: usize,
 }
 
-impl Plan {
-    fn new(flavor: Flavor, all: &[Told], separate: bool) -> Result<Plan> {
+impl MemoryLayout {
+    fn new(flavor: Flavor, all: &[MemberInfo], separate: bool) -> Result<MemoryLayout> {
         let control = Control::bytes(all.len(), flavor == Flavor::Dynamic);
         let contiguous = all.iter().all(|one| one.contiguous);
         let has_memory = separate || matches!(flavor, Flavor::Allocate | Flavor::Shared);
@@ -251,7 +225,7 @@ impl Plan {
             starts.iter_mut().for_each(|start| *start += control);
         }
         let alignments = all.iter().map(|one| one.alignment).collect();
-        Ok(Plan { bytes, alignments, starts, contiguous, first })
+        Ok(MemoryLayout { bytes, alignments, starts, contiguous, first })
     }
 
     /// Where this rank's part, or the first one, begins so that it is aligned here.
@@ -271,10 +245,10 @@ impl Plan {
 }
 
 /// Shared memory that the first rank allocates and all map: the outer error is everybody's.
-pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
+pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
     let mut words = [0; 2];
     if rank == 0
-        && bytes as u64 <= memory::physical()
+        && bytes as u64 <= physical_memory()
         && let Ok(area) = guard.engine.node_mut().allocate(bytes)
     {
         words = [area.offset as u64, area.bytes as u64];
@@ -282,7 +256,7 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
     let own = own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let owner = participants.members.peer(Rank::new(0));
-    let words = run_agreement(cx, guard, |line| async move {
+    let words = run_agreement(call, guard, |line| async move {
         line.tell(&participants, &mut words).await?;
         Ok::<_, Error>(words)
     })?;
@@ -297,31 +271,27 @@ pub fn map_together(cx: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes
 }
 
 /// Waits for all ranks of a window.
-pub fn meet(cx: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
+pub fn meet(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.node(), round);
-        cx.wait_window(guard, win, |window| window.has_arrived(round, goal));
+        call.wait_window(guard, win, |window| window.has_arrived(round, goal));
     }
     Ok(())
 }
 
 /// Frees a window: first its attributes, whose callbacks may still use it, then the rest. Collective.
-///
-/// # Safety
-/// The callbacks are the user's, as promised when their keys were made.
-pub unsafe fn remove(cx: &Call, win: Handle) -> Result<()> {
-    cx.enter()?.win(win)?.window.check_idle()?;
-    // SAFETY: as the caller says. No lock is held.
-    unsafe { keyvals::delete_all(&Attributed(win))? };
-    let mut guard = cx.enter()?;
+pub fn remove(call: &Call, win: Handle) -> Result<()> {
+    call.enter()?.win(win)?.window.check_idle()?;
+    call.library().delete_attributes(Object::Win(win))?;
+    let mut guard = call.enter()?;
     guard.win_mut(win)?.window.synchronize_copies();
-    meet(cx, &mut guard, win)?;
+    meet(call, &mut guard, win)?;
     guard.win_mut(win)?.window.synchronize_copies();
     // The first rank gives the memory back when nobody looks at it any more.
     let window = &guard.win(win)?.window;
     let others = window.size() as u32 - 1;
     if window.rank == 0 {
-        cx.wait_window(&mut guard, win, |window| window.control.left().load(Ordering::Acquire) == others);
+        call.wait_window(&mut guard, win, |window| window.control.left().load(Ordering::Acquire) == others);
     } else {
         let first = window.process_of(0);
         window.control.left().fetch_add(1, Ordering::SeqCst);
@@ -329,7 +299,7 @@ pub unsafe fn remove(cx: &Call, win: Handle) -> Result<()> {
     }
     let Some(removed) = guard.remove_window(win) else { return Ok(()) };
     let (area, is_first) = (removed.window.area(), removed.window.rank == 0);
-    LIBRARY.errhandlers().detach(removed.errhandler);
+    call.library().errhandlers().detach(removed.errhandler);
     drop(removed);
     if is_first {
         guard.engine.node_mut().release(area);
@@ -355,70 +325,4 @@ pub fn check_size(size: i64) -> Result<usize> {
 /// The communicator exists and is for what windows need.
 pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
     check_intra(guard.comm(comm)?)
-}
-
-// ---- hints ----
-
-/// Booleans that are false unless the program says otherwise.
-const ASSERTIONS: [&str; 3] = ["no_locks", "same_size", "same_disp_unit"];
-pub const NONCONTIGUOUS: &str = "alloc_shared_noncontig";
-const GRANULARITY: &str = "mpi_accumulate_granularity";
-const ORDERING: (&str, &str) = ("accumulate_ordering", "rar,raw,war,waw");
-const OPS: (&str, &str) = ("accumulate_ops", "same_op_no_op");
-/// Kept as they are, without a default.
-const AS_THEY_ARE: [&str; 2] = ["mpi_assert_memory_alloc_kinds", "mpi_minimum_memory_alignment"];
-
-/// Takes over what is known and makes sense; the rest is dropped. Some hints matter only when a window is made.
-pub fn update_hints(hints: &mut Info, given: &Info, making: bool) -> Result<()> {
-    let boolean = |hints: &mut Info, key: &str| match given.boolean(key) {
-        Some(value) => hints.set(key.as_bytes(), if value { b"true" } else { b"false" }),
-        None => Ok(()),
-    };
-    for key in ASSERTIONS {
-        boolean(hints, key)?;
-    }
-    let orders = ["rar", "raw", "war", "waw"];
-    if let Some(value) = given.text(ORDERING.0) {
-        let is_list = given.list(ORDERING.0).all(|order| orders.contains(&order));
-        if value == "none" || !value.is_empty() && is_list {
-            hints.set(ORDERING.0.as_bytes(), value.as_bytes())?;
-        }
-    }
-    if let Some(value) = given.text(OPS.0).filter(|value| ["same_op", "same_op_no_op"].contains(value)) {
-        hints.set(OPS.0.as_bytes(), value.as_bytes())?;
-    }
-    if making {
-        boolean(hints, NONCONTIGUOUS)?;
-        if let Some(bytes) = given.integer(GRANULARITY).filter(|bytes| *bytes >= 0) {
-            hints.set(GRANULARITY.as_bytes(), bytes.to_string().as_bytes())?;
-        }
-        for key in AS_THEY_ARE {
-            if let Some(value) = given.text(key) {
-                hints.set(key.as_bytes(), value.as_bytes())?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// All hints with their present values, defaults included.
-pub fn hints_in_force(win: &Win) -> Result<Info> {
-    let mut all = Info::new();
-    let mut add = |key: &str, default: Option<&str>| match win.hints.text(key).or(default) {
-        Some(value) => all.set(key.as_bytes(), value.as_bytes()),
-        None => Ok(()),
-    };
-    for key in ASSERTIONS {
-        add(key, Some("false"))?;
-    }
-    add(ORDERING.0, Some(ORDERING.1))?;
-    add(OPS.0, Some(OPS.1))?;
-    add(GRANULARITY, Some("0"))?;
-    if win.window.flavor == Flavor::Shared {
-        add(NONCONTIGUOUS, Some("false"))?;
-    }
-    for key in AS_THEY_ARE {
-        add(key, None)?;
-    }
-    Ok(all)
 }

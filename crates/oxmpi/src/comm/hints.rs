@@ -4,11 +4,10 @@
 //! Memory kinds are here too, since every object reports those that it supports: communicators those of their session, or
 //! of the world.
 
-use crate::library::LIBRARY;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::Session;
 use oxmpi_core::info::Info;
-use oxmpi_core::library::MEMORY_ALLOC_KINDS;
+use oxmpi_core::library::{Library, MEMORY_ALLOC_KINDS};
 
 /// Booleans that are false unless the program says otherwise.
 const ASSERTIONS: [&str; 5] = [
@@ -25,14 +24,14 @@ const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
 pub const MEMORY_KINDS: &str = "mpi_memory_alloc_kinds";
 
 /// Takes over what is known and makes sense for an object of that session, or of the world; the rest is dropped.
-pub fn update(hints: &mut Info, given: &Info, session: Option<Session>) -> Result<()> {
+pub fn update(library: &Library, hints: &mut Info, given: &Info, session: Option<Session>) -> Result<()> {
     for key in ASSERTIONS {
         if let Some(value) = given.boolean(key) {
             hints.set(key.as_bytes(), if value { b"true" } else { b"false" })?;
         }
     }
     if let Some(kinds) = given.get(ASSERTED_KINDS.as_bytes())? {
-        let supported = supported_kinds(session);
+        let supported = supported_kinds(library, session);
         // One that we do not support makes the assertion void.
         if given.list(ASSERTED_KINDS).all(|kind| is_part_of(kind, &supported)) {
             hints.set(ASSERTED_KINDS.as_bytes(), kinds)?;
@@ -42,12 +41,12 @@ pub fn update(hints: &mut Info, given: &Info, session: Option<Session>) -> Resul
 }
 
 /// All hints with their present values, defaults included.
-pub fn in_force(hints: &Info, session: Option<Session>) -> Result<Info> {
+pub fn in_force(library: &Library, hints: &Info, session: Option<Session>) -> Result<Info> {
     let mut all = Info::new();
     for key in ASSERTIONS {
         all.set(key.as_bytes(), hints.text(key).unwrap_or("false").as_bytes())?;
     }
-    all.set(MEMORY_KINDS.as_bytes(), supported_kinds(session).as_bytes())?;
+    all.set(MEMORY_KINDS.as_bytes(), supported_kinds(library, session).as_bytes())?;
     if let Some(kinds) = hints.get(ASSERTED_KINDS.as_bytes())? {
         all.set(ASSERTED_KINDS.as_bytes(), kinds)?;
     }
@@ -55,8 +54,8 @@ pub fn in_force(hints: &Info, session: Option<Session>) -> Result<Info> {
 }
 
 /// The memory kinds that the objects of a session support, or those of the world.
-fn supported_kinds(session: Option<Session>) -> String {
-    let of_session = |session| LIBRARY.session(session, |found| found.hints.text(MEMORY_KINDS).map(String::from));
+fn supported_kinds(library: &Library, session: Option<Session>) -> String {
+    let of_session = |session| library.session(session, |found| found.hints.text(MEMORY_KINDS).map(String::from));
     session.and_then(|session| of_session(session).ok().flatten()).unwrap_or_else(|| memory_kinds(None))
 }
 
@@ -97,7 +96,7 @@ mod tests {
         let given = |value: &str| {
             let (mut info, mut hints) = (Info::new(), Info::new());
             info.set(ASSERTED_KINDS.as_bytes(), value.as_bytes()).unwrap();
-            update(&mut hints, &info, None).unwrap();
+            update(&Library::new(), &mut hints, &info, None).unwrap();
             hints.get(ASSERTED_KINDS.as_bytes()).unwrap().map(<[u8]>::to_vec)
         };
         for known in ["system", "mpi", " mpi:alloc_mem, system", "", "mpi:win_allocate:alloc_mem"] {

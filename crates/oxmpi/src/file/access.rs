@@ -1,0 +1,268 @@
+//! Accesses to files, of which the many functions of the interface are variations: where, in which direction, alone or
+//! together.
+
+use super::agree::{Among, gather, tell};
+use super::datarep::Elements;
+use super::view::{in_file, view};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Datatype, File as Handle, Request};
+use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_core::call::Call;
+use oxmpi_core::engine::Outcome;
+use oxmpi_core::file::{Split, SplitAccess};
+use oxmpi_core::guard::Guard;
+use oxmpi_core::request::Active;
+use oxmpi_datatype::{Datatype as Type, Region, Source, Target, pack_external, unpack_external_part};
+use oxmpi_io::{Representation, SharedPointer, View};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Where in a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    Offset(i64),
+    /// At the process's own file pointer.
+    Own,
+    Shared,
+    /// At the shared one, in the order of ranks.
+    Ordered,
+}
+
+/// An access as a function of the interface describes it.
+pub struct Access {
+    pub fh: Handle,
+    pub at: At,
+    pub writes: bool,
+    /// All processes of the file make it.
+    pub together: bool,
+    pub buf: *mut c_void,
+    pub count: i64,
+    pub datatype: Datatype,
+}
+
+/// An access whose arguments are good.
+struct Prepared {
+    io: Arc<oxmpi_io::File>,
+    view: Arc<View>,
+    atomic: bool,
+    data: Data,
+    etypes: i64,
+}
+
+enum Data {
+    /// Lies in the file as in memory.
+    Plain(Region),
+    External(*mut u8, u64, Arc<Type>),
+    Converted(Elements),
+}
+
+/// Makes an access; the status says how much was moved.
+///
+/// # Safety
+/// The buffer is as its count and type say.
+pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
+    let mut guard = call.enter()?;
+    let file = guard.file(access.fh)?;
+    let shared = Arc::clone(&file.shared);
+    let mut prepared = prepare(&mut guard, &access);
+    let start = match access.at {
+        At::Ordered => line_up(call, &mut guard, access.fh, &shared, &prepared)?,
+        At::Offset(offset) => offset,
+        At::Own => {
+            let etypes = prepared.as_ref().map_or(0, |prepared| prepared.etypes);
+            let position = &mut guard.file_mut(access.fh)?.position;
+            let start = *position;
+            match start.checked_add(etypes) {
+                Some(end) => *position = end,
+                None => prepared = Err(Error::new(MPI_ERR_ARG, format!("the file pointer cannot go beyond {start}"))),
+            }
+            start
+        }
+        At::Shared => prepared.as_ref().map_or(0, |prepared| shared.take(prepared.etypes)),
+    };
+    let prepared = prepared?;
+    // Nobody need wait for the device but who has asked for it.
+    drop(guard);
+    // SAFETY: the buffer is as its count and type say: this function's own condition.
+    let moved = unsafe { transfer(call, &prepared, start, access.writes) };
+    let used = moved.as_ref().map_or(0, |moved| prepared.view.whole_etypes(moved.in_file));
+    if used < prepared.etypes {
+        match access.at {
+            At::Own => {
+                let mut guard = call.enter()?;
+                let position = &mut guard.file_mut(access.fh)?.position;
+                // Unless another thread has moved it on.
+                if *position == start + prepared.etypes {
+                    *position = start + used;
+                }
+            }
+            At::Shared => shared.give_back(start, prepared.etypes, used),
+            At::Offset(_) | At::Ordered => {}
+        }
+    }
+    let mut status = Status::empty();
+    status.set_bytes(moved?.in_memory as u64);
+    Ok(status)
+}
+
+fn prepare(guard: &mut Guard, access: &Access) -> Result<Prepared> {
+    let view = view(guard, access.fh)?;
+    let file = guard.file(access.fh)?;
+    file.io.check_access(access.writes)?;
+    if matches!(access.at, At::Offset(_) | At::Own) {
+        file.io.check_random()?;
+    }
+    if access.together {
+        file.check_idle()?;
+    }
+    if let At::Offset(offset) = access.at
+        && offset < 0
+    {
+        bail!(MPI_ERR_ARG, "the offset is {offset}, which is negative");
+    }
+    let (base, count) = (access.buf.cast::<u8>(), access.count);
+    // Also where a type that is read into overlaps itself: the standard forbids it, programs do it all the same, and what is
+    // read last stays.
+    let buf = guard.buffer(base, count, access.datatype)?;
+    let (io, atomic) = (Arc::clone(&file.io), file.atomic);
+    let plain = |buf: Region| (buf.len(), Data::Plain(buf));
+    let (bytes, data) = match &view.representation {
+        Representation::Native | Representation::Internal => plain(buf),
+        Representation::External32 => {
+            let datatype = Arc::clone(guard.datatype(access.datatype)?);
+            (in_all(datatype.external_size(), count)?, Data::External(base, count as u64, datatype))
+        }
+        Representation::Users(users) => {
+            let users = Arc::clone(users);
+            if !users.functions.converts(access.writes) {
+                plain(buf)
+            } else {
+                let (handle, datatype) = (access.datatype, Arc::clone(guard.datatype(access.datatype)?));
+                let bytes = in_file(guard, &view, &datatype)?.size();
+                let all = in_all(bytes, count)?;
+                let bytes = bytes as usize;
+                (all, Data::Converted(Elements { users, base, count: count as u64, handle, datatype, bytes }))
+            }
+        }
+    };
+    let etypes = view.etypes(bytes)?;
+    Ok(Prepared { io, view, atomic, data, etypes })
+}
+
+/// The bytes of all elements in the file.
+fn in_all(bytes: i128, count: i64) -> Result<usize> {
+    match usize::try_from(bytes * i128::from(count)).ok().filter(|bytes| *bytes <= isize::MAX as usize) {
+        Some(bytes) => Ok(bytes),
+        None => bail!(MPI_ERR_COUNT, "{count} elements of {bytes} bytes in the file are more than memory can hold"),
+    }
+}
+
+/// Where this process's part of an ordered access begins.
+fn line_up(
+    call: &Call,
+    guard: &mut Guard,
+    fh: Handle,
+    shared: &SharedPointer,
+    prepared: &Result<Prepared>,
+) -> Result<i64> {
+    let (class, etypes) = match prepared {
+        Ok(prepared) => (0, prepared.etypes),
+        Err(error) => (error.class(), 0),
+    };
+    let (rank, among) = (guard.file(fh)?.comm.rank as usize, Among::File(fh));
+    let all = gather(call, guard, among, [class as u32 as u64, etypes as u64])?;
+    if class == 0
+        && let Some(failed) = all.iter().position(|words| words[0] != 0)
+    {
+        bail!(all[failed][0] as i32, "the call has failed on rank {failed}, which was told why");
+    }
+    let wanted = |ranks: &[[u64; 2]]| ranks.iter().map(|words| words[1] as i64).sum::<i64>();
+    // The pointer has moved before anybody can return and use it again.
+    let failed = all.iter().any(|words| words[0] != 0);
+    let start = if rank == 0 && !failed { shared.take(wanted(&all)) } else { 0 };
+    let [start] = if failed { [0] } else { tell(call, guard, among, [start as u64])? };
+    Ok(start as i64 + wanted(&all[..rank]))
+}
+
+/// Bytes.
+struct Moved {
+    in_file: usize,
+    in_memory: usize,
+}
+
+/// # Safety
+/// As for [`perform`].
+unsafe fn transfer(call: &Call, prepared: &Prepared, start: i64, writes: bool) -> Result<Moved> {
+    let Prepared { io, view, atomic, .. } = prepared;
+    // SAFETY: the buffer of the access is as its count and type say until this returns; a stage is memory of this
+    // function's own, of the length given.
+    unsafe {
+        let transfer = |buf: Region| match writes {
+            true => oxmpi_io::write(io, view, start, &Source::new(buf), *atomic),
+            false => oxmpi_io::read(io, view, start, &Target::new(buf), *atomic),
+        };
+        match &prepared.data {
+            Data::Plain(buf) => transfer(buf.clone()).map(|bytes| Moved { in_file: bytes, in_memory: bytes }),
+            Data::External(base, count, datatype) => {
+                let mut stage = stage((datatype.external_size() * i128::from(*count)) as usize)?;
+                if writes {
+                    pack_external(*base, *count, datatype, stage.as_mut_ptr(), stage.len())?;
+                }
+                let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
+                let in_memory = match writes {
+                    true => (datatype.size() * i128::from(*count)) as usize,
+                    false => unpack_external_part(*base, *count, datatype, stage.as_ptr(), in_file),
+                };
+                Ok(Moved { in_file, in_memory })
+            }
+            Data::Converted(elements) => {
+                let mut stage = stage(elements.bytes * elements.count as usize)?;
+                let (all, size) = elements.whole();
+                if writes {
+                    elements.convert(call, true, stage.as_mut_ptr(), all)?;
+                    let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
+                    return Ok(Moved { in_file, in_memory: size });
+                }
+                let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
+                let (items, in_memory) =
+                    if in_file == stage.len() { (all, size) } else { elements.part(call, in_file)? };
+                elements.convert(call, false, stage.as_mut_ptr(), items)?;
+                Ok(Moved { in_file, in_memory })
+            }
+        }
+    }
+}
+
+/// Memory for data as it lies in the file.
+fn stage(bytes: usize) -> Result<Vec<u8>> {
+    let mut stage = Vec::new();
+    if stage.try_reserve_exact(bytes).is_err() {
+        bail!(MPI_ERR_NO_MEM, "no memory for the {bytes} bytes that the data has in the file");
+    }
+    stage.resize(bytes, 0);
+    Ok(stage)
+}
+
+/// Makes an access that the program completes with a request. It is done when this returns: the system has no other way that
+/// would be faster where data mostly lies in the page cache.
+///
+/// # Safety
+/// As for [`perform`].
+pub unsafe fn start(call: &Call, access: Access) -> Result<Request> {
+    // SAFETY: the buffer is as its count and type say: this function's own condition.
+    let status = unsafe { perform(call, access)? };
+    let mut guard = call.enter()?;
+    Ok(guard.once(MPI_COMM_SELF, Active::Done(Outcome { status, error: None })))
+}
+
+/// Begins a collective access that another call ends.
+///
+/// # Safety
+/// As for [`perform`].
+pub unsafe fn begin(call: &Call, access: Access, split: SplitAccess) -> Result<()> {
+    let fh = access.fh;
+    // SAFETY: the buffer is as its count and type say: this function's own condition.
+    let status = unsafe { perform(call, access)? };
+    call.enter()?.file_mut(fh)?.split = Some(Split { access: split, status });
+    Ok(())
+}

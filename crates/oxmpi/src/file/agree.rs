@@ -1,0 +1,67 @@
+//! What the processes of a file agree on.
+
+use crate::comm::{own_peer, run_agreement};
+use oxmpi_abi::constants::MPI_ERR_NOT_SAME;
+use oxmpi_abi::handle::{Comm, File as Handle};
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_core::agreement::Participants;
+use oxmpi_core::call::Call;
+use oxmpi_core::guard::Guard;
+
+/// Who agrees: the processes of a communicator, or those that have a file open.
+#[derive(Clone, Copy)]
+pub enum Among {
+    Comm(Comm),
+    File(Handle),
+}
+
+pub(super) fn participants(guard: &mut Guard, among: Among) -> Result<Participants> {
+    let own = own_peer(guard);
+    Ok(match among {
+        Among::Comm(comm) => guard.comm_mut(comm)?.participants(own),
+        Among::File(fh) => guard.file_mut(fh)?.comm.participants(own),
+    })
+}
+
+/// What each process says.
+pub fn gather<const N: usize>(call: &Call, guard: &mut Guard, among: Among, words: [u64; N]) -> Result<Vec<[u64; N]>> {
+    let participants = participants(guard, among)?;
+    let all = run_agreement(call, guard, |line| async move { line.gather(&participants, &words).await })?;
+    Ok(all.chunks_exact(N).map(|words| std::array::from_fn(|index| words[index])).collect())
+}
+
+/// What the first process says.
+pub fn tell<const N: usize>(call: &Call, guard: &mut Guard, among: Among, mut words: [u64; N]) -> Result<[u64; N]> {
+    let participants = participants(guard, among)?;
+    run_agreement(call, guard, |line| async move {
+        line.tell(&participants, &mut words).await?;
+        Ok(words)
+    })
+}
+
+/// All processes say how it went and what they were given: where one has failed, all fail, and so they do where they were not
+/// given the same.
+pub fn agree<T, const N: usize>(
+    call: &Call,
+    guard: &mut Guard,
+    among: Among,
+    own: Result<T>,
+    same: [(&str, u64); N],
+) -> Result<T> {
+    let class = own.as_ref().err().map_or(0, Error::class);
+    let classes = gather(call, guard, among, [class as u32 as u64])?;
+    let own = own?;
+    if let Some(rank) = classes.iter().position(|class| class[0] != 0) {
+        let class = classes[rank][0] as i32;
+        bail!(class, "the call failed on rank {rank}; its error there says why");
+    }
+    if N > 0 {
+        let given = gather(call, guard, among, same.map(|(_, value)| value))?;
+        for (index, (name, value)) in same.into_iter().enumerate() {
+            if let Some(rank) = given.iter().position(|words| words[index] != value) {
+                bail!(MPI_ERR_NOT_SAME, "rank {rank} gave another {name} than this rank");
+            }
+        }
+    }
+    Ok(own)
+}

@@ -1,0 +1,134 @@
+//! How files are opened and closed.
+
+use super::agree::{Among, agree, gather, participants, tell};
+use crate::comm::{check_intra, key_of, run_agreement};
+use crate::rma::map_together;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Comm, File as Handle};
+use oxmpi_abi::{Result, bail};
+use oxmpi_core::call::Call;
+use oxmpi_core::comm::Comm as Made;
+use oxmpi_core::contexts;
+use oxmpi_core::file::File;
+use oxmpi_core::group::Group;
+use oxmpi_core::guard::Guard;
+use oxmpi_core::info::Info;
+use oxmpi_io::{Identity, Mode, SharedPointer, View};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+
+/// What a process wants to open, and how.
+pub struct OpenArgs<'a> {
+    pub name: &'a [u8],
+    pub mode: Mode,
+    pub hints: Info,
+    /// Of a file that is created.
+    pub permissions: u32,
+}
+
+/// Opens a file. Collective over the communicator.
+pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) -> Result<Handle> {
+    let found = guard.comm(comm)?;
+    let (members, rank, session) = (found.group.clone(), found.rank, found.session);
+    let among = Among::Comm(comm);
+    let bits = args.as_ref().map_or(0, |args| args.mode.bits() as u64);
+    let OpenArgs { name, mode, hints, permissions } = agree(call, guard, among, args, [("access mode", bits)])?;
+
+    // The first process opens the file before the others, so that one of them creates it.
+    let first = (rank == 0).then(|| oxmpi_io::File::open(name, mode, true, permissions)).transpose();
+    let said = match &first {
+        Ok(Some(file)) => identify(file),
+        Ok(None) => [0; 3],
+        Err(error) => [error.class() as u64, 0, 0],
+    };
+    let said = tell(call, guard, among, said)?;
+    let first = first?;
+    if said[0] != 0 {
+        let shown = String::from_utf8_lossy(name);
+        bail!(said[0] as i32, "\"{shown}\" cannot be opened on rank 0, which was told why");
+    }
+    let opened = match first {
+        Some(file) => Ok(file),
+        None => oxmpi_io::File::open(name, mode, false, permissions).and_then(|file| {
+            if identify(&file) == said {
+                return Ok(file);
+            }
+            bail!(MPI_ERR_NOT_SAME, "\"{}\" is not the file that rank 0 has opened", file.show());
+        }),
+    };
+    let io = agree(call, guard, among, opened, [])?;
+
+    let alone = members.len() == 1;
+    let shared = match alone {
+        true => SharedPointer::Own(AtomicI64::new(0)),
+        false => {
+            let mapped = map_together(call, guard, comm, rank as usize, size_of::<AtomicI64>())?;
+            SharedPointer::Mapped(agree(call, guard, among, mapped, [])?)
+        }
+    };
+    let mut position = 0;
+    if mode.appends() && io.seekable {
+        let end = if rank == 0 { io.size().unwrap_or(0) } else { 0 };
+        position = tell(call, guard, among, [end])?[0] as i64;
+        // All store the same; who is done first cannot have moved it.
+        shared.set(position);
+        gather(call, guard, among, [0])?;
+    }
+    // From here on they have messages of their own.
+    let (participants, key) = (participants(guard, among)?, key_of(guard, &members, b""));
+    let context = run_agreement(call, guard, |line| contexts::agree(line, participants, key))?;
+    let errhandler = *call.library().file_errhandler();
+    call.library().errhandlers().share(errhandler);
+    guard.add_file(File {
+        io: Arc::new(io),
+        comm: Made::new(context, rank, members.clone(), None, MPI_ERRORS_RETURN),
+        group: Arc::new(Group::new(members, session)),
+        errhandler,
+        hints,
+        view: Arc::new(View::bytes()),
+        position,
+        shared: Arc::new(shared),
+        atomic: false,
+        split: None,
+    })
+}
+
+/// No error, and by what the file is known.
+fn identify(file: &oxmpi_io::File) -> [u64; 3] {
+    match file.identity() {
+        Ok(Identity { device, inode }) => [0, device, inode],
+        Err(error) => [error.class() as u64, 0, 0],
+    }
+}
+
+/// The communicator is for what files need.
+pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
+    check_intra(guard.comm(comm)?)
+}
+
+/// Closes a file. Collective. It is closed, too, when its last bytes could not be brought to the device.
+pub fn close(call: &Call, fh: Handle) -> Result<()> {
+    let mut guard = call.enter()?;
+    let file = guard.file(fh)?;
+    let (among, io, rank) = (Among::File(fh), Arc::clone(&file.io), file.comm.rank);
+    let idle = file.check_idle();
+    agree(call, &mut guard, among, idle, [])?;
+    // What is deleted need not be brought to the device.
+    let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };
+    let mut ended = agree(call, &mut guard, among, synced, []);
+    if io.mode.deletes() {
+        let deleted = if rank == 0 { oxmpi_io::delete(io.name()) } else { Ok(()) };
+        ended = ended.and(agree(call, &mut guard, among, deleted, []));
+    }
+    let Some(removed) = guard.files.remove(fh.0) else { return ended };
+    let File { shared, errhandler, .. } = *removed;
+    // All have come this far, so that nobody uses the shared pointer any more.
+    if let SharedPointer::Mapped(mapping) = &*shared
+        && rank == 0
+    {
+        let area = mapping.area();
+        guard.engine.node_mut().release(area);
+    }
+    call.library().errhandlers().detach(errhandler);
+    ended
+}

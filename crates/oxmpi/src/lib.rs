@@ -1,0 +1,22 @@
+//! Every MPI operation as a Rust function over typed values.
+//!
+//! ```text
+//! comm/        communicators: made, split, joined, ended; their hints
+//! group.rs  datatype.rs  memory.rs        groups, handles of datatypes, MPI_Alloc_mem
+//! rma/         windows
+//! file/        files: opened, accessed; data representations of the program
+//! hardware.rs  the parts of the machine
+//! ```
+//!
+//! A function gets the [`Call`](oxmpi_core::call::Call) that it serves, which knows its library; nothing here is global,
+//! so a test can run several ranks as threads. Above is `oxmpi-capi`, which turns C's arguments into these types; below
+//! is `oxmpi-core`, which has the objects behind handles and all waiting. Functions of the program come as closures or
+//! traits, and are called with no guard in hand.
+
+pub mod comm;
+pub mod datatype;
+pub mod file;
+pub mod group;
+pub mod hardware;
+pub mod memory;
+pub mod rma;

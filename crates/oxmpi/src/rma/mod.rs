@@ -1,0 +1,6 @@
+//! One-sided communication: windows over memory of all processes of a communicator. What an access does is in `oxmpi-rma`.
+
+pub mod hints;
+pub mod window;
+
+pub use window::{WindowArgs, make, map_together, meet, remove};
