@@ -5,6 +5,7 @@
 //! group.rs  datatype.rs  memory.rs        groups, handles of datatypes, MPI_Alloc_mem
 //! rma/         windows
 //! file/        files: opened, accessed; data representations of the program
+//! dynamic/     processes of other jobs: ports, sockets, spawning
 //! hardware.rs  the parts of the machine
 //! ```
 //!
@@ -15,6 +16,7 @@
 
 pub mod comm;
 pub mod datatype;
+pub mod dynamic;
 pub mod file;
 pub mod group;
 pub mod hardware;

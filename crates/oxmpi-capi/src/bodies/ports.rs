@@ -2,9 +2,10 @@
 
 use super::{check_place, store, text};
 use crate::call::Call;
-use crate::sockets::Socket;
-use crate::{infos, ports};
+use crate::infos;
 use oxmpi::comm;
+use oxmpi::dynamic::ports;
+use oxmpi::dynamic::sockets::Socket;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};

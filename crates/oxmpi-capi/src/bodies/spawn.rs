@@ -3,8 +3,8 @@
 use super::{check_place, slice_mut, store, text};
 use crate::call::Call;
 use crate::library::LIBRARY;
-use crate::spawn::{self, Family, Program, Refusal};
 use oxmpi::comm;
+use oxmpi::dynamic::spawn::{self, Family, Program, Refusal};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};

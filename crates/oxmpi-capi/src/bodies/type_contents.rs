@@ -9,8 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::{Aint, Count};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::attributes::Object;
-use oxmpi_core::attributes::{Owner, Value};
+use oxmpi_core::attributes::{Object, Owner, Value};
 use oxmpi_datatype::{Combiner, Contents, Envelope};
 use std::ffi::{c_char, c_int, c_void};
 

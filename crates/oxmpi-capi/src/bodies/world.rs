@@ -3,7 +3,8 @@
 use super::store;
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
-use crate::{ports, raise, spawn};
+use crate::raise;
+use oxmpi::dynamic::{LOOK, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
@@ -82,7 +83,7 @@ pub(super) fn flush_and_leave(cx: &Call) {
         // Parents and children that are connected end together, even when all has arrived.
         let Ok(()) = cx.wait_looking(
             &mut guard,
-            ports::LOOK,
+            LOOK,
             |process| (!process.awaits_family()).then_some(()),
             |guard| {
                 guard.engine.look_for_dead();

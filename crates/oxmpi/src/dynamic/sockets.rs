@@ -1,9 +1,9 @@
 //! A few bytes to and from the process at the other end of a socket that the program has made.
 
-use crate::call::Call;
-use crate::ports::LOOK;
+use super::LOOK;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_OTHER};
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::call::Call;
 use oxmpi_core::guard::Guard;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -29,11 +29,11 @@ impl Socket {
     }
 
     /// Gives words to the other process and takes as many from it. Messages move while it waits.
-    pub fn exchange<const N: usize>(&self, cx: &Call, guard: &mut Guard, words: [u64; N]) -> Result<[u64; N]> {
+    pub fn exchange<const N: usize>(&self, call: &Call, guard: &mut Guard, words: [u64; N]) -> Result<[u64; N]> {
         let mut out: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let (mut into, mut came) = (vec![0u8; N * 8], 0);
         let all_sent = Cell::new(false);
-        let exchanged = cx.wait_outside(
+        let exchanged = call.wait_outside(
             guard,
             || match self.step(&mut out, &mut into[came..]) {
                 Err(error) => Some(Err(error)),

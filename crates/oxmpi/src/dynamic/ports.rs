@@ -4,16 +4,16 @@
 //! one, so that it can be taken back as long as nobody accepts it. Accepting is receiving it. Then the two roots have a bridge, and the
 //! rest is as in `MPI_Intercomm_create`.
 
-use crate::call::Call;
-use crate::library::LIBRARY;
-use crate::sockets::Socket;
-use oxmpi::comm;
+use super::LOOK;
+use super::sockets::Socket;
+use crate::comm;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
 use oxmpi_core::agreement::Participants;
+use oxmpi_core::call::Call;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::connections::Port;
 use oxmpi_core::contexts::{Joined, PORTS};
@@ -26,9 +26,6 @@ use std::time::{Duration, Instant};
 
 /// What a root that waits asks now and then: an error ends the wait.
 pub type StillThere<'a> = &'a mut dyn FnMut() -> Result<()>;
-
-/// How often a root that waits looks whether it still makes sense.
-pub const LOOK: Duration = Duration::from_millis(10);
 
 /// Tells the connections that this process asks for apart.
 static ASKED: AtomicU32 = AtomicU32::new(0);
@@ -62,21 +59,21 @@ pub fn parse(name: &str) -> Result<Port> {
 /// Waits for a group that [connects](connect). Collective over the intracommunicator `comm`; `port`, of which the root must be
 /// the owner, and `still_there` count at the root only. An error at the root is an error everywhere.
 pub fn accept(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     port: &str,
     comm: Comm,
     root: usize,
     still_there: StillThere<'_>,
 ) -> Result<Comm> {
-    let bridge = is_root(guard, comm, root)?.then(|| await_request(cx, guard, port, still_there)).transpose();
-    finish(cx, guard, comm, root, bridge)
+    let bridge = is_root(guard, comm, root)?.then(|| await_request(call, guard, port, still_there)).transpose();
+    finish(call, guard, comm, root, bridge)
 }
 
 /// Joins the group that [accepts](accept) at a port; waits for it no longer than `patience`, if that is given. Else as
 /// [`accept`].
 pub fn connect(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     port: &str,
     comm: Comm,
@@ -84,13 +81,13 @@ pub fn connect(
     patience: Option<Duration>,
     still_there: StillThere<'_>,
 ) -> Result<Comm> {
-    let bridge = is_root(guard, comm, root)?.then(|| request(cx, guard, port, patience, still_there)).transpose();
-    finish(cx, guard, comm, root, bridge)
+    let bridge = is_root(guard, comm, root)?.then(|| request(call, guard, port, patience, still_there)).transpose();
+    finish(call, guard, comm, root, bridge)
 }
 
 /// At a root that cannot take part in [`accept`] or [`connect`]: the others hear of it, and all get an error.
-pub fn refuse(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, error: Error) -> Result<Comm> {
-    finish(cx, guard, comm, root, Err(error))
+pub fn refuse(call: &Call, guard: &mut Guard, comm: Comm, root: usize, error: Error) -> Result<Comm> {
+    finish(call, guard, comm, root, Err(error))
 }
 
 fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
@@ -100,12 +97,18 @@ fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
 }
 
 /// The roots know each other, or one could not do its part.
-fn finish(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, bridge: Result<Option<Participants>>) -> Result<Comm> {
+fn finish(
+    call: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    root: usize,
+    bridge: Result<Option<Participants>>,
+) -> Result<Comm> {
     let own = comm::own_peer(guard);
     let found = guard.comm_mut(comm)?;
     let group = found.group.clone();
     let near = found.participants(own).led_by(root);
-    let Joined { context, far } = comm::join(cx, guard, near, group.clone(), bridge)?;
+    let Joined { context, far } = comm::join(call, guard, near, group.clone(), bridge)?;
     comm::add(guard, comm, context, far.into(), Some(group))
 }
 
@@ -129,12 +132,12 @@ const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
 
 /// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach the other. The socket
 /// is as quiet afterwards as it was before.
-pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
+pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     let own = guard.engine.node().own_id();
     let number = next_number();
     let [inode, held, place] = own.words();
     let [hello, inode, held, place, theirs] =
-        socket.exchange(cx, guard, [HELLO, inode, held, place, u64::from(number)])?;
+        socket.exchange(call, guard, [HELLO, inode, held, place, u64::from(number)])?;
     let Some(other) = ProcessId::from_words(&[inode, held, place]).filter(|_| hello == HELLO) else {
         bail!(MPI_ERR_OTHER, "the data from the socket does not come from an MPI_Comm_join of OxMPI");
     };
@@ -143,7 +146,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     }
     guard.joining += 1;
     let found = guard.engine.peer_at(other);
-    let reached = socket.exchange(cx, guard, [u64::from(found.is_ok())]);
+    let reached = socket.exchange(call, guard, [u64::from(found.is_ok())]);
     let joined = match (found, reached) {
         (Ok(peer), Ok([1])) => {
             // Both take the one whose id is lower for who asks.
@@ -151,7 +154,7 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
             let bridge = bridge(guard, peer, own.min(other), number);
             let local: Ranks = vec![comm::own_peer(guard)].into();
             let near = Participants { members: local.clone(), rank: 0, context: PORTS + 1, tag: 0 };
-            comm::join(cx, guard, near, local, Ok(Some(bridge))).map(Some)
+            comm::join(call, guard, near, local, Ok(Some(bridge))).map(Some)
         }
         (_, reached) => reached.map(|_| None),
     };
@@ -161,14 +164,14 @@ pub fn join(cx: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
         return Ok(MPI_COMM_NULL);
     };
     // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
-    let errhandler = if guard.has_world { guard.own.errhandler } else { LIBRARY.initial_errhandler() };
-    LIBRARY.errhandlers().share(errhandler);
+    let errhandler = if guard.has_world { guard.own.errhandler } else { call.library().initial_errhandler() };
+    call.library().errhandlers().share(errhandler);
     let local = vec![comm::own_peer(guard)].into();
     guard.add_comm(Made::new(context, 0, far.into(), Some(local), errhandler))
 }
 
 /// At the root of who accepts: waits until somebody connects.
-fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
+fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
     let port = parse(name)?;
     let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
     if port.owner != guard.engine.node().own_id() || !is_open(guard) {
@@ -177,14 +180,14 @@ fn await_request(cx: &Call, guard: &mut Guard, name: &str, still_there: StillThe
     guard.leave_foreign();
     // Who asks is known before anything names it.
     guard.joining += 1;
-    let asked = await_any(cx, guard, name, port, still_there);
+    let asked = await_any(call, guard, name, port, still_there);
     guard.joining -= 1;
     asked
 }
 
 /// Takes the next request at an open port, unless it is from a process that has died since.
 fn await_any(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     name: &str,
     port: Port,
@@ -196,7 +199,7 @@ fn await_any(
         let mut word = OwnedBytes::zeroed(8);
         // SAFETY: the word lives to the end of this turn, by when the receive has ended or was cancelled.
         let op = guard.engine.recv(pattern, unsafe { word.lend_to_write() });
-        let came = cx.wait_looking(
+        let came = call.wait_looking(
             guard,
             LOOK,
             |process| process.engine.take_outcome(op),
@@ -229,7 +232,7 @@ fn await_any(
 
 /// At the root of who connects: asks the owner of a port until it accepts.
 fn request(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     name: &str,
     patience: Option<Duration>,
@@ -246,7 +249,7 @@ fn request(
     };
     // Until something names the owner.
     guard.joining += 1;
-    let asked = ask(cx, guard, name, (peer, number), patience, still_there);
+    let asked = ask(call, guard, name, (peer, number), patience, still_there);
     guard.joining -= 1;
     if asked.is_err() {
         guard.leave_foreign();
@@ -257,7 +260,7 @@ fn request(
 
 /// The number of the attempt, once it is accepted.
 fn ask(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     name: &str,
     (peer, port): (Peer, u32),
@@ -281,7 +284,7 @@ fn ask(
     // SAFETY: the word lives to the end of this function, by when the send has ended or was cancelled.
     let buf = unsafe { word.lend() };
     let Some(op) = guard.engine.send(Mode::Synchronous, &route, buf) else { return Ok(attempt) };
-    let ended = cx.wait_looking(
+    let ended = call.wait_looking(
         guard,
         patience.unwrap_or(LOOK).min(LOOK),
         |process| process.engine.take_outcome(op),
@@ -307,7 +310,7 @@ fn ask(
         Some(_) => Ok(attempt),
         // Accepted at the last moment: the word is read until the other side says that it has it.
         None => {
-            cx.wait_op(guard, op);
+            call.wait_op(guard, op);
             Ok(attempt)
         }
     }

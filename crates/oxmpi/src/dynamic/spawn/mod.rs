@@ -8,16 +8,16 @@ mod orders;
 mod orphan;
 mod soft;
 
-use crate::call::Call;
-use crate::ports;
+use super::ports;
+use crate::comm;
 use orders::Orders;
 use orphan::Child;
-use oxmpi::comm;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result};
 use oxmpi_boot::spawned::Kind;
 use oxmpi_core::agreement::{Line, Participants};
+use oxmpi_core::call::Call;
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
 use oxmpi_core::guard::Guard;
@@ -61,7 +61,7 @@ impl From<Error> for Refusal {
 /// Spawns. Collective over the intracommunicator; `wanted` is the root's, and nothing elsewhere. An error at the root is an error
 /// everywhere.
 pub fn spawn(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: usize,
@@ -73,12 +73,12 @@ pub fn spawn(
             Ok(orders) => Attempt::begin(guard, orders).map_err(|error| Refusal { error, most: orders.most() }),
             Err(refusal) => Err(refusal.clone()),
         });
-        let counts = announce(cx, guard, comm, root, attempt.as_ref())?;
+        let counts = announce(call, guard, comm, root, attempt.as_ref())?;
         if counts.iter().all(|count| count.spawned == 0) {
-            return Ok(Family { intercomm: nobody(cx, guard, comm)?, counts });
+            return Ok(Family { intercomm: nobody(call, guard, comm)?, counts });
         }
         let mut attempt = attempt.and_then(Result::ok);
-        match accept(cx, guard, comm, root, attempt.as_mut()) {
+        match accept(call, guard, comm, root, attempt.as_mut()) {
             Ok(intercomm) => {
                 let children = guard.comm(intercomm)?.group.clone();
                 guard.add_children(&children);
@@ -130,11 +130,11 @@ impl Attempt {
 }
 
 /// Waits for the children.
-fn accept(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Option<&mut Attempt>) -> Result<Comm> {
+fn accept(call: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Option<&mut Attempt>) -> Result<Comm> {
     let Some(Attempt { port, child: Some(child), .. }) = attempt else {
-        return ports::accept(cx, guard, "", comm, root, &mut || Ok(()));
+        return ports::accept(call, guard, "", comm, root, &mut || Ok(()));
     };
-    let accepted = ports::accept(cx, guard, port, comm, root, &mut || child.check());
+    let accepted = ports::accept(call, guard, port, comm, root, &mut || child.check());
     if accepted.is_ok() {
         child.take();
     }
@@ -143,25 +143,25 @@ fn accept(cx: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Option
 }
 
 /// An intercommunicator with nobody on the other side: what was asked for, and no more.
-fn nobody(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
+fn nobody(call: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let group = guard.comm(comm)?.group.clone();
-    let context = comm::run_agreement(cx, guard, |line| contexts::agree(line, participants, 0))?;
+    let context = comm::run_agreement(call, guard, |line| contexts::agree(line, participants, 0))?;
     comm::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
 }
 
 /// The children's part, in `MPI_Init`: connects to the processes that spawned this one, if any did.
-pub fn join_parents(cx: &Call) -> Result<()> {
-    let mut guard = cx.enter_world()?;
+pub fn join_parents(call: &Call) -> Result<()> {
+    let mut guard = call.enter_world()?;
     let Some(port) = guard.parent_port.take() else { return Ok(()) };
     guard.join_parents(&port);
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
     let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own);
-    comm::run_agreement(cx, &mut guard, |line| async move { line.all(&participants, true).await })?;
+    comm::run_agreement(call, &mut guard, |line| async move { line.all(&participants, true).await })?;
     // Should they not wait any more, `mpirun` ends this process.
-    let parent = ports::connect(cx, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
+    let parent = ports::connect(call, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
     guard.parent = parent;
     Ok(())
@@ -174,7 +174,7 @@ const FAILED: u64 = 1;
 
 /// Everybody learns what the root is about to do, or why it is not.
 fn announce(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: usize,
@@ -186,7 +186,7 @@ fn announce(
         Ok(attempt) => going(&attempt.counts),
         Err(refusal) => failed(refusal),
     });
-    let heard = comm::run_agreement(cx, guard, |line| tell(line, participants, words))?;
+    let heard = comm::run_agreement(call, guard, |line| tell(line, participants, words))?;
     match (heard.split_first(), attempt) {
         (_, Some(Err(refusal))) => Err(refusal.clone()),
         (Some((&GOING, counts)), _) => {
