@@ -1,15 +1,16 @@
-//! Which MPI a program was linked with, read from the program itself. One that needs the library of another MPI would run as
-//! so many separate programs of one rank each, without a word.
+//! Reads from a program file which MPI library it was linked with. Under this `mpirun`, a program
+//! that needs the library of another MPI would silently run as separate jobs of one rank each;
+//! `start` warns about it.
 //!
-//! Only ELF files of 64 bits in little-endian order are understood; what is not is taken for a program that needs no MPI,
-//! such as a script. The file may hold anything: every number in it is checked.
+//! Only 64-bit little-endian ELF files are understood. Any other file, such as a script, is treated
+//! as a program that needs no MPI. The file is untrusted: every number in it is checked.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// The beginning of a library's name, and the MPI that it belongs to.
+/// The start of a library's name, and the MPI that it belongs to.
 const FOREIGN: [(&str, &str); 9] = [
     ("libmpi.so.40", "Open MPI"),
     ("libmpi_mpifh.so.", "Open MPI"),
@@ -22,7 +23,7 @@ const FOREIGN: [(&str, &str); 9] = [
     ("libmpi_ibm.so.", "IBM Spectrum MPI"),
 ];
 
-/// How many libraries are looked into: as far as is cheap.
+/// Limit on the files that are read for one program.
 const MOST_FILES: usize = 40;
 
 /// A library of another MPI.
@@ -32,7 +33,8 @@ pub struct Foreign {
     pub of: &'static str,
 }
 
-/// The library of another MPI that a program needs, itself or by a library beside it, unless it also needs ours.
+/// Returns the library of another MPI that a program needs, directly or through a library beside
+/// it. `None` if it also needs `libmpi_abi`.
 pub fn foreign_mpi(program: &Path) -> Option<Foreign> {
     let mut found = None;
     let mut seen = HashSet::new();
@@ -50,7 +52,7 @@ pub fn foreign_mpi(program: &Path) -> Option<Foreign> {
                 found.get_or_insert(Foreign { library, of });
                 continue;
             }
-            // Where the program's own libraries are; the system's need no MPI.
+            // Look in the program's own library folders only: system libraries need no MPI.
             let folders = needs.folders.iter().map(|folder| at_origin(folder, &path));
             waiting.extend(folders.map(|folder| folder.join(&library)).find(|file| file.is_file()));
         }
@@ -63,15 +65,15 @@ fn at_origin(folder: &str, of: &Path) -> PathBuf {
     PathBuf::from(folder.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin))
 }
 
-/// What the dynamic section tells.
+/// The entries of the dynamic section that matter here.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Needs {
     libraries: Vec<String>,
-    /// Where to look for them first.
+    /// Folders that the loader searches first (`DT_RPATH`, `DT_RUNPATH`).
     folders: Vec<String>,
 }
 
-/// A part of the file that is loaded: its address, its place in the file, its length there.
+/// A loaded segment of the file: its address, its offset in the file, its length there.
 type Part = (u64, u64, u64);
 
 impl Needs {
@@ -143,7 +145,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A program that needs one library: a header, two program headers, a dynamic section, and texts.
+    /// Builds a program that needs one library: a header, two program headers, a dynamic section
+    /// and strings.
     fn program(library: &str, folder: &str) -> Vec<u8> {
         let texts = format!("\0{library}\0{folder}\0");
         let (dynamic, strings) = (64 + 2 * 56, 64 + 2 * 56 + 4 * 16);
@@ -180,13 +183,13 @@ mod tests {
         assert!(of("libmpi.so.12").unwrap().contains("MPICH"));
         assert_eq!(of("libmpi_abi.so.1"), None);
         assert_eq!(of("libc.so.6"), None);
-        // By a library beside it.
+        // Needed by a library beside the program.
         write("libsolver.so", &program("libmpi.so.40", ""));
         assert_eq!(
             foreign_mpi(&write("b", &program("libsolver.so", "$ORIGIN"))),
             Some(Foreign { library: "libmpi.so.40".into(), of: "Open MPI" })
         );
-        // No file, however damaged, is more than a program without MPI.
+        // A damaged file is treated as a program without MPI.
         let whole = program("libmpi.so.40", "/nowhere");
         for cut in 0..whole.len() {
             foreign_mpi(&write("c", &whole[..cut]));

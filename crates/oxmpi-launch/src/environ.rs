@@ -1,5 +1,6 @@
-//! The environment of the ranks. What tells of another job, OxMPI's or a foreign launcher's, is taken out, so that
-//! launches nest and a program never believes that it belongs to the job around this one; what people tune with stays.
+//! The environment of the ranks. Variables that describe another job, of OxMPI or of another
+//! launcher, are removed. So launches can be nested, and a program never believes that it belongs
+//! to the outer job. Variables for tuning are kept.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +9,8 @@ use oxmpi_boot::env as ours;
 
 use crate::options::{Block, Env, Pass, Settings};
 
-/// The environment of a program's ranks, as `NAME=VALUE`, before what differs from rank to rank is added.
+/// The environment of a program's ranks, as `NAME=VALUE`, without the variables that differ from
+/// rank to rank.
 pub fn of_block(settings: &Settings, block: &Block) -> Vec<CString> {
     build(std::env::vars_os(), &settings.env, &block.env)
 }
@@ -23,7 +25,7 @@ fn build(inherited: impl Iterator<Item = (OsString, OsString)>, global: &Env, lo
     };
     let mut vars: Vec<(OsString, OsString)> =
         inherited.filter(|(name, _)| !tells_of_a_job(name) && passes(name)).collect();
-    // The program's own settings come after the job's, and win.
+    // The settings of one program override those of the job.
     for (name, value) in global.set.iter().chain(&local.set) {
         vars.retain(|(known, _)| known != name);
         vars.push((name.clone(), value.clone()));
@@ -31,7 +33,7 @@ fn build(inherited: impl Iterator<Item = (OsString, OsString)>, global: &Env, lo
     vars.iter().filter_map(|(name, value)| entry(name, value)).collect()
 }
 
-/// `NAME=VALUE`, unless a NUL makes that impossible (no such thing can be inherited or typed).
+/// `NAME=VALUE`; `None` if it contains a NUL byte, which can be neither inherited nor typed.
 pub fn entry(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Option<CString> {
     let mut bytes = name.as_ref().as_bytes().to_vec();
     bytes.push(b'=');
@@ -47,8 +49,8 @@ fn matches(pattern: &OsStr, name: &OsStr) -> bool {
     }
 }
 
-/// Variables by which launchers tell a process its place. Theirs for tuning (`OMPI_MCA_btl`, `HYDRA_…`, `I_MPI_…`,
-/// `SLURM_JOB_ID`) are not among them.
+/// Variables with which launchers tell a process its rank and job. Variables for tuning
+/// (`OMPI_MCA_btl`, `HYDRA_…`, `I_MPI_…`, `SLURM_JOB_ID`) are not among them.
 fn tells_of_a_job(name: &OsStr) -> bool {
     const NAMES: [&str; 15] = [
         "OMPI_UNIVERSE_SIZE",

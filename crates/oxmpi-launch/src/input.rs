@@ -1,6 +1,9 @@
-//! `mpirun`'s stdin, given to the ranks that read it. One rank inherits a file or pipe itself, so that `mpirun` takes no
-//! more of it than the rank wants (a shell loop may be reading the rest). A terminal must be read here, because ranks are
-//! in process groups of their own and reading it would stop them; and so must what several ranks are to get.
+//! Forwards the stdin of `mpirun` to the ranks that read it.
+//!
+//! If one rank reads a file or a pipe, it inherits the descriptor, so that `mpirun` does not read
+//! more than the rank does (a shell loop may read the rest). `mpirun` must read itself in two
+//! cases: from a terminal, because the ranks are in other process groups and the kernel would stop
+//! them if they read it; and when several ranks get the same input.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -10,7 +13,7 @@ use crate::options::Stdin;
 use crate::sys;
 
 const STDIN: RawFd = 0;
-/// How long until we look again whether the terminal is ours to read.
+/// Interval between checks whether `mpirun` is in the foreground and may read the terminal.
 const BACKGROUND: Duration = Duration::from_secs(1);
 
 pub struct Input {
@@ -18,7 +21,7 @@ pub struct Input {
     targets: Vec<Target>,
     buffer: Vec<u8>,
     ended: bool,
-    /// In the background, the terminal is left alone until then.
+    /// While `mpirun` is in the background, it does not read the terminal before this time.
     not_before: Option<Instant>,
 }
 
@@ -35,7 +38,7 @@ pub enum Source {
 }
 
 impl Input {
-    /// Decides for all ranks.
+    /// Decides for each rank where its stdin comes from.
     pub fn plan(wanted: &Stdin, ranks: usize) -> io::Result<(Input, Vec<Source>)> {
         let terminal = sys::is_terminal(STDIN);
         let reads = |rank: usize| match wanted {
@@ -63,7 +66,8 @@ impl Input {
 
     pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>, now: Instant) {
         for target in &self.targets {
-            // A target with nothing to write is watched too: its hangup says that the rank reads no more.
+            // Also poll a target without pending data: a hangup says that the rank has stopped
+            // reading.
             let events = if target.pending.is_empty() { 0 } else { libc::POLLOUT };
             fds.push(sys::pollfd(target.to.as_raw_fd(), events));
         }
@@ -76,7 +80,7 @@ impl Input {
         self.not_before.filter(|_| !self.targets.is_empty() && !self.ended)
     }
 
-    /// Passes on what there is, without waiting.
+    /// Forwards the available input without blocking.
     pub fn work(&mut self, now: Instant) {
         if self.targets.is_empty() {
             return;
@@ -99,12 +103,12 @@ impl Input {
             self.targets.retain_mut(Target::push);
         }
         if self.ended {
-            // Closing the pipe is how a rank learns of the end.
+            // A rank sees the end of its input when the pipe is closed.
             self.targets.retain(|target| !target.pending.is_empty());
         }
     }
 
-    /// More is read only when all have taken what was read.
+    /// Reads more only after all targets have taken the previous data.
     fn reads(&self, now: Instant) -> bool {
         !self.ended
             && !self.targets.is_empty()
@@ -114,7 +118,7 @@ impl Input {
 }
 
 impl Target {
-    /// False when the rank reads no more.
+    /// Writes pending data. Returns false when the rank has stopped reading.
     fn push(&mut self) -> bool {
         while !self.pending.is_empty() {
             match sys::write(self.to.as_raw_fd(), &self.pending) {

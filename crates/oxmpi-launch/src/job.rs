@@ -1,5 +1,6 @@
-//! A running job: one loop over the ranks' output, input, signals, deaths and deadlines. It never waits for anything else,
-//! and it does not return while a process of the job is left.
+//! The event loop of a running job: output and input of the ranks, signals, ended processes,
+//! deadlines. It blocks only in `poll`, and it does not return while a process of the job is left.
+//! `report.rs` has the texts about the end of a job.
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -33,28 +34,30 @@ const TAKEN: [i32; 9] = [
     libc::SIGCONT,
 ];
 
-/// What is sent to the ranks, and when (in milliseconds), to end a job.
+/// The signals sent to the ranks to end a job, each with its time in milliseconds.
 type Steps = &'static [(u64, i32)];
-/// A rank has failed: the others may be anywhere, and have nothing left to say.
+/// A rank has failed. The others can be anywhere and are stopped at once.
 const AFTER_FAILURE: Steps = &[(0, libc::SIGTERM), (400, libc::SIGKILL)];
-/// A rank has failed outside MPI, where the others do not wait for it and may be about to fail by themselves with words
-/// worth reading.
+/// A rank has failed outside MPI. The others do not wait for it and may be about to print an error
+/// of their own, so they get a little time.
 const AFTER_QUIET_FAILURE: Steps = &[(250, libc::SIGTERM), (650, libc::SIGKILL)];
 const AFTER_INTERRUPT: Steps = &[(0, libc::SIGINT), (500, libc::SIGTERM), (900, libc::SIGKILL)];
 const AT_ONCE: Steps = &[(0, libc::SIGKILL)];
-/// All ranks have ended well, but somebody they started has not: a pipeline may be writing its last lines.
+/// All ranks have succeeded, but a process that they started still runs: a pipeline may be writing
+/// its last lines.
 const AFTER_SUCCESS: Steps = &[(500, libc::SIGTERM), (800, libc::SIGKILL)];
 const STRAYS_AFTER_FAILURE: Steps = &[(0, libc::SIGTERM), (200, libc::SIGKILL)];
-/// How long a rank has to act on a signal that somebody sent to `mpirun` to end the job.
+/// Time for the ranks to react to a signal that a user sent to `mpirun` to end the job.
 const SIGNAL_GRACE: Duration = Duration::from_secs(5);
-/// A killed process that is still there after this hangs in the kernel; nobody can end it.
+/// A process that still exists this long after SIGKILL hangs in the kernel and cannot be ended.
 const UNKILLABLE: Duration = Duration::from_secs(10);
-/// How long the ranks that are in MPI may do without one that ended and never came.
+/// Time that ranks inside MPI may run after another rank has ended without calling `MPI_Init`.
 const MISSED: Duration = Duration::from_secs(1);
-/// How often we look after MPI processes that are not our own children.
+/// Interval between checks of MPI processes that are not direct children of `mpirun`.
 const TICK: Duration = Duration::from_millis(400);
 
-/// Runs a job to its end; returns `mpirun`'s exit status. `spawned`: it is one that a process of another job wants.
+/// Runs a job to its end and returns the exit status of `mpirun`. `spawned` is set for a job that
+/// `MPI_Comm_spawn` of another job started.
 pub fn run(request: &Request, mut spawned: Option<Spawned>) -> i32 {
     let (signals, mut mask) = match sys::take_signals(&TAKEN) {
         Ok(taken) => taken,
@@ -64,10 +67,12 @@ pub fn run(request: &Request, mut spawned: Option<Spawned>) -> i32 {
         }
     };
     sys::adopt_orphans();
-    // Whoever ran a command in the background and then `exec`ed us left us a child that is none of our business.
+    // A shell that started a background command and then called `exec mpirun` leaves `mpirun` a
+    // child that does not belong to the job.
     let not_ours = if sys::have_children() { strays::children() } else { Vec::new() };
     if spawned.is_some() {
-        // All are blocked in what the library starts, so that none is lost on the way; a program wants none to be.
+        // The library starts this `mpirun` with all signals blocked, so that none is lost during
+        // the start. The programs must start with none blocked.
         mask = sys::no_signals();
     }
     let parent = spawned.as_ref().map(|spawned| spawned.port.as_str());
@@ -87,7 +92,7 @@ struct Job<'a> {
     signals: OwnedFd,
     not_ours: Vec<Pid>,
     spawned: Option<Spawned>,
-    /// How the first of the spawned jobs ended that did not end well.
+    /// Exit status of the first spawned job that failed.
     bad_child: i32,
     ranks: Vec<Rank>,
     by_pid: HashMap<Pid, usize>,
@@ -96,13 +101,14 @@ struct Job<'a> {
     verdict: Option<Verdict>,
     /// Signals still to be sent.
     plan: VecDeque<(Instant, i32)>,
-    /// All ranks have ended, and those that they started are being seen off.
+    /// All ranks have ended; the processes that they started are being ended.
     clearing: bool,
-    /// A signal to end was sent; how somebody ends from then on says nothing about the program.
+    /// A signal to end was sent. From now on, the way in which a process ends says nothing about
+    /// the program.
     forced: bool,
-    /// The `mpirun` around says how this job failed, since its own ends for that.
+    /// The outer `mpirun` reports the failure of this job, because its own job ends for it.
     told_parents: bool,
-    /// The process that spawned this job ends with it.
+    /// The process that spawned this job must end with it.
     takes_root_along: bool,
     killed_at: Option<Instant>,
     time_limit: Option<Instant>,
@@ -110,31 +116,33 @@ struct Job<'a> {
 }
 
 struct Rank {
-    /// The process that we started; its group has the same number.
+    /// The process that `mpirun` started; its process group has the same number.
     leader: Pid,
     leader_ended: bool,
-    /// There may be processes in its group. Once there are none the number may come to mean others, and is never used.
+    /// There may be processes in its group. An empty group's number can be reused, so it is not
+    /// used again.
     group_open: bool,
     ended: bool,
-    /// It ended well without ever being an MPI process, then.
+    /// When the rank ended with status 0 without having called `MPI_Init`.
     never_came: Option<Instant>,
 }
 
 /// Why the job ends before all ranks have ended well.
 enum Verdict {
     Failed(Failure),
-    /// A job that ranks have spawned failed so while it was connected to them; how many ranks there were.
+    /// A spawned job failed while it was connected to the ranks: its text, its status, and the
+    /// number of ranks that were stopped.
     ChildFailed(String, i32, usize),
-    /// A spawned job whose root has given it up.
+    /// A spawned job that its root no longer wants.
     Unwanted,
-    /// A spawned job whose parents have ended while it was connected to them.
+    /// A spawned job whose parents ended while it was connected to them.
     Orphaned(String),
-    /// `mpirun` received this signal while so many ranks were in these places.
+    /// `mpirun` received a signal: the number of live ranks, and where they were.
     Signalled(i32, usize, String),
     TimedOut(String),
-    /// Nobody reads our output any more.
+    /// The reader of `mpirun`'s stdout has closed it.
     OutputGone(i32),
-    /// Something that is not a rank's failure.
+    /// Any failure that is not one of a rank.
     Trouble(String, i32),
 }
 
@@ -221,11 +229,11 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The first asks the ranks to end; the second ends them.
+    /// The first signal asks the ranks to end; the second kills them.
     fn on_end_signal(&mut self, signal: i32, now: Instant) {
         let ending = match self.verdict {
             Some(Verdict::Failed(_)) if self.settings.keep_going => self.nobody_lives(),
-            // Spawned jobs that the failure does not concern may still go on.
+            // Spawned jobs that are not connected to the failed rank may still run.
             Some(Verdict::Failed(_) | Verdict::ChildFailed(..)) => self.started.mailbox.jobs().is_empty(),
             Some(_) => true,
             None => self.nobody_lives(),
@@ -242,7 +250,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A signal that is for the program itself: a shell around it would only die of it.
+    /// Sends a user signal to the MPI program itself: a shell around the program would die of it.
     fn tell_programs(&self, signal: i32) {
         for (rank, state) in self.ranks.iter().enumerate().filter(|(_, state)| !state.ended) {
             match self.program(rank).filter(|&program| self.is_ours(rank, program)) {
@@ -279,7 +287,7 @@ impl<'a> Job<'a> {
         let Some(spawned) = &mut self.spawned else { return };
         let (news, root) = (spawned.look(now), spawned.root());
         if self.verdict.is_some() {
-            // It may have failed before it was taken.
+            // The job may have failed before the root took it.
             return self.tell_parents();
         }
         if news == News::Unwanted {
@@ -292,13 +300,14 @@ impl<'a> Job<'a> {
                 "process {root}, which had spawned the job and was connected to it, has ended; {ranks} stopped"
             );
             self.verdict = Some(Verdict::Orphaned(text));
-            // Who has an `mpirun` has mostly failed, and that has been said; if not, this is news.
+            // If the root has an `mpirun`, that has usually reported the root's failure already. If
+            // not, this reports it.
             self.tell_parents();
             self.stop(AFTER_FAILURE, now);
         }
     }
 
-    /// What happens to this job concerns the processes that spawned it.
+    /// Whether the failure of this job must end the processes that spawned it.
     fn is_connected(&self) -> bool {
         let blocks = || (0..self.ranks.len()).map(|rank| self.started.segment.rank(rank));
         let stays =
@@ -306,13 +315,14 @@ impl<'a> Job<'a> {
         let has_left = blocks().any(|block| block.parents.load(Acquire) == PARENTS_LEFT);
         blocks().filter(stays).any(|block| match block.parents.load(Acquire) {
             PARENTS_CONNECTED => true,
-            // All leave together.
+            // The ranks leave together.
             PARENTS_LEAVING => !has_left,
             _ => false,
         })
     }
 
-    /// This job has failed: who spawned it and is connected to it must know, once.
+    /// Reports the failure of this job, once, to the processes that spawned it and are connected to
+    /// it.
     fn tell_parents(&mut self) {
         let (text, status) = match &self.verdict {
             Some(Verdict::Failed(failure)) => (failure.text(), failure.ending.status()),
@@ -337,12 +347,13 @@ impl<'a> Job<'a> {
         while let Reaped::Ended(pid, status) = sys::reap() {
             dead.push((pid, status));
         }
-        // Who it was has been said in the mailbox before.
+        // Read the mailbox first: it says which processes are spawned jobs.
         self.hear_children(now);
         dead.retain(|&(pid, status)| {
             let job = self.started.mailbox.ended(pid);
             if let Some(signal) = report::killed_by(status).filter(|_| job && !self.forced) {
-                // It could not say so itself. Its ranks end with it, and ranks here that wait for them get an error.
+                // It could not report this itself. Its ranks end with it, and ranks here that wait
+                // for them get an error.
                 let signal = sys::signal_text(signal);
                 self.started.outputs.say(&format!("the mpirun of a spawned job (pid {pid}) was killed by {signal}"));
             }
@@ -351,7 +362,7 @@ impl<'a> Job<'a> {
             }
             !job
         });
-        // A rank's MPI process before the shell that started it: its end says more.
+        // Handle a rank's MPI process before the shell that started it: its status says more.
         dead.sort_by_key(|(pid, _)| self.by_pid.contains_key(pid));
         let mut failed: Option<(usize, Pid, i32, Ending)> = None;
         for (pid, status) in dead {
@@ -367,12 +378,12 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Notes that a process has ended; says how, if it was a rank's.
+    /// Records the end of a process. If it was a rank's, returns the rank and how it ended.
     fn on_death(&mut self, pid: Pid, status: i32) -> Option<(usize, Ending)> {
         let rank = self.by_pid.remove(&pid);
         let is_leader = rank.is_some();
         if !is_leader {
-            // A stray; its group may have died out with it.
+            // Not a rank's leader; its process group may be empty now.
             for rank in self.ranks.iter_mut().filter(|rank| rank.leader_ended && rank.group_open) {
                 rank.group_open = sys::kill(-rank.leader, 0);
             }
@@ -386,7 +397,7 @@ impl<'a> Job<'a> {
             }
         }
         let ending = Ending::of(status, self.started.segment.rank(rank));
-        // A program that was only starting when its shell ended has its say even so.
+        // An MPI process that its shell left behind is still reported.
         if !self.ranks[rank].ended {
             self.end_rank(rank, ending);
         } else if is_leader {
@@ -395,18 +406,18 @@ impl<'a> Job<'a> {
         Some((rank, ending))
     }
 
-    /// The rank's MPI process, once it has called `MPI_Init`. The number stands in memory that every rank can write to, so
-    /// before anything is done to the process it must be known to be [ours](Job::is_ours).
+    /// The pid of the rank's MPI process after `MPI_Init`. It is read from memory that every rank
+    /// can write, so check it with [`Job::is_ours`] before acting on the process.
     fn program(&self, rank: usize) -> Option<Pid> {
         pid::Pid::new(self.started.segment.rank(rank).pid.load(Relaxed)).map(pid::Pid::get)
     }
 
-    /// Whether a process is one of this job's, dead or alive.
+    /// Whether a process belongs to this job, dead or alive.
     fn is_ours(&self, rank: usize, program: Pid) -> bool {
         program == self.ranks[rank].leader || strays::belongs_here(program)
     }
 
-    /// The rank's MPI process, where it is not the one that we started, and lives.
+    /// The rank's MPI process, if it is alive and is not the process that `mpirun` started.
     fn other_program(&self, rank: usize) -> Option<Pid> {
         let program = self.program(rank).filter(|&program| program != self.ranks[rank].leader)?;
         (process_lives(program as u32) && strays::belongs_here(program)).then_some(program)
@@ -449,7 +460,7 @@ impl<'a> Job<'a> {
     }
 
     fn output_is_gone(&self) -> bool {
-        // A single rank may write to our stdout itself; then the pipe knows.
+        // A single rank may write to the same stdout itself; then the pipe's error flag shows it.
         self.started.outputs.stdout_is_gone() || sys::ready(1, libc::POLLOUT) & libc::POLLERR != 0
     }
 
@@ -457,7 +468,7 @@ impl<'a> Job<'a> {
         if let Some(error) = self.started.outputs.failure()
             && self.verdict.is_none()
         {
-            self.verdict = Some(Verdict::Trouble(format!("cannot pass the ranks' output on: {error}"), 1));
+            self.verdict = Some(Verdict::Trouble(format!("cannot forward the output of the ranks: {error}"), 1));
             self.stop(AFTER_FAILURE, now);
         }
     }
@@ -493,20 +504,21 @@ impl<'a> Job<'a> {
             }
             if signal == libc::SIGKILL {
                 self.killed_at.get_or_insert(now);
-                // Whoever was being started meanwhile is met by the next one.
+                // A process that was being started meanwhile gets the next signal.
                 self.plan.push_back((now + Duration::from_millis(100), libc::SIGKILL));
             }
         }
     }
 
-    /// Where the ranks are that have not ended.
+    /// Describes where the live ranks are.
     fn places(&self) -> String {
         let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
         let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.segment.rank(rank)))).collect();
         report::whereabouts(&places, self.started.mailbox.jobs().len())
     }
 
-    /// MPI processes that are not our children (a shell or a debugger stands between) tell nobody when they fail.
+    /// Checks MPI processes that are not direct children (a shell or a debugger stands between):
+    /// the kernel does not report their end to `mpirun`.
     fn look_after_programs(&mut self, now: Instant) {
         for rank in 0..self.ranks.len() {
             let state = &self.ranks[rank];
@@ -528,7 +540,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Ranks that are in MPI will sooner or later wait for one that ended without joining them.
+    /// Fails the job if a rank ended without calling `MPI_Init` while other ranks are inside MPI:
+    /// they would wait for it sooner or later.
     fn miss_those_who_never_came(&mut self, now: Instant) {
         let inside = |rank: usize| !self.ranks[rank].ended && Where::of(self.started.segment.rank(rank)).is_inside();
         let late = |state: &Rank| !state.group_open && state.never_came.is_some_and(|since| now > since + MISSED);
@@ -543,8 +556,8 @@ impl<'a> Job<'a> {
         self.on_time(now);
     }
 
-    /// The reason to end concerns the spawned jobs, too. When ranks have failed, those that are connected to them end by
-    /// themselves, and the others go on.
+    /// Whether the reason for ending also ends the spawned jobs. When a rank has failed, the
+    /// spawned jobs that are connected to it end by themselves, and the others continue.
     fn ends_spawned_jobs(&self) -> bool {
         !matches!(self.verdict, None | Some(Verdict::Failed(_) | Verdict::ChildFailed(..) | Verdict::Orphaned(_)))
     }
@@ -557,11 +570,11 @@ impl<'a> Job<'a> {
     fn signal_ranks(&mut self, signal: i32) {
         for rank in self.ranks.iter_mut().filter(|rank| rank.group_open) {
             let there = sys::kill(-rank.leader, signal);
-            // A stopped process acts on nothing but this and SIGKILL.
+            // A stopped process reacts only to SIGCONT and SIGKILL.
             if there && matches!(signal, libc::SIGTERM | libc::SIGINT | libc::SIGHUP | libc::SIGQUIT) {
                 sys::kill(-rank.leader, libc::SIGCONT);
             }
-            // Until it is reaped, the leader itself keeps the number.
+            // The leader keeps the number in use until it is reaped.
             rank.group_open = there || !rank.leader_ended;
         }
     }
@@ -578,7 +591,8 @@ impl<'a> Job<'a> {
         strays::children().into_iter().filter(|pid| !known(pid)).collect()
     }
 
-    /// All ranks have ended: whether nobody is left of whom they started. Those who are left are asked to end.
+    /// Called when all ranks have ended: whether all processes that they started have ended too.
+    /// Processes that are left are asked to end.
     fn is_cleared(&mut self, now: Instant) -> bool {
         self.reap(now);
         if !sys::have_children() {
@@ -607,8 +621,8 @@ impl<'a> Job<'a> {
         false
     }
 
-    /// A shell may have ended before the MPI program that it started in the background said what it is: then the rank has
-    /// not ended after all.
+    /// Handles a shell that ended before the MPI program it started in the background called
+    /// `MPI_Init`: the rank is alive again.
     fn revive(&mut self) -> bool {
         for rank in 0..self.ranks.len() {
             let state = self.started.segment.rank(rank).state.load(Acquire);
@@ -640,7 +654,8 @@ impl<'a> Job<'a> {
         self.ranks.iter().enumerate().any(watch)
     }
 
-    /// Everybody is gone: the last of the output, the message, the status.
+    /// All processes have ended: writes the remaining output and the final message, and returns the
+    /// status.
     fn conclude(mut self) -> i32 {
         let outputs = &mut self.started.outputs;
         let mut hurry = false;
@@ -666,15 +681,15 @@ impl<'a> Job<'a> {
         if losses.is_empty() || status != 0 { status } else { 1 }
     }
 
-    /// What there is to say about the end, and the status.
+    /// The final message, if there is one, and the status.
     fn ending(&self) -> (Option<String>, i32) {
         match &self.verdict {
             None => (None, self.bad_child),
             Some(Verdict::Failed(failure)) => (Some(failure.text()), failure.ending.status()),
             Some(Verdict::ChildFailed(text, status, others)) => {
                 let too =
-                    if *others == 0 { String::new() } else { format!("; {} stopped, too", report::ranks(*others)) };
-                (Some(format!("in a job that was spawned, {text}{too}")), *status)
+                    if *others == 0 { String::new() } else { format!("; {} stopped too", report::ranks(*others)) };
+                (Some(format!("in a spawned job, {text}{too}")), *status)
             }
             Some(Verdict::Unwanted) => (None, 0),
             Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
@@ -693,7 +708,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The same for a job that was spawned. As long as the root waits for it, all is the root's to say.
+    /// The same for a spawned job. Until the root has taken the job, everything is reported to the
+    /// root.
     fn conclude_spawned(&self, mut spawned: Spawned, text: Option<String>, status: i32) -> (Option<String>, i32) {
         if spawned.is_taken() {
             return (text.filter(|_| !self.told_parents), status);

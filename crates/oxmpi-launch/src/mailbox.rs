@@ -1,6 +1,7 @@
-//! Jobs that ranks spawn (`MPI_Comm_spawn`): each has an `mpirun` of its own, which an ancestor has to wait for. Its parent
-//! ends at once, so that it becomes our child, as every orphan does; in our mailbox it says that it is no stray, and when its job
-//! has failed while it was connected to the ranks here.
+//! Keeps track of the jobs that ranks spawn (`MPI_Comm_spawn`). Each has its own `mpirun`, whose
+//! parent process ends at once, so that it becomes a child of this `mpirun` (the subreaper of its
+//! descendants). It announces itself through the mailbox, a pipe, and reports there if its job
+//! fails while it is connected to the ranks here.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -16,7 +17,7 @@ use crate::sys::{self, Pid};
 
 pub struct Mailbox {
     read: OwnedFd,
-    /// For others to open through `/proc`; and while it is open here, the pipe does not end.
+    /// Other processes open it through `/proc`. While it is open here, the pipe does not end.
     write: OwnedFd,
     unread: Vec<u8>,
     jobs: Vec<Pid>,
@@ -29,7 +30,7 @@ impl Mailbox {
         Ok(Mailbox { read, write, unread: Vec::new(), jobs: Vec::new() })
     }
 
-    /// What the environment of the ranks says of it.
+    /// The description of the mailbox for the environment of the ranks.
     pub fn describe(&self, settings: &Settings) -> io::Result<env::Mailbox> {
         let inode = lifeline::inode(self.write.as_fd())?;
         Ok(env::Mailbox { fd: self.write.as_raw_fd(), inode, options: settings.handed_down() })
@@ -39,7 +40,7 @@ impl Mailbox {
         self.read.as_raw_fd()
     }
 
-    /// Takes what has been said. Whose job has failed is for the caller to hear.
+    /// Reads the mailbox. Registers new jobs and returns the other messages.
     pub fn hear(&mut self) -> Vec<Message> {
         let mut buffer = [0; 4096];
         while let Ok(n @ 1..) = sys::read(self.read.as_raw_fd(), &mut buffer) {
@@ -52,7 +53,8 @@ impl Mailbox {
         while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=end).collect();
             match Message::read(&line[..end]) {
-                // Every rank can write here; what it says of processes that are not ours is nothing to act upon.
+                // Every rank can write here, so announcements of processes that are not descendants
+                // are ignored.
                 Some(Message::Here(pid)) => {
                     let pid = process::Pid::new(pid)
                         .map(process::Pid::get)
@@ -66,19 +68,19 @@ impl Mailbox {
         heard
     }
 
-    /// The `mpirun`s of the jobs that have not ended.
+    /// The `mpirun` processes of the spawned jobs that have not ended.
     pub fn jobs(&self) -> &[Pid] {
         &self.jobs
     }
 
-    /// Notes that a process has ended; whether it was the `mpirun` of a spawned job.
+    /// Removes an ended process. Returns whether it was the `mpirun` of a spawned job.
     pub fn ended(&mut self, pid: Pid) -> bool {
         let before = self.jobs.len();
         self.jobs.retain(|&job| job != pid);
         self.jobs.len() < before
     }
 
-    /// Sends a signal to all of them, which pass it on to their ranks.
+    /// Sends a signal to the `mpirun`s of all spawned jobs, which forward it to their ranks.
     pub fn signal(&self, signal: i32) {
         for &job in &self.jobs {
             sys::kill(job, signal);

@@ -1,11 +1,13 @@
-//! `mpirun`, also called `mpiexec`: starts the ranks of a job on this machine, carries their input and output, and sees to
-//! it that all of them end when one fails.
+//! `mpirun`, also called `mpiexec`: starts the ranks of a job on this machine, forwards their input
+//! and output, and ends all of them when one fails.
 //!
 //! ```text
-//! options -> start (program, environ, place, spawn) -> job: one loop over output, input, signals, deaths
+//! options -> start (program, environ, place, spawn) -> job: one loop over output, input,
+//!                                                         signals, ended processes
 //! ```
 //!
-//! It must leave nothing behind: no process, no file, no segment, however it ends itself.
+//! It must leave nothing behind, however it ends: no process, no file, no segment. `job.rs` is the
+//! centre of it; `docs/src/users/mpirun.md` describes it for users.
 
 mod elf;
 mod environ;
@@ -45,7 +47,7 @@ fn main() {
     if Spawned::is_meant(&arguments) {
         std::process::exit(spawn(arguments));
     }
-    // As if it were the first option: one on the command line counts more.
+    // Treated as the first option, so that an option on the command line overrides it.
     let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());
     let limit = limit.into_iter().flat_map(|limit| [OsString::from("--timeout"), limit]);
     let status = match options::parse(&called, limit.chain(arguments)) {
@@ -60,7 +62,8 @@ fn main() {
     std::process::exit(status);
 }
 
-/// As an `mpirun` that a process started in `MPI_Comm_spawn`. What its root hears of is no failure of ours.
+/// Runs as the `mpirun` of a spawned job (`MPI_Comm_spawn`). A failure that the root hears of does
+/// not set the exit status.
 fn spawn(arguments: Vec<OsString>) -> i32 {
     let (mut spawned, arguments) = match Spawned::begin(arguments) {
         Ok(begun) => begun,
@@ -79,7 +82,7 @@ fn spawn(arguments: Vec<OsString>) -> i32 {
     }
 }
 
-/// Somebody may have closed our output already; that is no reason to panic.
+/// Prints without panicking when the reader has closed stdout.
 fn print(text: &str) -> i32 {
     i32::from(io::stdout().write_all(text.as_bytes()).is_err())
 }

@@ -1,8 +1,9 @@
-//! The ranks' output, gathered from their pipes and passed on with lines kept whole.
+//! Reads the output of the ranks from their pipes and forwards it without mixing lines.
 //!
-//! A line goes out when its newline has come. What stands without one for a moment, a prompt perhaps, goes out too; if
-//! another rank's line comes next, it starts on a new line. Nothing here ever waits: while somebody reads `mpirun`'s
-//! output slowly, the ranks' pipes are left alone, and they slow down in turn.
+//! A line is forwarded when its newline has arrived. An incomplete line, perhaps a prompt, is
+//! forwarded after a short time; if a line of another rank follows, it starts on a new line.
+//! Nothing here blocks. While the reader of `mpirun`'s output is slow, `mpirun` does not read the
+//! pipes, so the ranks slow down too.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,9 +13,9 @@ use crate::record::{Loss, Record};
 use crate::sink::Sink;
 use crate::sys::{self, Epoll};
 
-/// How long a line may stand without its end before what there is of it goes out.
+/// Time after which an incomplete line is forwarded.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// A line longer than this goes out in pieces.
+/// A longer line is forwarded in pieces.
 const LONG_LINE: usize = 1 << 20;
 const READ: usize = 128 << 10;
 
@@ -27,7 +28,7 @@ pub enum Channel {
 pub struct Outputs {
     epoll: Epoll,
     streams: Vec<Option<Stream>>,
-    /// Streams that hold the beginning of a line.
+    /// Number of streams that hold an incomplete line.
     unfinished: usize,
     sinks: Vec<Sink>,
     stderr: usize,
@@ -37,21 +38,21 @@ pub struct Outputs {
     losses: Vec<Loss>,
 }
 
-/// What one rank writes to one of its channels.
+/// The output of one rank on one channel.
 struct Stream {
     from: OwnedFd,
     rank: usize,
     channel: Channel,
-    /// The beginning of a line.
+    /// An incomplete line.
     held: Vec<u8>,
     since: Instant,
-    /// A file that gets everything.
+    /// A file that gets all output.
     record: Option<Record>,
-    /// It is also passed on to `mpirun`'s own stdout or stderr.
+    /// Whether the output is also forwarded to `mpirun`'s own stdout or stderr.
     shown: bool,
 }
 
-/// Where the output of a channel goes, beside or instead of `mpirun`'s own.
+/// Where the output of a channel goes.
 pub struct Destination {
     pub record: Option<Record>,
     pub shown: bool,
@@ -60,7 +61,7 @@ pub struct Destination {
 impl Outputs {
     pub fn new(label: bool, merge: bool) -> io::Result<Outputs> {
         let mut sinks = vec![Sink::new(1)];
-        // Both may be the same terminal or file; then lines must not meet there either.
+        // If both are the same terminal or file, one sink must keep the lines of both apart.
         let stderr = if merge || sinks[0].same_place_as(2) { 0 } else { 1 };
         if stderr == 1 {
             sinks.push(Sink::new(2));
@@ -85,7 +86,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// What to wait for: room for what could not be written yet, or else more to read.
+    /// Adds the descriptors to poll: the sinks with pending data, and the ranks' pipes unless a
+    /// sink is full.
     pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>) {
         let mut full = false;
         for sink in self.sinks.iter().filter(|sink| sink.waiting() > 0) {
@@ -97,7 +99,7 @@ impl Outputs {
         }
     }
 
-    /// When a line has stood unfinished for long enough.
+    /// When the oldest incomplete line must be forwarded.
     pub fn deadline(&self) -> Option<Instant> {
         if self.unfinished == 0 {
             return None;
@@ -110,7 +112,7 @@ impl Outputs {
             .min()
     }
 
-    /// Writes and reads as far as possible without waiting. True when something was read.
+    /// Writes and reads as much as possible without blocking. Returns whether something was read.
     pub fn work(&mut self, now: Instant) -> bool {
         self.sinks.iter_mut().for_each(Sink::push);
         let mut any = false;
@@ -130,8 +132,8 @@ impl Outputs {
         any
     }
 
-    /// Reads what is left once all writers are gone, and sends out every line, finished or not. False when that took
-    /// longer than there was patience.
+    /// Reads the remaining output after all writers have ended and forwards every line, complete or
+    /// not. Returns false if that takes longer than `patience`.
     pub fn finish(&mut self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
         loop {
@@ -152,17 +154,17 @@ impl Outputs {
         }
     }
 
-    /// Nobody reads our stdout any more.
+    /// The reader of `mpirun`'s stdout has closed it.
     pub fn stdout_is_gone(&self) -> bool {
         self.sinks[0].gone()
     }
 
-    /// The first failure to write, other than a reader that has left.
+    /// The first write error, except a closed pipe.
     pub fn failure(&mut self) -> Option<io::Error> {
         self.sinks.iter_mut().find_map(|sink| sink.failure.take())
     }
 
-    /// What files should have got and did not, once all output has been read.
+    /// The output that was not written to files; called after all output has been read.
     pub fn losses(&mut self) -> Vec<Loss> {
         for number in 0..self.streams.len() {
             self.close(number);
@@ -170,7 +172,7 @@ impl Outputs {
         std::mem::take(&mut self.losses)
     }
 
-    /// A line of `mpirun`'s own, on stderr.
+    /// Prints a line of `mpirun` itself on stderr.
     pub fn say(&mut self, text: &str) {
         self.sinks[self.stderr].put(None, false, format!("mpirun: {text}\n").as_bytes());
     }
@@ -182,11 +184,12 @@ impl Outputs {
             Channel::Stderr => self.stderr,
         };
         if stream.shown && self.sinks[sink].gone() {
-            // As if the rank wrote to the place itself: its next write fails, or ends it with SIGPIPE.
+            // Close the pipe: the next write of the rank fails or raises SIGPIPE, as if it wrote to
+            // the closed stdout itself.
             self.close(number);
             return;
         }
-        // What is held goes in front of what comes, so that whole lines leave in one piece.
+        // Put held bytes before the new ones, so that a complete line is written in one piece.
         let held = stream.held.len();
         if self.buffer.len() < held + READ {
             self.buffer.resize(held + READ, 0);
@@ -195,7 +198,7 @@ impl Outputs {
         stream.held.clear();
         let got = sys::read(stream.from.as_raw_fd(), &mut self.buffer[held..held + READ]).unwrap_or(0);
         let buffer = &self.buffer[..held + got];
-        // A full disk does not stop the job, but it is told, and counts for the status.
+        // A full disk does not stop the job, but it is reported and changes the exit status.
         if let Some(said) = stream.record.as_mut().and_then(|record| record.write(&buffer[held..])) {
             self.sinks[self.stderr].put(None, false, format!("mpirun: {said}\n").as_bytes());
         }

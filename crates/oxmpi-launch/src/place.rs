@@ -1,9 +1,12 @@
-//! Which CPUs each rank runs on.
+//! Decides on which CPUs each rank runs.
 //!
-//! Without a word from the user, each rank gets an equal share of neighbouring cores when there are at least as many cores
-//! as ranks, so that ranks stay where their memory is and a threaded program still has room; with more ranks than that
-//! nobody is bound. Jobs that run side by side must not pile up on the first cores, so a job holds the cores that it
-//! binds to: an abstract socket for each, which the kernel takes back when `mpirun` ends, however it ends.
+//! By default, if there are at least as many cores as ranks, each rank gets an equal share of
+//! neighbouring cores: ranks stay near their memory, and a threaded program has several cores. With
+//! more ranks, no rank is bound.
+//!
+//! Jobs that run side by side must not all use the first cores. So a job reserves each core that it
+//! binds to, by an abstract socket with the core's name. The kernel releases it when `mpirun` ends,
+//! however it ends.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -14,9 +17,9 @@ use crate::options::{BindTo, Level, MapBy, Settings};
 use crate::topology::{Core, Topology};
 
 pub struct Placement {
-    /// The CPUs of each rank; `None` leaves it free.
+    /// The CPUs of each rank; `None`: not bound.
     pub sets: Vec<Option<CpuSet>>,
-    /// CPUs that the job can keep busy.
+    /// The number of CPUs that the job can use.
     pub cpus: u32,
     _held: Vec<UnixDatagram>,
 }
@@ -24,7 +27,7 @@ pub struct Placement {
 /// The CPUs that the job may use.
 pub struct Budget {
     allowed: CpuSet,
-    /// Why ranks cannot be bound, where the system does not say which CPUs may be used.
+    /// Set where the system does not tell which CPUs may be used: why ranks cannot be bound.
     unknown: Option<String>,
     pub cpus: usize,
 }
@@ -53,7 +56,7 @@ impl Budget {
     }
 }
 
-/// How many ranks `-map-by ppr:N:level` means.
+/// The number of ranks that `-map-by ppr:N:level` asks for.
 pub fn ranks_for(map: &MapBy, budget: &Budget) -> Option<usize> {
     let per = map.ranks_per?;
     Some(per * Topology::read(&budget.allowed).objects(map.level.unwrap_or(Level::Machine)).len())
@@ -84,12 +87,12 @@ pub fn place(ranks: usize, settings: &Settings, budget: &Budget) -> Result<Place
             let level = if map.level == Some(Level::HwThread) { Level::HwThread } else { Level::Core };
             if needed <= budget.cpus { explicit(ranks, level, &map, settings, budget) } else { free(all) }
         }
-        // Alone, a rank has the whole machine; too many would get in each other's way.
+        // A single rank gets the whole machine. With more ranks than CPUs, binding would hurt.
         None if ranks == 1 || ranks > budget.cpus => free(all),
         None => shares(ranks, budget).unwrap_or_else(|| free(all)),
     };
     Ok(match &settings.cpus {
-        // Those who are not bound are still kept to the CPUs that the user named.
+        // Ranks that are not bound are still confined to the CPUs that the user named.
         Some(_) => Placement {
             sets: placement.sets.into_iter().map(|set| set.or(Some(budget.allowed.clone()))).collect(),
             ..placement
@@ -98,25 +101,25 @@ pub fn place(ranks: usize, settings: &Settings, budget: &Budget) -> Result<Place
     })
 }
 
-/// The default: an equal share of the cores that no other job holds.
+/// The default: an equal share of the cores that no other job has reserved.
 fn shares(ranks: usize, budget: &Budget) -> Option<Placement> {
     let topology = Topology::read(&budget.allowed);
     let mut held = Vec::new();
     let mut cores: Vec<CpuSet> = Vec::new();
     for core in &topology.cores {
-        // A name in use means that another job is on that core.
+        // Another job has reserved this core if its name is in use.
         if let Some(hold) = hold(core) {
             held.push(hold);
             cores.push(core.cpus.clone());
         }
     }
     if cores.len() < ranks {
-        // Not a core each, but perhaps a hardware thread each.
+        // Too few cores; try one hardware thread for each rank.
         let mut threads: Vec<(usize, usize)> = Vec::new();
         for core in &cores {
             threads.extend(core.iter().enumerate());
         }
-        // First threads of all cores before second ones, so that siblings share a core only when they must.
+        // Use the first thread of every core before the second ones.
         threads.sort();
         if threads.len() < ranks {
             return None;
@@ -129,7 +132,8 @@ fn shares(ranks: usize, budget: &Budget) -> Option<Placement> {
     Some(bound(sets, held, budget.cpus as u32))
 }
 
-/// As the user asked: `level` says how wide a rank's binding is, `map` in which order the ranks go over the machine.
+/// Placement by the user's options: `level` is the width of a binding, `map` the order in which
+/// ranks take the cores.
 fn explicit(ranks: usize, level: Level, map: &MapBy, settings: &Settings, budget: &Budget) -> Placement {
     let topology = Topology::read(&budget.allowed);
     let order = order(&topology, level, map);
@@ -158,7 +162,7 @@ fn explicit(ranks: usize, level: Level, map: &MapBy, settings: &Settings, budget
     bound(sets, held, budget.cpus as u32)
 }
 
-/// The places in the order in which ranks take them: one a core, or one a hardware thread.
+/// The units in the order in which ranks take them: cores or hardware threads.
 fn order(topology: &Topology, level: Level, map: &MapBy) -> Vec<Core> {
     let units = |cores: Vec<Core>| -> Vec<Core> {
         let threads = level == Level::HwThread || map.level == Some(Level::HwThread);
@@ -193,7 +197,7 @@ fn order(topology: &Topology, level: Level, map: &MapBy) -> Vec<Core> {
         })
         .collect();
     match map.ranks_per {
-        // So many on the first, then so many on the second.
+        // `per` ranks on the first object, then `per` on the second.
         Some(per) => objects.iter().flat_map(|object| object.iter().cycle().take(per).cloned()).collect(),
         None => {
             let longest = objects.iter().map(Vec::len).max().unwrap_or(0);
@@ -225,7 +229,8 @@ mod tests {
         placement.sets.iter().map(|set| set.as_ref().map_or("free".into(), CpuSet::to_string)).collect()
     }
 
-    // CPU numbers far above what the machine has: no topology is known for them, so each is a core of its own.
+    // CPU numbers far above those of the machine: sysfs does not describe them, so each counts as a
+    // core.
     #[test]
     fn equal_shares_and_no_binding_when_oversubscribed_or_alone() {
         let settings = Settings::default();

@@ -1,4 +1,5 @@
-//! Finding the program before anything is started, so that a slip in its name is one clear message and not one a rank.
+//! Finds the program before any rank is started, so that a wrong name gives one message instead of
+//! one from each rank.
 
 use std::env;
 use std::ffi::{CString, OsStr, OsString};
@@ -8,14 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::options::Block;
 use crate::sys;
 
-/// Why a program cannot be run, and the exit status for it, which is a shell's.
+/// Why a program cannot be run, and the exit status for it, as a shell has it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unrunnable {
     pub text: String,
     pub status: i32,
 }
 
-/// The path to run: absolute, or valid in the block's working directory.
+/// The path to run: absolute, or relative to the block's working directory.
 pub fn find(block: &Block) -> Result<PathBuf, Unrunnable> {
     let name = Path::new(&block.program);
     let wdir = block.wdir.as_deref().unwrap_or(Path::new(""));
@@ -26,7 +27,7 @@ pub fn find(block: &Block) -> Result<PathBuf, Unrunnable> {
         return Err(Unrunnable { text, status: 1 });
     }
     let candidates = if block.program.as_bytes().contains(&b'/') {
-        // A path is meant where the program will run, or else where the command was typed.
+        // A path is relative to the working directory of the program, or else to that of `mpirun`.
         vec![wdir.join(name), absolute(name)]
     } else {
         let path = search_path(block);
@@ -37,7 +38,8 @@ pub fn find(block: &Block) -> Result<PathBuf, Unrunnable> {
     let mut unfit = None;
     for candidate in candidates {
         match fitness(&candidate) {
-            // `wdir` is relative to where we are, but the child is in it by the time that it runs the program.
+            // `wdir` is relative to the directory of `mpirun`, but the child has already changed to
+            // it when it runs the program.
             Fitness::Runs => return Ok(if block.wdir.is_some() { absolute(&candidate) } else { candidate }),
             Fitness::Absent => {}
             fitness => unfit = unfit.or(Some((candidate, fitness))),
@@ -94,7 +96,7 @@ fn complaint(name: &Path, unfit: Option<(PathBuf, Fitness)>) -> Unrunnable {
             let hint = match name.extension().and_then(OsStr::to_str) {
                 Some("py") => format!("; did you mean `python3 {shown}`?"),
                 Some("c" | "cc" | "cpp" | "f90" | "rs") => "; it is a source file: compile it first".into(),
-                _ => format!("; `chmod +x {path}` makes it so"),
+                _ => format!("; make it executable with `chmod +x {path}`"),
             };
             format!("cannot run `{shown}`: {path} is not executable{hint}")
         }
@@ -102,7 +104,7 @@ fn complaint(name: &Path, unfit: Option<(PathBuf, Fitness)>) -> Unrunnable {
     Unrunnable { text, status: 126 }
 }
 
-/// A program near the missing one that the user may have meant.
+/// Suggests a program of the same name in this directory.
 fn similar(name: &Path) -> String {
     let Some(file) = name.file_name() else { return String::new() };
     let here = Path::new(".").join(file);

@@ -1,6 +1,6 @@
-//! A file that gets the output of a rank. `mpirun` writes it itself, also where nothing is shown on its own stdout: a
-//! program seldom looks whether its output could be written, so only here is a full disk noticed. No byte is lost without
-//! a message and a status.
+//! A file that gets the output of a rank. `mpirun` writes it itself, even if nothing is shown on
+//! its stdout, because programs rarely check whether their output could be written. A full disk is
+//! reported with a message and a status; no byte is lost silently.
 
 use std::fs::File;
 use std::io;
@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use crate::sys;
 
 pub struct Record {
-    /// Until it is closed.
+    /// `None` after it is closed.
     file: Option<File>,
     path: PathBuf,
     rank: usize,
     lost: u64,
 }
 
-/// Bytes that a file should have got and did not.
+/// Output that a file did not get.
 #[derive(Debug)]
 pub struct Loss {
     pub path: PathBuf,
@@ -30,8 +30,8 @@ impl Record {
         Record { file: Some(file), path, rank, lost: 0 }
     }
 
-    /// Writes all that can be written; the message when a byte is lost for the first time. Later output is tried again, since
-    /// somebody may have made room.
+    /// Writes the bytes. Returns a message when output is lost for the first time. Later output is
+    /// tried again, because there may be room by then.
     pub fn write(&mut self, mut bytes: &[u8]) -> Option<String> {
         let file = self.file.as_ref()?.as_raw_fd();
         while !bytes.is_empty() {
@@ -44,10 +44,10 @@ impl Record {
         None
     }
 
-    /// Some file systems report only now that there was no room.
+    /// Closes the file. Some file systems report a full disk only now.
     pub fn close(mut self) -> (Option<String>, Option<Loss>) {
         let closed = self.file.take().map_or(Ok(()), |file| sys::close(file.into()));
-        // How many bytes are missing then, nobody knows.
+        // The number of missing bytes is unknown; count one.
         let said = closed.err().and_then(|error| self.lose(1, &error));
         let loss = (self.lost > 0).then_some(Loss { path: self.path, rank: self.rank, bytes: self.lost });
         (said, loss)

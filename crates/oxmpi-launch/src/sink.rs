@@ -1,5 +1,5 @@
-//! One place that output goes to: `mpirun`'s own stdout or stderr. It keeps the lines of different ranks apart and never
-//! makes `mpirun` wait for a slow reader.
+//! A destination of output: `mpirun`'s own stdout or stderr. It keeps the lines of different ranks
+//! apart and never blocks on a slow reader.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,16 +10,16 @@ use crate::sys;
 
 pub struct Sink {
     fd: RawFd,
-    /// The same place, opened once more for ourselves without blocking. The flag must not be set on `fd`, which we share
-    /// with the shell and everything else that it started.
+    /// The same file, opened again without blocking. The flag must not be set on `fd`, which is
+    /// shared with the shell and its other commands.
     own: Option<File>,
     socket: bool,
-    /// The most that one write may take: a pipe that reports room has at least this much.
+    /// Upper limit of one write: a pipe that reports room has room for at least this much.
     most: usize,
-    /// What could not be written yet, from `done` on.
+    /// Bytes that could not be written yet, from `done` on.
     pending: Vec<u8>,
     done: usize,
-    /// Whose line is unfinished: a rank's, or (`Some(None)`) `mpirun`'s own.
+    /// The owner of an incomplete line: a rank, or (`Some(None)`) `mpirun` itself.
     open: Option<Option<usize>>,
     gone: bool,
     pub failure: Option<io::Error>,
@@ -49,7 +49,7 @@ impl Sink {
         }
     }
 
-    /// Takes text of one rank, or of `mpirun` itself: whole lines, and perhaps the beginning of one.
+    /// Takes text of one rank or of `mpirun` itself: complete lines, and perhaps the start of one.
     pub fn put(&mut self, rank: Option<usize>, label: bool, text: &[u8]) {
         if text.is_empty() || self.gone {
             return;
@@ -85,7 +85,7 @@ impl Sink {
         }
     }
 
-    /// Writes what is pending, as far as that is possible now.
+    /// Writes as much pending data as possible without blocking.
     pub fn push(&mut self) {
         if self.pending.is_empty() {
             return;
@@ -96,7 +96,7 @@ impl Sink {
             self.done = 0;
             return;
         }
-        // A reader that is always a little behind must not make this grow for ever.
+        // Drop the written bytes, so that the buffer does not grow without limit for a slow reader.
         if self.done > 1 << 20 {
             pending.drain(..self.done);
             self.done = 0;
@@ -104,12 +104,12 @@ impl Sink {
         self.pending = pending;
     }
 
-    /// Bytes that wait for room.
+    /// Number of pending bytes.
     pub fn waiting(&self) -> usize {
         self.pending.len() - self.done
     }
 
-    /// Writing has come to an end: nobody reads any more, or it failed.
+    /// No more can be written: the reader closed it, or a write failed.
     pub fn gone(&self) -> bool {
         self.gone
     }

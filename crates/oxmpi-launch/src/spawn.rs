@@ -1,6 +1,6 @@
-//! Starting one rank. The child shares `mpirun`'s memory until it runs the program (`CLONE_VM | CLONE_VFORK`), so nothing
-//! is copied, and a failure is known at once. In exchange the child may do nothing but system calls on what was
-//! prepared before: no allocation, no lock, no panic.
+//! Starts one rank. The child shares `mpirun`'s memory until it executes the program (`CLONE_VM |
+//! CLONE_VFORK`), so nothing is copied, and a failure is known at once. In exchange, the child must
+//! only make system calls on data that was prepared before: no allocation, no lock, no panic.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::io;
@@ -12,18 +12,18 @@ use oxmpi_base::lifeline::{self, Victim};
 
 use crate::sys::{Pid, SignalSet};
 
-/// What is the same for every rank.
+/// The data that is the same for all ranks.
 pub struct Spawner {
     stack: Vec<u128>,
     pub segment: RawFd,
     pub lifeline: RawFd,
     /// The signal mask that `mpirun` was started with.
     pub mask: SignalSet,
-    /// The limit of descriptors as it was, where `mpirun` raised it for itself.
+    /// The original limit of open descriptors, if `mpirun` raised it for itself.
     pub descriptors: Option<libc::rlimit>,
 }
 
-/// A program with its arguments and environment, NUL-terminated and ready.
+/// A program with its arguments and environment, as NUL-terminated strings.
 pub struct Image<'a> {
     pub path: &'a CStr,
     pub arguments: &'a [CString],
@@ -33,13 +33,13 @@ pub struct Image<'a> {
     pub cpus: Option<&'a CpuSet>,
 }
 
-/// What the child failed at.
+/// The step that failed in the child.
 pub struct Failure {
     pub step: &'static str,
     pub error: io::Error,
 }
 
-/// Far more than the child's few frames need, and the kernel's pages for it are touched only once for all ranks.
+/// Far more than the child's few frames need. All ranks use the same pages.
 const STACK: usize = 64 << 10;
 
 impl Spawner {
@@ -47,7 +47,7 @@ impl Spawner {
         Spawner { stack: vec![0; STACK / size_of::<u128>()], segment, lifeline, mask, descriptors }
     }
 
-    /// Starts the program; returns once it runs, in a process group of its own.
+    /// Starts the program in its own process group. Returns when the program runs.
     pub fn spawn(&mut self, image: &Image<'_>) -> Result<Pid, Failure> {
         fn pointers<'s>(words: impl Iterator<Item = &'s CStr>) -> Vec<*const c_char> {
             words.map(CStr::as_ptr).chain([ptr::null()]).collect()
@@ -67,8 +67,9 @@ impl Spawner {
             step: "",
             errno: 0,
         };
-        // SAFETY: the stack grows down from its end; `child_main` touches only `child` and what it points to, all of which
-        // outlives the call, because CLONE_VFORK keeps us here until the child has run the program or ended.
+        // SAFETY: the stack grows down from its end; `child_main` touches only `child` and what it
+        // points to, all of which outlives the call, because CLONE_VFORK keeps us here until the
+        // child has run the program or ended.
         let pid = unsafe {
             let top = self.stack.as_mut_ptr().add(self.stack.len());
             libc::clone(
@@ -84,7 +85,7 @@ impl Spawner {
         // SAFETY: the child has ended or has memory of its own now; this is the only access.
         let errno = unsafe { ptr::read_volatile(&raw const child.errno) };
         if errno != 0 {
-            // It has ended without a report; the caller must never see it.
+            // Reap the failed child here, so that the event loop never sees it.
             // SAFETY: our own child.
             unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
             return Err(Failure { step: child.step, error: io::Error::from_raw_os_error(errno) });
@@ -105,21 +106,25 @@ struct Child {
 }
 
 extern "C" fn child_main(child: *mut c_void) -> i32 {
-    // SAFETY: `spawn` passes its `Child`, which stays valid and untouched by others until this process runs the program
-    // or ends.
+    // SAFETY: `spawn` passes its `Child`, which stays valid and untouched by others until this
+    // process runs the program or ends.
     let child = unsafe { &mut *child.cast::<Child>() };
-    // SAFETY: as above.
+    // SAFETY: the pointers in `child` are those that `spawn` prepared, and this is the child of its
+    // `clone`.
     unsafe { run(child) };
     // SAFETY: ends this process only; nothing of the shared memory is run down.
     unsafe { libc::_exit(127) }
 }
 
-/// Returns only when something failed, with `step` and `errno` set.
+/// Sets up the process and executes the program. Returns only on failure, with `step` and `errno`
+/// set.
 ///
 /// # Safety
-/// The pointers in `child` are valid; the caller is the child of a `clone` that suspends its parent.
+/// The pointers in `child` are valid; the caller is the child of a `clone` that suspends its
+/// parent.
 unsafe fn run(child: &mut Child) {
-    // SAFETY: the caller vouches for the pointers; everything below is a system call on prepared arguments.
+    // SAFETY: the caller vouches for the pointers; everything below is a system call on prepared
+    // arguments.
     unsafe {
         let (spawner, image) = (&*child.spawner, &*child.image);
         let mut check = |step, ok: bool| {
@@ -130,12 +135,13 @@ unsafe fn run(child: &mut Child) {
             ok
         };
         libc::setpgid(0, 0);
-        // The direct child dies with mpirun by this; everybody else in the group by the lifeline.
+        // The direct child dies with `mpirun` by this signal, the other processes of its group by
+        // the lifeline.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
         if libc::getppid() != child.parent {
             libc::_exit(127);
         }
-        // Where /proc is missing, the line above and the library's own arming must do.
+        // Without /proc, the signal above and the library's own lifeline must be enough.
         if let Ok(armed) = lifeline::arm(BorrowedFd::borrow_raw(spawner.lifeline), Victim::ProcessGroup) {
             libc::dup2(armed.as_raw_fd(), spawner.lifeline);
         } else {
@@ -148,7 +154,7 @@ unsafe fn run(child: &mut Child) {
                 return;
             }
         }
-        // Not worth failing for: the program runs, only less well placed.
+        // Not a reason to fail: the program runs, only on other CPUs.
         if let Some(cpus) = image.cpus {
             let _ = cpus.confine();
         }
@@ -160,7 +166,7 @@ unsafe fn run(child: &mut Child) {
         {
             return;
         }
-        // `mpirun` ignores these; the program must not inherit that.
+        // `mpirun` ignores these signals; the program must not inherit that.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
         libc::sigprocmask(libc::SIG_SETMASK, &spawner.mask, ptr::null_mut());

@@ -1,10 +1,11 @@
-//! The other side of a spawned job's life: an `mpirun` that a process started in `MPI_Comm_spawn`, with `--spawned` as its first
-//! argument (see `oxmpi_boot::spawned`, also for the words that are used here). Nobody types that, and `--help` does not tell of
-//! it.
+//! The `mpirun` of a spawned job: the library starts it in `MPI_Comm_spawn`, with `--spawned` as
+//! its first argument. The option is internal and not in `--help`. `oxmpi_boot::spawned` defines
+//! the protocol and its terms (root, line, taken).
 //!
-//! Until the root has taken the job, whatever goes wrong is reported to the root, which makes an MPI error of it, and is
-//! nothing to print or to fail for. From then on the job is one like others, only that it ends when its parents end while it
-//! is connected to them, and ends its parents when it fails.
+//! Until the root has taken the job, every failure is reported to the root, which turns it into an
+//! MPI error; nothing is printed, and the exit status is 0. After that the job is like any other,
+//! except that it ends when its parents end while connected to it, and that its failure ends its
+//! parents.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,13 +20,14 @@ use oxmpi_boot::spawned::{self, Kind, Message, OPTION, Outer, Report, TAKEN};
 use crate::options::Request;
 use crate::sys::{self, Pid};
 
-/// How long ranks have to end by themselves when the process that spawned them has: it may have left them in `MPI_Finalize`.
+/// Time for the ranks to end by themselves after the root has ended: the root may have left them in
+/// `MPI_Finalize`.
 const GRACE: Duration = Duration::from_millis(300);
-/// How often we look whether the root lives where the kernel does not tell.
+/// Interval between checks whether the root is alive, where the kernel cannot notify us.
 const TICK: Duration = Duration::from_millis(400);
 
 pub struct Spawned {
-    /// To the root, until it has taken the job or let it go.
+    /// Connection to the root, until the root has taken or dropped the job.
     line: Option<OwnedFd>,
     /// Where the job's ranks find their parents.
     pub port: String,
@@ -37,40 +39,40 @@ pub struct Spawned {
     next_look: Instant,
 }
 
-/// What the root's end means.
+/// State of the root process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     Lives,
-    /// It has ended, and the job must have by then, if it is connected to it.
+    /// It has ended. At this time the job must have ended too, if it is connected.
     Ended(Instant),
-    /// It has ended, which concerned nobody.
+    /// It has ended, and the job has been told.
     Forgotten,
 }
 
-/// What concerns the job.
+/// News from the root for the event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     Nothing,
-    /// Nobody waits for it any more.
+    /// The root no longer waits for the job.
     Unwanted,
-    /// The root has ended, a while ago. What has been disconnected from it goes on.
+    /// The root ended a while ago. A job that is disconnected from it continues.
     Bereft,
 }
 
-/// The process that spawns.
+/// The process that called `MPI_Comm_spawn`.
 struct Root {
     pid: Pid,
-    /// Readable once it has ended; missing where the kernel is too old.
+    /// Readable when it has ended (a pidfd); `None` on old kernels.
     ended: Option<OwnedFd>,
 }
 
 impl Spawned {
-    /// Whether these are the arguments of an `mpirun` that spawns.
+    /// Whether these are the arguments of the `mpirun` of a spawned job.
     pub fn is_meant(arguments: &[OsString]) -> bool {
         arguments.first().is_some_and(|first| first == OPTION)
     }
 
-    /// Takes its own arguments off, and adds those that the `mpirun` around has handed down.
+    /// Reads its own arguments, and adds the options that the outer `mpirun` passes on.
     pub fn begin(arguments: Vec<OsString>) -> io::Result<(Spawned, Vec<OsString>)> {
         let mut words = arguments.into_iter().skip(1);
         let mut word = || words.next().and_then(|word| word.into_string().ok()).unwrap_or_default();
@@ -83,10 +85,11 @@ impl Spawned {
         let mut outer = Outer::from_env();
         let mut given: Vec<OsString> = ["--stdin", "none"].map(OsString::from).into();
         if let Some(outer) = &mut outer {
-            // In this order: whoever hears of us may rely on our end when the lifeline breaks.
+            // Hold the lifeline first: a process that hears of us relies on our end when the
+            // lifeline breaks.
             lifeline::hold(outer.lifeline.as_fd())?;
             outer.tell(&Message::Here(std::process::id()));
-            // The rank that started us may be bound to one CPU, which its children are not to share.
+            // The rank that started us may be bound to one CPU, which its children must not share.
             let _ = CpuSet::affinity_of(outer.mpirun).and_then(|cpus| cpus.confine());
             given.extend(outer.options.iter().map(OsString::from));
         }
@@ -104,7 +107,7 @@ impl Spawned {
         Ok((spawned, given))
     }
 
-    /// Arguments as the program shall see them.
+    /// Restores the program and its arguments from their quoted form.
     pub fn unquote(request: &mut Request) {
         let plain = |word: &mut OsString| *word = OsString::from_vec(spawned::unquote(word.as_bytes()).to_vec());
         for block in &mut request.blocks {
@@ -127,7 +130,7 @@ impl Spawned {
         }
     }
 
-    /// What there is to know by now.
+    /// Checks the connection and the root.
     pub fn look(&mut self, now: Instant) -> News {
         if self.line.is_some() && self.hear(Duration::ZERO) {
             self.line = None;
@@ -158,7 +161,7 @@ impl Spawned {
         }
     }
 
-    /// Listens to the root. True when it has said all that it will.
+    /// Reads the root's message. Returns true when there will be no other.
     fn hear(&mut self, patience: Duration) -> bool {
         let Some(line) = &self.line else { return true };
         let mut fds = [sys::pollfd(line.as_raw_fd(), libc::POLLIN)];
@@ -174,8 +177,8 @@ impl Spawned {
         self.taken
     }
 
-    /// Tells the root why there will be no job, and waits for what it makes of it: true when it holds the job for connected
-    /// all the same, since the two have crossed.
+    /// Tells the root why there will be no job, and waits for its answer. Returns true if the root
+    /// took the job meanwhile.
     pub fn report(&mut self, started: usize, text: &str) -> bool {
         if let Some(line) = &self.line {
             let report = Report { started, text: text.into() };
@@ -184,20 +187,21 @@ impl Spawned {
         self.await_root()
     }
 
-    /// The same for a job of which nothing has been started; returns `mpirun`'s exit status.
+    /// Reports that nothing was started. Returns the exit status of `mpirun`.
     pub fn refuse(&mut self, text: &str) -> i32 {
         self.report(0, text);
         0
     }
 
-    /// Waits until the root has taken the job or let it go; whether it has taken it.
+    /// Waits until the root has taken or dropped the job. Returns whether it has taken it.
     pub fn await_root(&mut self) -> bool {
         while self.line.is_some() && !self.hear(TICK) && lifeline::process_lives(self.root.pid as u32) {}
         self.line = None;
         self.taken
     }
 
-    /// The job has failed while it was connected: its parents shall hear of it. False when nobody but us can say so.
+    /// Reports the failure of a connected job to the outer `mpirun`. Returns false if there is none
+    /// that would print it.
     pub fn tell(&mut self, status: i32, text: &str) -> bool {
         match (&mut self.outer, self.kind) {
             (Some(outer), Kind::Rank) => {
@@ -208,12 +212,12 @@ impl Spawned {
         }
     }
 
-    /// Whether an `mpirun` looks after the parents.
+    /// Whether an `mpirun` watches the parents.
     fn is_looked_after(&self) -> bool {
         self.outer.is_some() && self.kind == Kind::Rank
     }
 
-    /// Ends a root that nobody else looks after.
+    /// Signals the root, unless its own `mpirun` does that.
     pub fn signal_root(&self, signal: i32) {
         if self.is_looked_after() {
             return;
@@ -229,7 +233,8 @@ impl Spawned {
     }
 }
 
-/// What the other end has said before it closed. If that was without reading what we said, the kernel tells so first.
+/// The message that the other side sent before it closed. If it closed without reading ours, the
+/// kernel reports a reset first.
 fn last_word(line: &OwnedFd) -> Vec<u8> {
     let mut packet = vec![0; TAKEN.len() + 1];
     let got = match sys::read(line.as_raw_fd(), &mut packet) {
@@ -248,7 +253,7 @@ mod tests {
     #[test]
     fn a_root_is_heard_that_takes_a_job_and_does_not_hear_that_it_has_failed() {
         let mut ends = [0; 2];
-        // SAFETY: there is room for the two descriptors, which belong to nobody else.
+        // SAFETY: there is room for the two descriptors, which this test alone owns.
         let (near, far) = unsafe {
             assert_eq!(libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET, 0, ends.as_mut_ptr()), 0);
             (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))

@@ -1,4 +1,5 @@
-//! From a request to running ranks: everything that can fail is tried before the first rank starts.
+//! Starts the ranks of a request. Everything that can fail is tried before the first rank is
+//! started.
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsString};
@@ -28,10 +29,10 @@ use crate::record::Record;
 use crate::spawn::{Image, Spawner};
 use crate::sys::{self, Pid, SignalSet};
 
-/// A system has only so many pseudo-terminals (some thousands, for everybody).
+/// The number of pseudo-terminals of a system is limited (some thousands for all users).
 const MOST_TERMINALS: usize = 256;
 
-/// Why nothing was started, and `mpirun`'s exit status for it.
+/// Why nothing was started, and the exit status of `mpirun` for it.
 #[derive(Debug)]
 pub struct Refusal {
     pub text: String,
@@ -44,7 +45,7 @@ pub struct Rank {
     pub program: String,
 }
 
-/// A job that runs, or, when `trouble` is set, the part of it that was started before that came.
+/// A running job, or, when `trouble` is set, the ranks that were started before the failure.
 pub struct Started {
     pub ranks: Vec<Rank>,
     pub trouble: Option<Refusal>,
@@ -53,8 +54,8 @@ pub struct Started {
     pub segment: Segment,
     pub mailbox: Mailbox,
     pub host: String,
-    /// What lives as long as the job: the far end of the lifeline, the cores held, the descriptors that ranks may open
-    /// again through `/proc`.
+    /// Resources that live as long as the job: the other end of the lifeline, the reserved cores,
+    /// the descriptors that ranks may open again through `/proc`.
     pub _kept: Kept,
 }
 
@@ -64,7 +65,7 @@ pub struct Kept {
     _placement: Placement,
 }
 
-/// `parent`: where the processes that spawned the job wait for it.
+/// Starts the job. `parent` is the port at which the processes that spawned the job wait.
 pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result<Started, Refusal> {
     let settings = &request.settings;
     let budget = Budget::count(settings).map_err(|text| Refusal { text, status: 1 })?;
@@ -79,7 +80,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let size: usize = counts.iter().sum();
     let slots = settings.slots.unwrap_or(budget.cpus);
     if settings.no_oversubscribe && size > slots {
-        let text = format!("{size} ranks are more than {slots} slots, and --nooversubscribe was given");
+        let text = format!("--nooversubscribe was given, and {size} ranks are more than the {slots} slots");
         return Err(Refusal { text, status: 1 });
     }
     if let Some(most) = settings.max_slots.filter(|&most| size > most) {
@@ -94,15 +95,16 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     };
     let descriptors = sys::want_descriptors(4 * size as u64 + 256);
     let (segment_fd, segment) =
-        Segment::create(size, placement.cpus).map_err(cannot(&format!("make the segment for {size} ranks")))?;
+        Segment::create(size, placement.cpus).map_err(cannot(&format!("create the shared memory of {size} ranks")))?;
     for (rank, cpus) in placement.sets.iter().enumerate() {
         let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
         segment.rank(rank).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
     }
-    let segment_fd = segment::keep(segment_fd.as_fd()).map_err(cannot("keep the segment"))?;
+    let segment_fd =
+        segment::keep(segment_fd.as_fd()).map_err(cannot("duplicate the descriptor of the shared memory"))?;
     let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
-    let near = segment::keep(near.as_fd()).map_err(cannot("keep the pipe that ends the ranks with mpirun"))?;
-    let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("look at a descriptor"));
+    let near = segment::keep(near.as_fd()).map_err(cannot("duplicate the descriptor of the lifeline pipe"))?;
+    let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("examine a descriptor"));
     let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
     let mut rank_env = RankEnv {
         rank: 0,
@@ -118,12 +120,13 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         segment_inode: inode(&segment_fd)?,
         lifeline: near.as_raw_fd(),
         lifeline_inode: inode(&near)?,
-        mailbox: mailbox.describe(settings).map_err(cannot("look at a descriptor"))?,
+        mailbox: mailbox.describe(settings).map_err(cannot("examine a descriptor"))?,
         parent: parent.map(String::from),
     };
 
     let host = hosts::own_name();
-    let mut outputs = Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the ranks' output"))?;
+    let mut outputs =
+        Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the output of the ranks"))?;
     for (program, elf::Foreign { library, of }) in foreign.iter().filter(|_| !settings.quiet) {
         outputs.say(&format!(
             "{program} was built for {of}: it needs {library}. Its ranks will not find each other; each will be a job of one \
@@ -177,13 +180,13 @@ fn counts(request: &Request, budget: &Budget) -> Vec<usize> {
     request.blocks.iter().map(|block| block.count.unwrap_or_else(default)).collect()
 }
 
-/// What the process set of a block's ranks is called: as the user says, else like the program.
+/// The name of the process set of a block's ranks: from `--pset`, else from the program.
 fn set_name(block: &Block) -> Vec<u8> {
     let program = || std::path::Path::new(&block.program).file_name().unwrap_or(&block.program);
     block.pset.as_deref().unwrap_or_else(program).as_bytes().to_vec()
 }
 
-/// A block made ready for `execve`.
+/// A block prepared for `execve`.
 struct Program {
     shown: String,
     path: CString,
@@ -194,12 +197,13 @@ struct Program {
 
 impl Program {
     fn prepare(settings: &Settings, block: &Block, path: PathBuf) -> Result<Program, Refusal> {
-        let text =
-            |word: &[u8]| CString::new(word).map_err(|_| Refusal { text: "a word holds a NUL byte".into(), status: 2 });
+        let text = |word: &[u8]| {
+            CString::new(word).map_err(|_| Refusal { text: "an argument contains a NUL byte".into(), status: 2 })
+        };
         let words = std::iter::once(&block.program).chain(&block.arguments);
         let wdir = block.wdir.as_deref().map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()));
         let mut environment = environ::of_block(settings, block);
-        // Programs ask PWD where they are.
+        // Programs read their directory from PWD.
         if let Some(dir) = &wdir {
             environment.retain(|entry| !entry.as_bytes().starts_with(b"PWD="));
             environment.extend(environ::entry("PWD", dir));
@@ -214,13 +218,13 @@ impl Program {
     }
 }
 
-/// What file names are made from.
+/// The values that file names are made from.
 struct Place<'a> {
     rank: usize,
     app: usize,
     host: &'a str,
     alone: bool,
-    /// Give it a terminal for its stdout, because we have one.
+    /// Give the rank a terminal as stdout, because `mpirun` has one.
     terminal: bool,
 }
 
@@ -243,7 +247,7 @@ fn one(
     };
 
     let mut stdout = Outlet::open(Channel::Stdout, settings, place, files)?;
-    // Through one pipe, what is written to the same file stays in its order.
+    // One pipe for both channels keeps the order of what is written to the same file.
     let same_file = file_of(Channel::Stdout, settings, place)
         .is_some_and(|(file, _)| file_of(Channel::Stderr, settings, place).is_some_and(|(other, _)| other == file));
     let mut stderr = match settings.merge_stderr || same_file {
@@ -283,7 +287,7 @@ fn one(
     Ok(pid)
 }
 
-/// Where a channel of a rank leads.
+/// The destination of a channel of a rank.
 struct Outlet {
     channel: Channel,
     write: Option<OwnedFd>,
@@ -299,17 +303,17 @@ impl Outlet {
             let file = files.open(&path)?;
             outlet.shown = shown;
             if !shown && may_block(&file) {
-                // A pipe or a terminal, for whose reader only the rank may wait.
+                // A pipe or a terminal: only the rank may block on its reader.
                 outlet.write = Some(file.into());
                 return Ok(outlet);
             }
             outlet.record = Some(Record::new(file, path, place.rank));
         }
-        // A single rank needs nobody to keep its lines from another's: it has our own stdout and stderr.
+        // A single rank needs no line merging: it gets the stdout and stderr of `mpirun`.
         if place.alone && !settings.label && !settings.merge_stderr && outlet.record.is_none() {
             return Ok(outlet);
         }
-        // On a terminal, a program sends out each line as it prints it; into a pipe, only when it ends.
+        // On a terminal, a program flushes each line; into a pipe, often only at its end.
         let terminal = match channel {
             Channel::Stdout if place.terminal && outlet.shown => sys::pseudo_terminal(1).ok(),
             _ => None,
@@ -333,7 +337,7 @@ impl Outlet {
     }
 }
 
-/// The file that gets what a rank writes to a channel, and whether that is shown as well.
+/// The file that gets the output of a channel, and whether it is also shown.
 fn file_of(channel: Channel, settings: &Settings, place: &Place<'_>) -> Option<(PathBuf, bool)> {
     let (pattern, name) = match channel {
         Channel::Stdout => (&settings.outfile, "stdout"),
@@ -346,7 +350,8 @@ fn file_of(channel: Channel, settings: &Settings, place: &Place<'_>) -> Option<(
     }
 }
 
-/// The files that output goes to. Several channels or ranks may share one: it is emptied only for the first.
+/// Opens the output files. Several channels or ranks may share a file: only the first one empties
+/// it.
 #[derive(Default)]
 struct Files {
     opened: HashSet<PathBuf>,
@@ -356,7 +361,7 @@ impl Files {
     fn open(&mut self, path: &Path) -> Result<File, Refusal> {
         let dirs = path.parent().map_or(Ok(()), fs::create_dir_all);
         let emptied = dirs.and_then(|()| if self.opened.insert(path.into()) { truncate(path) } else { Ok(()) });
-        // None may overwrite another's lines.
+        // Append, so that no writer overwrites the lines of another.
         let opened = emptied.and_then(|()| File::options().create(true).append(true).open(path));
         opened.map_err(|error| Refusal {
             text: format!("cannot write to {}: {}", path.display(), limits::explain(&error)),
@@ -374,13 +379,13 @@ fn truncate(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether writing may wait for a reader.
+/// Whether a write may block on a reader.
 fn may_block(file: &File) -> bool {
     let kind = file.metadata().map(|found| found.file_type());
     kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) || sys::is_terminal(file.as_raw_fd())
 }
 
-/// Puts the rank, the host and the program's number in for `%r`, `%h` and `%a`.
+/// Replaces `%r`, `%h` and `%a` by the rank, the host and the number of the program.
 fn expand(pattern: &OsString, place: &Place<'_>) -> OsString {
     let mut out = Vec::new();
     let mut bytes = pattern.as_bytes().iter();
@@ -402,10 +407,7 @@ fn expand(pattern: &OsString, place: &Place<'_>) -> OsString {
 
 fn report(outputs: &mut Outputs, settings: &Settings, ranks: &[Rank], placement: &Placement) {
     if !settings.mca.is_empty() && !settings.quiet {
-        outputs.say(&format!(
-            "-mca {}: parameters of Open MPI's components mean nothing to OxMPI and are ignored",
-            settings.mca.join(", ")
-        ));
+        outputs.say(&format!("-mca {}: OxMPI ignores parameters of Open MPI's components", settings.mca.join(", ")));
     }
     if !settings.verbose && !settings.report_bindings {
         return;

@@ -1,14 +1,14 @@
-//! Processes that ranks left behind: as their subreaper, `mpirun` becomes the parent of every orphan among its
-//! descendants, so whoever is a child of ours and no rank is one.
+//! Finds processes that ranks left behind. As a subreaper, `mpirun` becomes the parent of every
+//! orphan among its descendants, so each child that is not a rank is such a process.
 
 use std::fs;
 
 use crate::sys::Pid;
 
-/// Our children, ended ones included.
+/// The children of `mpirun`, including ended ones that are not reaped.
 pub fn children() -> Vec<Pid> {
     let own = std::process::id();
-    // The short way, where the kernel was built with it: a list for each of our threads.
+    // Fast path, if the kernel provides it: a list for each thread.
     let lists: Option<Vec<String>> = fs::read_dir("/proc/self/task")
         .ok()
         .map(|tasks| tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")).ok()))
@@ -21,19 +21,20 @@ pub fn children() -> Vec<Pid> {
     pids.filter(|&pid| parent(pid) == Some(own)).collect()
 }
 
-/// Whether a process is one of this job's: a descendant of ours, or one that a server started with a rank's environment (a
-/// terminal multiplexer, say).
+/// Whether a process belongs to this job: a descendant of `mpirun`, or a process that a server
+/// (such as a terminal multiplexer) started with a rank's environment.
 pub fn belongs_here(pid: Pid) -> bool {
     let job = format!("{}={}:", oxmpi_boot::env::JOB, std::process::id());
     let environment = || fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     is_descendant(pid) || environment().split(|&byte| byte == 0).any(|entry| entry.starts_with(job.as_bytes()))
 }
 
-/// Whether a process is a child of ours, or of a child of ours, and so on. Orphans among them are our children.
+/// Whether a process is a child of `mpirun`, or of such a child, and so on. Orphans among them are
+/// children.
 pub fn is_descendant(pid: Pid) -> bool {
     let own = std::process::id();
     let mut at = pid;
-    // Process ids are reused, so what is read need not be a tree.
+    // Process ids are reused, so the parents that are read need not form a tree.
     for _ in 0..1000 {
         match parent(at) {
             Some(parent) if parent == own => return true,
@@ -46,7 +47,8 @@ pub fn is_descendant(pid: Pid) -> bool {
 
 fn parent(pid: Pid) -> Option<u32> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The command's name, in parentheses, may hold anything; state and parent follow the last one.
+    // The command's name, in parentheses, may contain anything; state and parent follow the last
+    // parenthesis.
     let tail = &stat[stat.iter().rposition(|&byte| byte == b')')? + 1..];
     std::str::from_utf8(tail).ok()?.split_whitespace().nth(1)?.parse().ok()
 }

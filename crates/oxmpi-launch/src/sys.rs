@@ -1,4 +1,4 @@
-//! The few system calls that the standard library does not offer, each as a safe function. No policy here.
+//! System calls that the standard library does not offer, each as a safe function. No policy here.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -16,9 +16,11 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Makes a pseudo-terminal that changes no byte: our end, the program's end. Its size is that of the terminal `like`.
+/// Makes a pseudo-terminal that changes no byte: our end, the program's end. It gets the size of
+/// the terminal `like`.
 pub fn pseudo_terminal(like: RawFd) -> io::Result<(OwnedFd, OwnedFd)> {
-    // SAFETY: each descriptor is owned as soon as it exists; the structures are valid during the calls.
+    // SAFETY: each descriptor is owned as soon as it exists; the structures are valid during the
+    // calls.
     unsafe {
         let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
         let ours = OwnedFd::from_raw_fd(check(libc::posix_openpt(flags))?);
@@ -66,32 +68,33 @@ pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Closes a descriptor and says what the system has to say about what was written to it.
+/// Closes a descriptor and reports write errors that the kernel delayed.
 pub fn close(fd: OwnedFd) -> io::Result<()> {
     // SAFETY: the descriptor was ours alone, and is not used again, whatever the answer.
     check(unsafe { libc::close(fd.into_raw_fd()) }).map(drop)
 }
 
-/// Writing to a file beyond the limit of its size is to be an error and not the end of this process.
+/// Makes a write beyond the file size limit an error instead of the end of this process.
 pub fn survive_file_size_limit() {
     // SAFETY: no handler runs; the call is made before there are other threads.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Writes to a socket without waiting, whatever its own flags say.
+/// Writes to a socket without blocking, whatever its own flags are.
 pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the kernel reads at most the slice's length.
     check_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) })
 }
 
-/// A socket that was left open for us under a number, which nobody else shall inherit.
+/// Takes over a socket that the parent left open under this number, and marks it close-on-exec.
 pub fn adopt_socket(fd: RawFd) -> Option<OwnedFd> {
     if fd < 3 {
         return None;
     }
     let (mut kind, mut length) = (0i32, size_of::<i32>() as libc::socklen_t);
-    // SAFETY: the kernel writes at most the given number of bytes. The number was handed to us to own, if it is a socket.
+    // SAFETY: the kernel writes at most the given number of bytes. The number was handed to us to
+    // own, if it is a socket.
     unsafe {
         let place = (&raw mut kind).cast();
         check(libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, place, &mut length)).ok()?;
@@ -102,7 +105,8 @@ pub fn adopt_socket(fd: RawFd) -> Option<OwnedFd> {
 
 /// The process that made a socket pair.
 pub fn peer(socket: &OwnedFd) -> io::Result<Pid> {
-    // SAFETY: the zero pattern is a valid value, and the kernel writes at most the given number of bytes.
+    // SAFETY: the zero pattern is a valid value, and the kernel writes at most the given number of
+    // bytes.
     unsafe {
         let mut peer: libc::ucred = std::mem::zeroed();
         let mut length = size_of::<libc::ucred>() as libc::socklen_t;
@@ -112,13 +116,14 @@ pub fn peer(socket: &OwnedFd) -> io::Result<Pid> {
     }
 }
 
-/// A descriptor that becomes readable when a process ends; from Linux 5.3 on.
+/// A descriptor that becomes readable when a process ends; needs Linux 5.3.
 pub fn watch_process(pid: Pid) -> io::Result<OwnedFd> {
     // SAFETY: plain numbers; the descriptor is ours alone, and close-on-exec.
     unsafe { Ok(OwnedFd::from_raw_fd(check(libc::syscall(libc::SYS_pidfd_open, pid, 0) as i32)?)) }
 }
 
-/// Sends a signal to a process that is watched; no other can be meant, even when it has ended.
+/// Sends a signal to a watched process. It never reaches another process, even after the watched
+/// one has ended.
 pub fn signal_process(watch: &OwnedFd, signal: i32) {
     // SAFETY: plain numbers and no further information.
     unsafe { libc::syscall(libc::SYS_pidfd_send_signal, watch.as_raw_fd(), signal, 0, 0) };
@@ -128,9 +133,9 @@ pub fn pollfd(fd: RawFd, events: i16) -> libc::pollfd {
     libc::pollfd { fd, events, revents: 0 }
 }
 
-/// Waits until one of them is ready; `None` waits for ever.
+/// Waits until a descriptor is ready; `None` waits without a limit.
 pub fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
-    // Rounded up, so that a wait for a deadline does not end just before it, again and again.
+    // Rounded up: otherwise a wait could end just before its deadline, again and again.
     let timeout = timeout.map_or(-1, |left| left.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32);
     // SAFETY: the slice is valid for its length.
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) }) {
@@ -139,7 +144,7 @@ pub fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<(
     }
 }
 
-/// Whether something can be done with a descriptor right now.
+/// The events of a descriptor that are ready now.
 pub fn ready(fd: RawFd, events: i16) -> i16 {
     let mut one = [pollfd(fd, events)];
     match poll(&mut one, Some(Duration::ZERO)) {
@@ -148,7 +153,7 @@ pub fn ready(fd: RawFd, events: i16) -> i16 {
     }
 }
 
-/// An epoll instance over descriptors that are read from, each with a number.
+/// An epoll instance for reading; each descriptor has a number.
 pub struct Epoll(OwnedFd);
 
 impl Epoll {
@@ -163,7 +168,7 @@ impl Epoll {
         check(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) }).map(drop)
     }
 
-    /// The numbers of those that can be read now, as many as fit.
+    /// Returns the numbers of descriptors that can be read now, as many as fit.
     pub fn ready(&self, into: &mut Vec<u64>) -> io::Result<()> {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
         // SAFETY: the kernel writes at most as many events as the array has.
@@ -180,7 +185,7 @@ impl Epoll {
 
 pub type SignalSet = libc::sigset_t;
 
-/// Takes signals as data from now on instead of being interrupted; also returns the mask as it was.
+/// Receives signals through a descriptor from now on. Also returns the previous signal mask.
 pub fn take_signals(signals: &[i32]) -> io::Result<(OwnedFd, SignalSet)> {
     // SAFETY: a zeroed set is then initialised; all pointers are valid during the calls.
     unsafe {
@@ -191,7 +196,7 @@ pub fn take_signals(signals: &[i32]) -> io::Result<(OwnedFd, SignalSet)> {
         }
         let mut before: SignalSet = std::mem::zeroed();
         check(libc::sigprocmask(libc::SIG_BLOCK, &set, &mut before))?;
-        // A parent may have left it ignored, and then the kernel would reap our children for us.
+        // The parent may have left it ignored; then the kernel would reap our children.
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         let fd = check(libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))?;
         Ok((OwnedFd::from_raw_fd(fd), before))
@@ -208,23 +213,23 @@ pub fn no_signals() -> SignalSet {
     }
 }
 
-/// The next signal that has come, if any.
+/// The next pending signal, if there is one.
 pub fn next_signal(fd: &OwnedFd) -> Option<i32> {
     let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
     match read(fd.as_raw_fd(), &mut info) {
-        // The signal's number is the first field.
+        // The number of the signal is the first field.
         Ok(n) if n == info.len() => Some(u32::from_ne_bytes([info[0], info[1], info[2], info[3]]) as i32),
         _ => None,
     }
 }
 
-/// Orphaned descendants become our children.
+/// Makes orphaned descendants our children.
 pub fn adopt_orphans() {
     // SAFETY: plain numbers. Where the kernel refuses, strays are only harder to find.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// What `waitpid` had to say without waiting.
+/// The result of a nonblocking `waitpid`.
 pub enum Reaped {
     Ended(Pid, i32),
     NobodyYet,
@@ -250,9 +255,10 @@ pub fn have_children() -> bool {
     }
 }
 
-/// Sends a signal to a process, or, when `pid` is negative, to a process group. False when there is none.
+/// Sends a signal to a process, or, when `pid` is negative, to a process group. Returns false if it
+/// does not exist.
 pub fn kill(pid: Pid, signal: i32) -> bool {
-    // These mean everybody, which nobody may mean here.
+    // 0 and -1 would mean our own group and all processes.
     if pid == 0 || pid == -1 {
         return false;
     }
@@ -270,7 +276,7 @@ pub fn is_terminal(fd: RawFd) -> bool {
     unsafe { libc::isatty(fd) == 1 }
 }
 
-/// Whether reading from this terminal would not stop us.
+/// Whether this process may read the terminal without being stopped.
 pub fn in_foreground(fd: RawFd) -> bool {
     // SAFETY: plain numbers.
     unsafe { libc::tcgetpgrp(fd) == libc::getpgrp() }
@@ -281,7 +287,8 @@ pub fn may_execute(path: &std::ffi::CStr) -> bool {
     unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
 }
 
-/// Room for that many descriptors, as far as the hard limit allows; the limit as it was, if it had to be raised.
+/// Raises the limit of open descriptors to `count`, as far as the hard limit allows. Returns the
+/// previous limit if it was raised.
 pub fn want_descriptors(count: u64) -> Option<libc::rlimit> {
     // SAFETY: `limit` is valid during the calls.
     unsafe {

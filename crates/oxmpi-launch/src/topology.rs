@@ -1,5 +1,5 @@
-//! The machine's cores, caches, NUMA nodes and sockets, from sysfs. Whatever sysfs does not tell is taken as the simplest
-//! case: every CPU a core of its own, the machine one object.
+//! The cores, caches, NUMA nodes and sockets of the machine, from sysfs. Where sysfs has no
+//! information, each CPU counts as a core, and the machine as one object.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::options::Level;
 
 pub struct Topology {
     allowed: CpuSet,
-    /// Neighbours next to each other: by NUMA node, then by number.
+    /// Ordered by NUMA node, then by number, so that neighbours are adjacent.
     pub cores: Vec<Core>,
 }
 
@@ -37,7 +37,7 @@ impl Topology {
         Topology { allowed: allowed.clone(), cores: cores.into_iter().map(|(_, core)| core).collect() }
     }
 
-    /// The objects of a level that have CPUs we may use.
+    /// The objects of a level that contain allowed CPUs.
     pub fn objects(&self, level: Level) -> Vec<CpuSet> {
         match level {
             Level::Machine => vec![self.allowed.clone()],
@@ -56,7 +56,7 @@ impl Topology {
         }
     }
 
-    /// The object of that level that a core lies in.
+    /// The object of a level that contains a core.
     pub fn around(&self, core: &Core, level: Level) -> CpuSet {
         let Some(cpu) = core.cpus.iter().next() else { return self.allowed.clone() };
         let whole = match level {
@@ -70,7 +70,7 @@ impl Topology {
     }
 }
 
-/// A list of CPUs that sysfs keeps for one; itself alone where there is none.
+/// A CPU list of one CPU in sysfs; the CPU alone if there is none.
 fn read_list(cpu: usize, name: &str) -> CpuSet {
     fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/{name}"))
         .ok()

@@ -1,6 +1,6 @@
 // ranks: 1 2 3
 // expect-exit: 5
-// expect-stderr: in a job that was spawned, rank 1
+// expect-stderr: in a spawned job, rank 1
 // expect-stderr: called MPI_Abort with code 5
 // A child ends the job: its parents, who are connected to it, wait in vain and are stopped.
 #include "family.h"

@@ -1,6 +1,6 @@
 // ranks: 1 2
 // expect-exit: 139
-// expect-stderr: in a job that was spawned, rank 0
+// expect-stderr: in a spawned job, rank 0
 // expect-stderr: signal 11
 // A grandchild crashes while its parents and theirs are connected to it: all end, and the reason is told once.
 #include "family.h"

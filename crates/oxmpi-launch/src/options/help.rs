@@ -1,4 +1,4 @@
-//! The text of `--help`, laid out from the table of options.
+//! Formats the text of `--help` from the table of options.
 
 use super::table::{GROUPS, Spec, dashed};
 
@@ -7,27 +7,32 @@ const COLUMN: usize = 34;
 
 pub fn text(program: &str) -> String {
     let mut out = format!(
-        "{program} starts the ranks of an MPI program on this machine.\n\n\
+        "{program} starts the ranks of an MPI program on this machine and waits for them.\n\n\
          Usage: {program} [-n N] [options] PROGRAM [arguments]\n\
          \x20      {program} [options] -n N PROGRAM [arguments] : -n N PROGRAM [arguments] : …\n\n\
-         Options may be written with one dash or two, and `--name=value` or `--name value`. `--` ends them.\n"
+         Options take one dash or two, and `--name value` or `--name=value`. `--` ends the options.\n"
     );
     for group in &GROUPS {
         out.push_str(&format!("\n{}:\n", group.title));
         group.specs.iter().for_each(|spec| entry(&mut out, spec));
     }
     out.push_str(
-        "\nA rank finds its place in the environment: OXMPI_RANK, OXMPI_SIZE, OXMPI_LOCAL_RANK, OXMPI_LOCAL_SIZE,\n\
-         OXMPI_APPNUM.\n\n\
-         Exit status: 0 when every rank ended well, those of spawned jobs too; else that of the rank that failed: its\n\
-         exit status, 128 + N when signal N killed it, the code given to MPI_Abort (never 0). 124 after --timeout,\n\
-         126 and 127 when a program cannot be run or found, 2 for a mistake on the command line.\n",
+        "\nEnvironment: each rank gets OXMPI_RANK, OXMPI_SIZE, OXMPI_LOCAL_RANK, OXMPI_LOCAL_SIZE and OXMPI_APPNUM.\n\n\
+         Signals: Ctrl-C stops the job and prints the MPI call that each rank is in; a second Ctrl-C kills the\n\
+         ranks at once. SIGUSR1 and SIGUSR2 are sent on to the ranks.\n\n\
+         Exit status:\n\
+         \x20 0         all ranks ended with status 0, including those of spawned jobs\n\
+         \x20 1 to 255  the exit status of the rank that failed first, or the code given to MPI_Abort (1 instead of 0)\n\
+         \x20 128 + N   signal N killed a rank, or ended mpirun (130 after Ctrl-C)\n\
+         \x20 124       the limit of --timeout was reached\n\
+         \x20 126, 127  a program cannot be run, or was not found\n\
+         \x20 2         the command line is wrong\n",
     );
     out
 }
 
 fn entry(out: &mut String, spec: &Spec) {
-    // What has no help of its own is told by a neighbour, or is there for old scripts only.
+    // An option without help is explained by another option, or exists for old scripts only.
     if spec.help.is_empty() {
         return;
     }

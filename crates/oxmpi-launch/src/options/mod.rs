@@ -1,5 +1,6 @@
-//! The command line, parsed: what to start and how. Both common dialects, MPICH's and Open MPI's, and the form that the
-//! standard suggests for `mpiexec`. Parsing starts nothing and reads no file but `-configfile` and host files.
+//! Parses the command line: the options of MPICH's and Open MPI's launchers, and the form that the
+//! standard suggests for `mpiexec`. Parsing starts nothing and reads no files except `-configfile`
+//! and host files. `table.rs` lists the options.
 
 mod help;
 mod table;
@@ -16,7 +17,7 @@ use crate::hosts::{self, Host};
 use table::{Key, Spec, dashed};
 pub use values::{BindTo, Level, MapBy};
 
-/// A mistake on the command line, in words.
+/// A mistake on the command line, as a text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mistake(pub String);
 
@@ -35,28 +36,28 @@ pub struct Request {
     pub settings: Settings,
 }
 
-/// One program and its arguments: what stands between two `:`.
+/// One program and its arguments: the part between two `:`.
 #[derive(Debug, Default)]
 pub struct Block {
     pub count: Option<usize>,
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub wdir: Option<PathBuf>,
-    /// What the process set of its ranks is called.
+    /// The name of its process set.
     pub pset: Option<OsString>,
     /// Directories to search before PATH.
     pub path: Option<OsString>,
-    /// `MPI_APPNUM` of its ranks, where it is not the block's own number.
+    /// `MPI_APPNUM` of its ranks, if it is not the number of the block.
     pub appnum: Option<i32>,
     pub env: Env,
 }
 
-/// What becomes of the environment.
+/// How the environment is built.
 #[derive(Debug, Default)]
 pub struct Env {
     pub pass: Option<Pass>,
     pub set: Vec<(OsString, OsString)>,
-    /// Passed on even when `pass` leaves them out.
+    /// Passed on even if `pass` excludes them.
     pub export: Vec<OsString>,
 }
 
@@ -67,11 +68,11 @@ pub enum Pass {
     Only(Vec<OsString>),
 }
 
-/// What holds for the whole job.
+/// Settings of the whole job.
 #[derive(Debug, Default)]
 pub struct Settings {
     pub env: Env,
-    /// Slots of this machine, as host lists give them.
+    /// Slots of this machine from the host lists.
     pub slots: Option<usize>,
     /// More ranks must not be started, as the host file says.
     pub max_slots: Option<usize>,
@@ -93,13 +94,15 @@ pub struct Settings {
     pub cpus: Option<CpuSet>,
     pub report_bindings: bool,
     pub no_oversubscribe: bool,
-    /// Names of Open MPI's component parameters that were given, to say once that they mean nothing here.
+    /// Names of Open MPI's component parameters on the command line; `mpirun` says once that they
+    /// are ignored.
     pub mca: Vec<String>,
 }
 
 impl Settings {
-    /// Options that hold for jobs that the ranks spawn, too. Where their output goes is where the spawning rank's goes, and
-    /// the time limit is that of this job, which ends theirs with its own.
+    /// Options that also apply to jobs that the ranks spawn. Options for output and time limit are
+    /// not among them: the output goes where the spawning rank's output goes, and this job's time
+    /// limit also ends the spawned jobs.
     pub fn handed_down(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |word: &str| words.push(word.into());
@@ -125,7 +128,7 @@ impl Settings {
 #[derive(Debug, PartialEq, Eq)]
 pub struct OutputDir {
     pub dir: PathBuf,
-    /// Also forward the output to `mpirun`'s own.
+    /// Also forward the output to `mpirun`'s own stdout and stderr.
     pub copy: bool,
 }
 
@@ -143,7 +146,7 @@ impl Default for Stdin {
     }
 }
 
-/// Parses the arguments after the program's own name, `called`.
+/// Parses the arguments. `called` is the name under which the program was called.
 pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
     let mut lines = vec![Vec::new()];
     for argument in arguments {
@@ -163,7 +166,7 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
             Done::Version => return Ok(Command::Version),
             Done::ConfigFile => {}
             Done::NoProgram if empty && several => {
-                return Err(Mistake("there is nothing before or after a `:`".into()));
+                return Err(Mistake("a program is missing before or after a `:`".into()));
             }
             Done::NoProgram => {
                 return Err(Mistake(format!("no program to start; for example: {called} -n 4 ./program")));
@@ -315,7 +318,8 @@ impl Parser {
         Ok(())
     }
 
-    /// One command line a line; `#` starts a comment line, a backslash at the end continues a line.
+    /// One command line per line; `#` starts a comment line, a backslash at the end continues a
+    /// line.
     fn config_file(&mut self, file: OsString) -> Result<()> {
         let name = file.to_string_lossy().into_owned();
         let bytes = std::fs::read(&file).map_err(|error| Mistake(format!("cannot read the file {name}: {error}")))?;
@@ -326,7 +330,7 @@ impl Parser {
             }
             let words =
                 values::shell_words(line).ok_or_else(|| Mistake(format!("{name}: a quote is left open: {line}")))?;
-            // A line of options alone holds for the whole job as far as its options do.
+            // A line with options only sets the options of the whole job.
             self.block(words.into_iter().map(OsString::from).collect())?;
         }
         if self.request.blocks.is_empty() {
@@ -336,7 +340,8 @@ impl Parser {
     }
 }
 
-/// Finds the option that a word means (its first dash is off), and the value joined to it with `=`.
+/// Finds the option that a word names (its first dash is removed), and the value joined to it with
+/// `=`.
 fn recognise(word: &str) -> Result<(&'static Spec, Option<String>)> {
     let bare = word.strip_prefix('-').unwrap_or(word);
     let (name, joined) = match bare.split_once('=') {
@@ -359,7 +364,7 @@ fn recognise(word: &str) -> Result<(&'static Spec, Option<String>)> {
     Err(Mistake(format!("unknown option `-{word}`; {known}")))
 }
 
-/// The values of the option at hand.
+/// The values of the current option.
 struct Values<'a> {
     spec: &'static Spec,
     joined: Option<String>,

@@ -1,5 +1,5 @@
-//! Every option that `mpirun` knows, in both dialects, with its help: the parser and `--help` read the same table, so
-//! that neither can know one that the other does not.
+//! All options of `mpirun`, in both dialects, with their help. The parser and `--help` read the
+//! same table.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
@@ -44,7 +44,8 @@ pub enum Key {
     ReportBindings,
     NoOversubscribe,
     Mca,
-    /// Asks for what OxMPI does anyway, or speaks of machinery that it does not have: nothing to do, nothing to say.
+    /// Accepted and ignored: asks for what OxMPI does anyway, or for machinery that it does not
+    /// have.
     Moot,
     Help,
     Version,
@@ -52,9 +53,9 @@ pub enum Key {
 
 pub struct Spec {
     pub key: Key,
-    /// Without dashes: one or two are taken in front of any name. The first is the one that help shows first.
+    /// Without dashes: the user may type one or two. `--help` shows this order.
     pub names: &'static [&'static str],
-    /// What the values are called, which also says how many there are.
+    /// Names of the values, which also give their number.
     pub values: &'static [&'static str],
     pub help: &'static str,
 }
@@ -70,55 +71,55 @@ const fn spec(key: Key, names: &'static [&'static str], values: &'static [&'stat
 
 pub const GROUPS: [Group; 6] = [
     Group {
-        title: "What to start",
+        title: "Programs and ranks",
         specs: &[
             spec(
                 Key::Count,
                 &["n", "np", "c"],
                 &["N"],
-                "start N ranks of the program that follows; without it: the slots that hosts were given, else one rank \
-                 for each CPU that may be used (in a list with `:`, one)",
+                "start N ranks of the program; default: the number of slots of --host or --hostfile, else one rank for \
+                 each CPU that may be used (one rank for each program of a list with `:`)",
             ),
             spec(Key::Wdir, &["wdir", "wd", "gwdir"], &["DIR"], "start the program in DIR"),
             spec(
                 Key::Pset,
                 &["pset"],
                 &["NAME"],
-                "call the process set of the ranks that follow app://NAME instead of app://PROGRAM; they are also \
-                 app://0, those after a `:` app://1 and so on",
+                "name the process set of the program's ranks app://NAME instead of app://PROGRAM; the ranks are also in \
+                 app://0, those of the next program after a `:` in app://1, and so on",
             ),
             spec(
                 Key::Appnum,
                 &["appnum"],
                 &["N"],
-                "the value of MPI_APPNUM for the ranks that follow (default: 0, after a `:` 1 and so on)",
+                "the value of MPI_APPNUM for the program's ranks (default: 0 for the first program, 1 for the next, and so on)",
             ),
-            spec(Key::Path, &["path"], &["DIRS"], "look for the program in DIRS (separated by `:`) first"),
+            spec(Key::Path, &["path"], &["DIRS"], "search DIRS (separated by `:`) for the program first"),
             spec(
                 Key::ConfigFile,
                 &["configfile", "app"],
                 &["FILE"],
-                "read the command lines from FILE, one a line, instead of separating them with `:`",
+                "read the programs from FILE, one command line per line, instead of separating them with `:`",
             ),
             spec(
                 Key::Host,
                 &["host", "hosts", "H"],
                 &["LIST"],
-                "where to run, `HOST[:SLOTS],…`; for now every host must be this machine",
+                "the hosts to run on, `HOST[:SLOTS],…`; today every host must be this machine",
             ),
             spec(
                 Key::HostFile,
                 &["hostfile", "f", "machinefile", "default-hostfile"],
                 &["FILE"],
-                "the same from a file: `HOST`, `HOST:SLOTS` or `HOST slots=N` on each line",
+                "read the hosts from FILE: `HOST`, `HOST:SLOTS` or `HOST slots=N` on each line",
             ),
-            spec(Key::PerHost, &["ppn", "perhost", "npernode", "N"], &["N"], "ranks on each host"),
+            spec(Key::PerHost, &["ppn", "perhost", "npernode", "N"], &["N"], "start N ranks on each host"),
             spec(
                 Key::Timeout,
                 &["timeout"],
                 &["SECONDS"],
-                "stop the job after that time, say where each rank was, and end with status 124; the variable \
-                 MPIEXEC_TIMEOUT does the same",
+                "stop the job after that time, print the MPI call that each rank is in, and exit with status 124; the \
+                 environment variable MPIEXEC_TIMEOUT does the same",
             ),
             spec(
                 Key::UniverseSize,
@@ -130,73 +131,73 @@ pub const GROUPS: [Group; 6] = [
                 Key::KeepGoing,
                 &["disable-auto-cleanup", "enable-recovery"],
                 &[],
-                "when a rank dies, let the others go on",
+                "when a rank fails, let the other ranks continue",
             ),
             spec(
                 Key::InitialErrhandler,
                 &["initial-errhandler"],
                 &["NAME"],
-                "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",
+                "the initial error handler: mpi_errors_are_fatal (default), mpi_errors_abort or mpi_errors_return",
             ),
-            spec(Key::MemoryAllocKinds, &["memory-alloc-kinds"], &["LIST"], "memory kinds that the program asks for"),
+            spec(
+                Key::MemoryAllocKinds,
+                &["memory-alloc-kinds"],
+                &["LIST"],
+                "the memory kinds that the program requests",
+            ),
         ],
     },
     Group {
-        title: "Environment of the ranks (by default all of mpirun's own)",
+        title: "Environment of the ranks (default: that of mpirun)",
         specs: &[
-            spec(Key::Genv, &["genv"], &["VAR", "VALUE"], "set a variable for every program; also `VAR=VALUE`"),
-            spec(
-                Key::Env,
-                &["env"],
-                &["VAR", "VALUE"],
-                "set a variable for the program that follows; also `VAR=VALUE`",
-            ),
-            spec(Key::Export, &["x"], &["VAR[=VALUE]"], "pass a variable on, or set it"),
-            spec(Key::GenvList, &["genvlist"], &["A,B,…"], "pass on only these; -envlist for one program"),
+            spec(Key::Genv, &["genv"], &["VAR", "VALUE"], "set a variable for all programs; also `VAR=VALUE`"),
+            spec(Key::Env, &["env"], &["VAR", "VALUE"], "set a variable for this program; also `VAR=VALUE`"),
+            spec(Key::Export, &["x"], &["VAR[=VALUE]"], "pass a variable to this program, or set it"),
+            spec(Key::GenvList, &["genvlist"], &["A,B,…"], "pass only these variables; -envlist for this program only"),
             spec(Key::EnvList, &["envlist"], &["A,B,…"], ""),
-            spec(Key::GenvNone, &["genvnone"], &[], "pass nothing on; -envnone for one program"),
+            spec(Key::GenvNone, &["genvnone"], &[], "pass no variables; -envnone for this program only"),
             spec(Key::EnvNone, &["envnone"], &[], ""),
-            spec(Key::GenvAll, &["genvall"], &[], "pass everything on (the default); -envall for one program"),
+            spec(Key::GenvAll, &["genvall"], &[], "pass all variables (the default); -envall for this program only"),
             spec(Key::EnvAll, &["envall"], &[], ""),
         ],
     },
     Group {
         title: "Input and output",
         specs: &[
-            spec(Key::Label, &["l", "prepend-rank", "tag-output"], &[], "put `[rank] ` before every line"),
+            spec(Key::Label, &["l", "prepend-rank", "tag-output"], &[], "print `[rank] ` before every line"),
             spec(
                 Key::Output,
                 &["output"],
-                &["HOW"],
-                "`tag`, `merge`, `dir=DIR` or several of them with commas, as Open MPI has it",
+                &["LIST"],
+                "Open MPI's form of these options: `tag`, `merge`, `dir=DIR`, or several separated by commas",
             ),
             spec(
                 Key::OutFile,
                 &["outfile-pattern", "outfile"],
                 &["PATTERN"],
-                "write each rank's stdout to a file; %r is the rank, %h the host, %a the number of the program",
+                "write the stdout of each rank to a file; in PATTERN, %r is the rank, %h the host, %a the number of the program",
             ),
-            spec(Key::ErrFile, &["errfile-pattern", "errfile"], &["PATTERN"], "the same for stderr"),
+            spec(Key::ErrFile, &["errfile-pattern", "errfile"], &["PATTERN"], "the same for the stderr of each rank"),
             spec(
                 Key::OutputDir,
                 &["output-filename", "output-directory"],
                 &["DIR"],
-                "also write to DIR/rank.N/stdout and stderr; `DIR:nocopy` writes there only",
+                "also write the output of rank N to DIR/rank.N/stdout and stderr; with `DIR:nocopy`, only there",
             ),
             spec(
                 Key::MergeStderr,
                 &["merge-stderr-to-stdout", "stderr-to-stdout"],
                 &[],
-                "send the ranks' stderr to mpirun's stdout",
+                "write the stderr of the ranks to the stdout of mpirun",
             ),
             spec(
                 Key::Stdin,
                 &["stdin", "s"],
-                &["WHO"],
-                "which ranks read mpirun's stdin: a rank (default 0), a list such as 0,2-3, `all` or `none`",
+                &["RANKS"],
+                "the ranks that read the stdin of mpirun: a rank (default 0), a list such as 0,2-3, `all` or `none`",
             ),
-            spec(Key::Quiet, &["q", "quiet"], &[], "no remarks; a job that fails is still reported"),
-            spec(Key::Verbose, &["v", "verbose"], &[], "say what is started, where"),
+            spec(Key::Quiet, &["q", "quiet"], &[], "print no warnings; failures are still reported"),
+            spec(Key::Verbose, &["v", "verbose"], &[], "print each rank with its process and its CPUs"),
         ],
     },
     Group {
@@ -205,30 +206,25 @@ pub const GROUPS: [Group; 6] = [
             spec(
                 Key::BindTo,
                 &["bind-to", "binding"],
-                &["WHAT"],
-                "none, hwthread, core, l3cache, numa, socket; by default each rank gets a core when there are enough \
-                 cores that no other job of OxMPI holds, and none is bound otherwise",
+                &["LEVEL"],
+                "bind each rank to: none, hwthread, core, l3cache, numa or socket; default: an equal share of the cores \
+                 that no other OxMPI job uses if there is one for each rank, else none",
             ),
             spec(
                 Key::MapBy,
                 &["map-by"],
-                &["WHAT"],
-                "go through core (default), hwthread, l3cache, numa or socket in turn; `:PE=N` for N cores a rank; \
-                 `ppr:N:socket` for N ranks on each",
+                &["LEVEL"],
+                "place successive ranks on successive: core (default), hwthread, l3cache, numa or socket; `core:PE=N` \
+                 gives each rank N cores; `ppr:N:socket` starts N ranks on each socket",
             ),
             spec(
                 Key::RankBy,
                 &["rank-by"],
-                &["WHAT"],
-                "number the ranks in that order (core, slot) instead of the order of map-by",
+                &["ORDER"],
+                "number the ranks in the order of core or slot, instead of that of --map-by",
             ),
-            spec(
-                Key::CpuList,
-                &["cpu-list", "cpu-set"],
-                &["LIST"],
-                "use only these CPUs, such as 0-3,8; the other CPUs are not counted",
-            ),
-            spec(Key::CpusPerRank, &["cpus-per-rank", "cpus-per-proc"], &["N"], "as -map-by core:PE=N"),
+            spec(Key::CpuList, &["cpu-list", "cpu-set"], &["LIST"], "use only these CPUs, such as 0-3,8"),
+            spec(Key::CpusPerRank, &["cpus-per-rank", "cpus-per-proc"], &["N"], "the same as --map-by core:PE=N"),
             spec(Key::HwThreads, &["use-hwthread-cpus"], &[], "bind to hardware threads instead of cores"),
             spec(
                 Key::ReportBindings,
@@ -240,7 +236,7 @@ pub const GROUPS: [Group; 6] = [
                 Key::NoOversubscribe,
                 &["nooversubscribe", "no-oversubscribe"],
                 &[],
-                "refuse to start more ranks than slots or CPUs (by default any number may run)",
+                "refuse to start more ranks than slots or CPUs (default: any number of ranks is allowed)",
             ),
         ],
     },
@@ -248,12 +244,12 @@ pub const GROUPS: [Group; 6] = [
         title: "Accepted for existing scripts, without effect",
         specs: &[
             spec(Key::Moot, &["oversubscribe"], &[], "more ranks than CPUs are always allowed"),
-            spec(Key::Moot, &["allow-run-as-root"], &[], "root is a user like any other"),
+            spec(Key::Moot, &["allow-run-as-root"], &[], "root may always run jobs"),
             spec(
                 Key::Mca,
                 &["mca", "gmca", "omca", "prtemca", "pmixmca"],
                 &["NAME", "VALUE"],
-                "tuning of Open MPI's components",
+                "parameters of Open MPI's components",
             ),
             spec(Key::Moot, &["soft", "arch", "file"], &["VALUE"], ""),
             spec(
@@ -305,8 +301,8 @@ pub const GROUPS: [Group; 6] = [
     Group {
         title: "About mpirun",
         specs: &[
-            spec(Key::Help, &["help", "h", "?"], &[], "this text"),
-            spec(Key::Version, &["version", "V", "info"], &[], "the version"),
+            spec(Key::Help, &["help", "h", "?"], &[], "print this text"),
+            spec(Key::Version, &["version", "V", "info"], &[], "print the version"),
         ],
     },
 ];
@@ -315,25 +311,25 @@ pub fn specs() -> impl Iterator<Item = &'static Spec> {
     GROUPS.iter().flat_map(|group| group.specs)
 }
 
-/// The option of that name. Case matters where both cases exist (`-h`, `-H`; `-n`, `-N`), nowhere else.
+/// Finds an option by name. Case matters only where both cases exist (`-h`, `-H`; `-n`, `-N`).
 pub fn find(name: &str) -> Option<&'static Spec> {
     let by = |same: fn(&str, &str) -> bool| specs().find(|spec| spec.names.iter().any(|known| same(known, name)));
     by(|known, name| known == name).or_else(|| by(|known, name| name.len() > 1 && known.eq_ignore_ascii_case(name)))
 }
 
-/// The known name nearest to a mistyped one, if it is near.
+/// The known name that is most similar to a mistyped one, if it is similar enough.
 pub fn nearest(name: &str) -> Option<&'static str> {
     let names = specs().flat_map(|spec| spec.names).filter(|known| known.len() > 1);
     let (distance, best) = names.map(|known| (edits(known, name), *known)).min_by_key(|&(distance, _)| distance)?;
     (distance <= 1 + name.len() / 4).then_some(best)
 }
 
-/// How a name is written: short ones with one dash, long ones with two.
+/// How a name is shown: short ones with one dash, long ones with two.
 pub fn dashed(name: &str) -> String {
     format!("{}{name}", if name.len() < 4 { "-" } else { "--" })
 }
 
-/// Single-character insertions, deletions, replacements and swaps of neighbours between two words.
+/// The number of single-character insertions, deletions, replacements and swaps between two words.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

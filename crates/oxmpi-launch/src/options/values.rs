@@ -1,4 +1,4 @@
-//! The values that options take, each with an error that says what would have been right.
+//! Parses the values of options. Each error says which values are valid.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use oxmpi_base::cpus::CpuSet;
 
 use super::{Mistake, OutputDir, Result, Settings, Stdin, Values};
 
-/// More ranks than this on one machine are a slip of the hand.
+/// More ranks than this on one machine are a typing mistake.
 const MOST: usize = 1 << 16;
 
 /// A level of the machine's hierarchy.
@@ -34,7 +34,7 @@ pub enum BindTo {
 pub struct MapBy {
     pub level: Option<Level>,
     pub cores_per_rank: Option<usize>,
-    /// `ppr:N:level`: so many ranks on each.
+    /// `ppr:N:level`: the number of ranks on each object.
     pub ranks_per: Option<usize>,
     pub no_oversubscribe: bool,
 }
@@ -97,14 +97,14 @@ impl Values<'_> {
         }
     }
 
-    /// A name for a process set, with or without `app://` before it.
+    /// The name of a process set, with or without `app://`.
     pub(super) fn pset(&mut self) -> Result<OsString> {
         let text = self.text()?;
         let name = text.strip_prefix("app://").unwrap_or(&text);
         let safe = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/+".contains(&byte));
         if !safe || name.len() > 255 || name.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(self
-                .wrong(&text, "is no name for a process set: letters, digits and any of `-._~/+`, not digits alone"));
+                .wrong(&text, "is not a name for a process set: use letters, digits and `-._~/+`, not digits alone"));
         }
         Ok(name.into())
     }
@@ -146,7 +146,7 @@ impl Values<'_> {
                 None => Err(self.wrong(&text, "is not a list such as user:0+1,2+3")),
             };
         }
-        // Modifiers such as `:overload-allowed` ask for what is allowed anyway.
+        // Modifiers such as `:overload-allowed` ask for what is always allowed.
         match text.split(':').next().unwrap_or_default() {
             "none" | "no" | "off" => Ok(BindTo::None),
             "rr" => Ok(BindTo::Level(Level::Core)),
@@ -201,7 +201,7 @@ fn level(name: &str) -> Option<Level> {
     })
 }
 
-/// Splits a line into words as a shell does, quotes and backslashes included, substituting nothing.
+/// Splits a line into words as a shell does, with quotes and backslashes, without substitutions.
 pub(super) fn shell_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! What a rank finds: its place, variables, directory, CPUs.
+//! What a rank finds: its variables, its directory, its CPUs.
 
 use crate::support::{Dir, command, mpirun, run, script};
 
@@ -72,7 +72,8 @@ fn the_working_directory() {
         let done = mpirun(&format!("-n 1 {option} {at} pwd")).clean();
         assert_eq!(done.stdout.trim(), at);
     }
-    // A program in that directory, with and without `./`; it has no `#!` line, as old scripts have none.
+    // A program in that directory, with and without `./`; it has no `#!` line, as old scripts have
+    // none.
     assert_eq!(mpirun(&format!("-n 1 -wdir {at} ./tool")).clean().stdout, "here\n");
     assert_eq!(mpirun(&format!("-n 1 -wdir {at} tool")).clean().stdout, "here\n");
     assert_eq!(mpirun(&format!("-n 1 -path {at} tool")).clean().stdout, "here\n");

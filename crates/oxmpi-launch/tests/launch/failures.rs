@@ -1,10 +1,10 @@
-//! A rank that fails: one message, the right status, everybody stopped soon.
+//! A rank that fails: one message, the right status, and all other ranks stopped soon.
 
 use std::time::Duration;
 
 use crate::support::{command, marker, nobody_left, run, script};
 
-/// Rank 2 does it, the others would sleep for ever.
+/// Rank 2 runs the script; the others would sleep without end.
 #[track_caller]
 fn rank_2(does: &str, status: i32, words: &[&str]) {
     let marker = marker();
@@ -78,7 +78,7 @@ fn the_time_limit() {
     assert!(done.time < Duration::from_secs(2), "{:?}", done.time);
     nobody_left(&marker, Duration::ZERO);
     script("-n 2 --timeout 20", "true").clean();
-    // The variable that other launchers know; an option counts more.
+    // The variable of other launchers; the option overrides it.
     let limited = |options: &[&str]| run(command().env("MPIEXEC_TIMEOUT", "0.4").args(options).args(["sleep", "1"]));
     assert_eq!(limited(&["-n", "2"]).status, 124);
     limited(&["-n", "2", "--timeout", "20"]).clean();

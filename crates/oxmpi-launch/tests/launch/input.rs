@@ -1,4 +1,4 @@
-//! Stdin: rank 0 has it, or whoever was named.
+//! Stdin: rank 0 reads it, or the ranks that the user named.
 
 use std::process::Stdio;
 
@@ -44,7 +44,7 @@ fn a_rank_that_reads_nothing_does_no_harm() {
 
 #[test]
 fn input_that_the_rank_leaves_is_there_for_the_next() {
-    // A loop that reads a list and starts a job for each line: the job must not eat the list.
+    // A shell loop reads a list and starts a job for each line: the job must not read the list.
     let script = format!("while read word; do {} -n 2 echo $word; done", env!("CARGO_BIN_EXE_mpirun"));
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Nothing is left behind: no process, whatever dies, and no file.
+//! Nothing is left behind: no process, whichever process dies, and no file.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -10,16 +10,16 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// Each kind of rank that must die with `mpirun`; `M` stands for the marker.
 const RANKS: [(&str, usize); 6] = [
-    // One that sleeps.
+    // A rank that sleeps.
     ("exec sleep M", 1),
-    // One that computes and never looks.
+    // A rank that computes without end.
     ("exec sh -c 'while :; do :; done' M", 1),
     // A grandchild of a shell that waits for it.
     ("sh -c 'while :; do :; done' M; true", 2),
     ("sleep M; true", 2),
-    // One in the background of a shell that has ended.
+    // A background process of a shell that has ended.
     ("sleep M & sh -c 'while :; do :; done' M & exec sleep M", 3),
-    // One that ignores every signal that can be ignored.
+    // A rank that ignores all signals that can be ignored.
     ("trap '' HUP INT QUIT TERM PIPE USR1 USR2; while :; do sleep M; done", 2),
 ];
 
@@ -56,7 +56,7 @@ fn a_killed_rank_takes_the_others_along() {
 #[test]
 fn strays_are_found() {
     let marker = marker();
-    // In a session of its own, and its parent gone: nothing ties it to the job but its ancestry.
+    // In its own session, with its parent gone: only its ancestry ties it to the job.
     let done = script("-n 2", &format!("setsid sleep {marker} >/dev/null 2>&1 & sleep 0.1"));
     assert_eq!((done.status, done.stderr.as_str()), (0, ""));
     nobody_left(&marker, Duration::ZERO);
@@ -95,8 +95,9 @@ fn no_segment_is_left() {
 
 #[test]
 fn ranks_inherit_nothing_but_what_they_need() {
-    // `mpirun` is started with what this process has; a rank may have that, its own three, and the two that the environment
-    // names. It looks without a shell's help, because shells keep descriptors of their own.
+    // `mpirun` inherits the descriptors of this process. A rank may have those, its own three, and
+    // the two that the environment names. The rank counts them without a shell, because shells open
+    // descriptors of their own.
     let list = |command: &mut Command| -> BTreeSet<i32> {
         let done = command.output().unwrap();
         String::from_utf8(done.stdout).unwrap().lines().filter_map(|line| line.parse().ok()).collect()

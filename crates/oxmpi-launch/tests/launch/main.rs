@@ -1,5 +1,6 @@
-//! `mpirun` as its users see it: every test starts the real binary. Most ranks are shell scripts; where a rank must be an
-//! MPI process, this test binary plays it (see `mpi.rs`). No MPI library is needed.
+//! Tests of `mpirun` as users see it: each starts the real binary. Most ranks are shell scripts;
+//! where a rank must be an MPI process, this test binary acts as one (see `mpi.rs`). No MPI library
+//! is needed.
 
 mod environment;
 mod failures;

@@ -1,4 +1,4 @@
-//! What `mpirun` says to a slip of the hand.
+//! The messages of `mpirun` about wrong command lines and low limits.
 
 use std::process::{Command, Stdio};
 
@@ -24,7 +24,7 @@ fn limits_are_named_and_small_ones_do() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped()))
     };
-    // Descriptors under high numbers are a wish, not a need.
+    // `mpirun` prefers high descriptor numbers, but must not need them.
     assert_eq!(limited("-n 50", "-n 4 echo x").clean().lines().len(), 4);
     assert_eq!(limited("-n 64", "-n 16 echo x").clean().lines().len(), 16);
     for (limit, line, name) in
@@ -34,7 +34,7 @@ fn limits_are_named_and_small_ones_do() {
         assert_eq!(done.status, 1, "{}", done.stderr);
         assert!(done.stderr.contains(name) && done.stderr.contains("oxmpi doctor"), "{}", done.stderr);
     }
-    // What mpirun does with the signal of that limit is not inherited.
+    // The rank must not inherit how `mpirun` handles the signal of that limit.
     let done = limited("-n 1000", "-n 1 sh -c 'kill -XFSZ $$'");
     assert_eq!(done.status, 128 + libc::SIGXFSZ);
 }

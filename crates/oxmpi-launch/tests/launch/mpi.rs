@@ -1,5 +1,5 @@
-//! Ranks that are MPI processes, as far as `mpirun` can tell: this test binary, started again, takes its place in the
-//! segment and says there what the library would say.
+//! Ranks that `mpirun` takes for MPI processes: this test binary, started again, registers in the
+//! segment as the library would.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -70,7 +70,7 @@ fn play(role: &str, place: Member) {
             std::process::exit(if first { 5 } else { 0 });
         }
         "fork" => {
-            // A program that a rank starts is a world of one.
+            // A program that a rank starts is a job of one rank.
             let own = std::env::current_exe().unwrap();
             let done = std::process::Command::new(own).args(AS_RANK).output().unwrap();
             assert!(String::from_utf8_lossy(&done.stdout).contains("alone"));
@@ -133,7 +133,7 @@ fn leaving_without_finalize() {
 fn one_that_never_came_is_missed() {
     let script = "[ $OXMPI_RANK = 1 ] && exit 0; PROGRAM";
     fails(run(&mut ranks("-n 3", "wait", Some(script))), 1, &["rank 1 ", "without calling MPI_Init", "other 2 ranks"]);
-    // Nobody waits for it: nothing to say.
+    // No rank waits for it, so nothing is printed.
     run(&mut ranks("-n 3", "finalize", Some(script))).clean();
 }
 
@@ -161,7 +161,7 @@ fn a_bad_status_after_finalize() {
 #[test]
 fn behind_a_shell() {
     run(&mut ranks("-n 2", "finalize", Some("PROGRAM; true"))).clean();
-    // The shell goes on as if nothing had happened; the job must not.
+    // The shell continues after the failure, but the job must end.
     fails(
         run(&mut ranks("-n 2", "crash", Some("PROGRAM 2>/dev/null; sleep 100"))),
         1,

@@ -1,4 +1,4 @@
-//! Output: whole lines, in order, all of it.
+//! Output: complete lines, in order, without loss.
 
 use std::io::{BufRead, BufReader, Read};
 use std::time::{Duration, Instant};
@@ -117,7 +117,7 @@ fn a_slow_reader_loses_nothing_and_stops_nothing() {
 
 #[test]
 fn a_blocked_reader_does_not_keep_a_failure_from_stopping_the_job() {
-    // Nobody reads; the job must still be stopped, and the interrupt must still end mpirun.
+    // With no reader, the job must still be stopped, and the interrupt must still end mpirun.
     let mut child =
         command().args(["-n", "2", "sh", "-c", "[ $OXMPI_RANK = 1 ] && sleep 0.3 && exit 3; yes"]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1500));
@@ -168,7 +168,7 @@ fn a_full_disk_is_told_and_counts() {
     check(script(&format!("-n 2 --output-filename {}:nocopy", dir.path("only")), each));
     assert_eq!(dir.text("only/rank.0/stdout").len(), 504);
     assert_eq!(dir.text("only/rank.1/stderr"), "e\n");
-    // The status of a rank that fails counts more.
+    // The status of a failed rank has priority.
     full("failed", 0, "stdout");
     assert_eq!(script(&format!("-n 1 --output-filename {}", dir.path("failed")), "echo x; exit 7").status, 7);
 }

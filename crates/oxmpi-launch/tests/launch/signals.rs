@@ -1,4 +1,4 @@
-//! Signals to `mpirun` reach the ranks, and ending it ends them.
+//! Signals to `mpirun` reach the ranks, and the end of `mpirun` ends them.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,8 @@ use crate::support::{Dir, Job, given, having, marker, nobody_left, until};
 
 #[test]
 fn an_interrupt_ends_the_job_within_a_second() {
-    // Under nohup, or in a script's background, this process ignores some, and with it all that it starts.
+    // Under nohup, or in the background of a script, this process ignores some signals, and so do
+    // its children.
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: the default action, no handler.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -14,7 +15,7 @@ fn an_interrupt_ends_the_job_within_a_second() {
     for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)] {
         let marker = marker();
         let job = Job::script("-n 3", &format!("exec sleep {marker}"));
-        // Not the shells that are about to become them.
+        // Wait for the programs, not for the shells that will become them.
         until("three sleepers", || given(&marker).len() == 3);
         let sent = Instant::now();
         job.signal(signal);
@@ -62,7 +63,7 @@ fn a_rank_may_end_well_when_asked() {
     until("both traps", || (0..2).all(|rank| std::fs::exists(format!("{ready}.{rank}")).unwrap()));
     job.signal(libc::SIGTERM);
     let done = job.wait();
-    // The shell itself tells of the `sleep` that ended.
+    // The shell itself reports that `sleep` ended.
     assert_eq!((done.status, done.stdout.as_str(), done.messages().len()), (0, "saved\nsaved\n", 0));
 }
 

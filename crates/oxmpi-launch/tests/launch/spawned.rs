@@ -1,5 +1,5 @@
-//! Jobs that a process spawns. The library's part is played here: a socket pair, an `mpirun --spawned` that becomes an orphan,
-//! and the word that the job is connected.
+//! Jobs that a process spawns. The tests play the library's part: a socket pair, an `mpirun
+//! --spawned` that becomes an orphan, and the message that the job is connected.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -23,7 +23,7 @@ const AFTERWARDS: &str = "OXMPI_TEST_AFTERWARDS";
 /// What a child does; see [`play_child`].
 const CHILD: &str = "OXMPI_TEST_CHILD";
 
-/// The line to a new job; the other end is left open for `mpirun` to inherit.
+/// The connection to a new job; `mpirun` inherits the other end.
 fn line() -> (UnixStream, OwnedFd) {
     let mut ends = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
@@ -44,7 +44,7 @@ fn inherit(command: &mut Command, fd: RawFd) -> &mut Command {
     }
 }
 
-/// `mpirun --spawned`, started by this process, which is nobody's rank.
+/// Starts `mpirun --spawned` from this process, which is not a rank.
 fn spawn_alone(words: &[&str]) -> (UnixStream, Job) {
     let (line, far) = line();
     let number = far.as_raw_fd().to_string();
@@ -53,7 +53,7 @@ fn spawn_alone(words: &[&str]) -> (UnixStream, Job) {
     (line, Job::start(inherit(&mut command, far.as_raw_fd())))
 }
 
-/// What is reported about a job that does not come to be; nobody else hears of it.
+/// Reports about a job that does not start go to the root only.
 fn reported(words: &[&str]) -> Report {
     let (mut line, job) = spawn_alone(words);
     let mut packet = [0; 4096];
@@ -131,14 +131,14 @@ fn nobody_else_may_use_the_option() {
 
 // ---- in a job ----
 
-/// Rank 0 spawns what the environment says, takes the job, and goes on as the environment says.
+/// Rank 0 spawns a job, takes it, and continues as the environment says.
 pub fn play_root() {
     let (mut line, far) = line();
     let number = far.as_raw_fd().to_string();
     let own = std::env::current_exe().unwrap();
     let what = std::env::var(SPAWN).unwrap().replace("PROGRAM", &format!("{} {}", own.display(), AS_RANK.join(" ")));
     let mut shell = Command::new("sh");
-    // The shell ends at once, and what it started is an orphan, in a group of its own.
+    // The shell ends at once, so that the `mpirun` that it started is an orphan in its own group.
     shell.args(["-c", "setsid \"$@\" &", "sh", env!("CARGO_BIN_EXE_mpirun"), OPTION, &number, "port", "rank"]);
     shell.args(what.split(' ')).env(ROLE, "child").stdin(Stdio::null());
     assert!(inherit(&mut shell, far.as_raw_fd()).status().unwrap().success());
@@ -194,7 +194,7 @@ fn mpirun_waits_for_jobs_that_its_rank_spawned() {
 #[test]
 fn tags_tell_who_spawned_whom() {
     let done = spawn("-n 1 -l", "-n 2 PROGRAM", "left sleep", "end").clean();
-    // What the test's own program printed before, without a newline, may or may not stand in front.
+    // Text that the test's own program printed before, without a newline, may stand in front.
     for (tag, end) in
         [("[0] [0]", "rank 0 of 2 is done"), ("[0] [1]", "rank 1 of 2 is done"), ("[0]", "rank 0 of 1 is done")]
     {
@@ -206,13 +206,13 @@ fn tags_tell_who_spawned_whom() {
 #[test]
 fn a_connected_job_that_fails_ends_its_parents() {
     let done = spawn("-n 3", "-n 2 PROGRAM", "connected fail", "wait");
-    fails(done, 7, &["in a job that was spawned", "exited with status 7", "the 3 ranks were stopped, too"]);
+    fails(done, 7, &["in a spawned job", "exited with status 7", "the 3 ranks were stopped too"]);
 }
 
 #[test]
 fn one_that_has_disconnected_does_not() {
     let done = spawn("-n 1", "-n 2 PROGRAM", "left fail", "end");
-    // It is told all the same, and the status says so.
+    // The failure is still reported, and the status shows it.
     fails(done, 7, &["exited with status 7"]);
 }
 

@@ -1,4 +1,4 @@
-//! Starting `mpirun` and looking at what it did.
+//! Starts `mpirun` and examines what it did.
 
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No test's job may take longer than this, however busy the machine.
+/// Time limit of a test's job, also on a busy machine.
 const HANGS: Duration = Duration::from_secs(30);
 
 pub struct Done {
@@ -19,7 +19,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Ended well and said nothing on stderr.
+    /// Succeeded, with nothing on stderr.
     #[track_caller]
     pub fn clean(self) -> Done {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""), "stdout: {}", self.stdout);
@@ -62,7 +62,7 @@ pub fn run(command: &mut Command) -> Done {
     Job::start(command).wait()
 }
 
-/// An `mpirun` that runs.
+/// A running `mpirun`.
 pub struct Job {
     child: Child,
     started: Instant,
@@ -169,7 +169,7 @@ pub fn given(word: &str) -> Vec<i32> {
     having(word).into_iter().filter(argument).collect()
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 #[track_caller]
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + HANGS;
@@ -179,7 +179,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Everybody with the word on the command line is gone, or goes within the time.
+/// All processes with the word on their command line end within the time.
 #[track_caller]
 pub fn nobody_left(marker: &str, within: Duration) {
     let end = Instant::now() + within;

@@ -1,4 +1,5 @@
-//! Ranks that spoil what they share with `mpirun`: it survives, and says how the job ended.
+//! Ranks that damage the memory they share with `mpirun`: it survives, and reports how the job
+//! ended.
 
 use std::time::Duration;
 
@@ -24,17 +25,17 @@ fn mpirun_survives_scribbling() {
         let marker = marker();
         let each = format!("if [ $OXMPI_RANK = 1 ]; then {source} | {SCRIBBLE}; exit 3; fi; exec sleep {marker}");
         let done = script("-n 3", &each);
-        // What a rank wrote about itself may say that it called MPI_Abort.
+        // The state that a rank wrote may claim that it called MPI_Abort.
         assert!(done.status != 0 && done.status < 128, "{bytes}: {} {}", done.status, done.stderr);
         assert_eq!(done.messages().len(), 1, "{bytes}: {}", done.stderr);
         nobody_left(&marker, Duration::ZERO);
-        // Nor is anybody waited for that a block names.
+        // `mpirun` must not wait for a process only because a block names it.
         let done = script("-n 2", &format!("{source} | {SCRIBBLE}; exit 0"));
         assert!(done.time < Duration::from_secs(10) && done.status < 128, "{bytes}: {} {}", done.status, done.stderr);
     }
 }
 
-/// A rank's block names a process that is none of the job's.
+/// The block of a rank names a process that does not belong to the job.
 #[test]
 fn signals_go_to_nobody_else() {
     let mut other = std::process::Command::new("sleep").arg("100").spawn().unwrap();
@@ -63,7 +64,7 @@ fn signals_go_to_nobody_else() {
 
 #[test]
 fn the_mailbox_takes_any_line() {
-    // Its descriptor is in mpirun; the first word of the variable says which.
+    // `mpirun` has the descriptor; the first word of the variable names it.
     let mailbox = "fd=${OXMPI_SPAWN%%:*}; box=/proc/${OXMPI_JOB%%:*}/fd/$fd";
     for line in ["here 4294967295", "here 1", "here 0", "here -1", "nonsense", "failed 1 x y"] {
         let job = Job::script(
