@@ -1,4 +1,5 @@
-//! Looks at the machine as MPI programs will meet it, and says what each finding means to somebody who runs one.
+//! `oxmpi doctor`: tries what MPI programs need from the machine, and says what each finding means
+//! for a user. It changes nothing.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -15,7 +16,7 @@ use crate::{info, peers, trial};
 
 enum Finding {
     Good(String),
-    /// Programs run, but less well than they could.
+    /// Programs run, but slower or with limits.
     Slower(String),
     /// Programs will fail.
     Broken(String),
@@ -23,7 +24,7 @@ enum Finding {
 
 use Finding::{Broken, Good, Slower};
 
-/// The report, and 1 when something would keep programs from running.
+/// The report, and the exit status: 1 if programs would fail.
 pub fn examine() -> (String, i32) {
     type Check = fn() -> Finding;
     let checks: [(&str, Check); 10] = [
@@ -55,11 +56,11 @@ pub fn examine() -> (String, i32) {
         out += &format!("{mark}  {name}: {}\n", wrap(&text));
     }
     out += &match (broken, slower) {
-        (0, 0) => "\nNothing here keeps MPI programs from running well.\n".into(),
-        (0, 1) => "\nMPI programs run here. One of these findings limits them or makes them slower.\n".into(),
-        (0, n) => format!("\nMPI programs run here. {n} of these findings limit them or make them slower.\n"),
-        (1, _) => "\nOne of these findings makes MPI programs fail.\n".into(),
-        (n, _) => format!("\n{n} of these findings make MPI programs fail.\n"),
+        (0, 0) => "\nMPI programs run well here.\n".into(),
+        (0, 1) => "\nMPI programs run here. One finding limits them or makes them slower.\n".into(),
+        (0, n) => format!("\nMPI programs run here. {n} findings limit them or make them slower.\n"),
+        (1, _) => "\nOne finding makes MPI programs fail.\n".into(),
+        (n, _) => format!("\n{n} findings make MPI programs fail.\n"),
     };
     (out, i32::from(broken > 0))
 }
@@ -71,17 +72,17 @@ fn processors() -> Finding {
             let n = mine.len();
             let machine = match all {
                 Some(all) if all.len() > n => {
-                    format!(" of the machine's {}; a job or container keeps us to them", all.len())
+                    format!(" of the machine's {}; the job or container is limited to them", all.len())
                 }
                 _ => String::new(),
             };
             Good(format!(
-                "{n} may be used ({mine}){machine}. Up to {} ranks run without taking turns; more may be started.",
+                "{n} may be used ({mine}){machine}. Up to {} ranks have a CPU of their own; more are allowed.",
                 cpus::available()
             ))
         }
         Err(error) => {
-            Slower(format!("the system does not say which may be used ({error}), so ranks are not bound to any."))
+            Slower(format!("the system does not report which may be used ({error}), so ranks are not bound."))
         }
     }
 }
@@ -90,28 +91,26 @@ fn quota() -> Finding {
     match cpus::quota() {
         None => Good("none is set.".into()),
         Some(cpus) if cpus >= CpuSet::affinity().map_or(1, |set| set.len()) as f64 => {
-            Good(format!("the cgroup allows {cpus:.1} CPUs, which is no restriction."))
+            Good(format!("the cgroup allows {cpus:.1} CPUs, which does not limit a job."))
         }
         Some(cpus) => Slower(format!(
-            "the cgroup allows {cpus:.1} CPUs, fewer than may be used at a time. More ranks than that take turns, and the \
-             system halts all of them now and then."
+            "the cgroup allows the time of {cpus:.1} CPUs, fewer than may be used. With more ranks than that, the kernel \
+             stops all of them from time to time."
         )),
     }
 }
 
 fn shared_memory() -> Finding {
     match Segment::create(64, 1) {
-        Ok(_) => {
-            Good("memory for ranks to share can be made (memfd); /dev/shm is not needed, whatever its size.".into())
-        }
+        Ok(_) => Good("the memory that ranks share can be created (memfd); /dev/shm is not used.".into()),
         Err(error) if error.raw_os_error() == Some(libc::EFBIG) => Broken(format!(
-            "`ulimit -f` limits files to {}, which counts for the memory that ranks share; it spans much more, though few \
-             of its pages are ever used. `ulimit -f unlimited` helps.",
+            "`ulimit -f` limits the size of files to {}, and also that of the memory that ranks share, which is larger \
+             (few of its pages are ever used). `ulimit -f unlimited` removes the limit.",
             size(limits::of(libc::RLIMIT_FSIZE).0)
         )),
         Err(error) => Broken(format!(
-            "no memory for ranks to share can be made (memfd_create: {error}); mpirun cannot start a job. A sandbox or \
-             seccomp profile that forbids memfd_create must allow it."
+            "the memory that ranks share cannot be created (memfd_create: {error}), so mpirun cannot start a job. The \
+             sandbox or seccomp profile must allow memfd_create."
         )),
     }
 }
@@ -138,14 +137,14 @@ fn single_copy() -> Finding {
 
 fn waking() -> Finding {
     match wait::register() {
-        WakeFence::Asymmetric => Good("a waiting rank can sleep at no cost to senders (membarrier).".into()),
-        WakeFence::Symmetric => Slower(
-            "the kernel has no membarrier for us, so every small message costs some nanoseconds more to send.".into(),
-        ),
+        WakeFence::Asymmetric => Good("a waiting rank can sleep without a cost to senders (membarrier).".into()),
+        WakeFence::Symmetric => {
+            Slower("membarrier is not available, so each small message takes some nanoseconds more to send.".into())
+        }
     }
 }
 
-/// Tries the lifeline on a process that would sleep for an hour.
+/// Tests the lifeline with a process that would sleep for an hour.
 fn clean_up() -> Finding {
     let tried = || -> std::io::Result<bool> {
         let (near, far) = lifeline::create()?;
@@ -174,7 +173,7 @@ fn clean_up() -> Finding {
         Ok(false)
     };
     match tried() {
-        Ok(true) => Good("ranks end with mpirun, also when that is killed.".into()),
+        Ok(true) => Good("ranks end with mpirun, also when it is killed (kill -9).".into()),
         Ok(false) => Slower("when mpirun is killed (kill -9), processes that ranks started may stay behind.".into()),
         Err(error) => Slower(format!(
             "when mpirun is killed (kill -9), processes that ranks started may stay behind: {error} (is /proc mounted?)"
@@ -182,7 +181,7 @@ fn clean_up() -> Finding {
     }
 }
 
-/// Descriptors that `mpirun` needs by itself, and for each rank.
+/// Descriptors that `mpirun` needs for itself, and for each rank.
 const OWN_DESCRIPTORS: u64 = 22;
 const DESCRIPTORS_A_RANK: u64 = 2;
 
@@ -192,7 +191,7 @@ fn open_files() -> Finding {
     let text = format!("{} may be open, {} at most; mpirun needs two for each rank", number(soft), number(hard));
     match ranks {
         0 => Broken(format!(
-            "{text} and {OWN_DESCRIPTORS} for itself, so it cannot start any (`ulimit -n` sets the limit)."
+            "{text} and {OWN_DESCRIPTORS} for itself, so it cannot start a rank (`ulimit -n` sets the limit)."
         )),
         1..64 => Slower(format!("{text}, so about {ranks} ranks can be started (`ulimit -n` sets the limit).")),
         _ => Good(format!("{text}.")),
@@ -204,8 +203,8 @@ fn memory() -> Finding {
     let (space, _) = limits::of(libc::RLIMIT_AS);
     if space < 64 << 30 {
         tight.push(format!(
-            "address space is limited to {} (`ulimit -v`), and the memory that ranks share needs room there even where \
-             it is never used",
+            "the address space is limited to {} (`ulimit -v`), and the memory that ranks share reserves more addresses \
+             than it uses",
             size(space)
         ));
     }
@@ -214,14 +213,14 @@ fn memory() -> Finding {
         tight.push(format!("only {} processes may run (`ulimit -u`)", number(processes)));
     }
     if tight.is_empty() {
-        Good("none that matter.".into())
+        Good("no limit is too low.".into())
     } else {
         Slower(format!("{}. Large jobs may not start.", tight.join("; ")))
     }
 }
 
 fn installation() -> Finding {
-    let Some(prefix) = info::prefix() else { return Broken("its place is unknown (is /proc mounted?).".into()) };
+    let Some(prefix) = info::prefix() else { return Broken("its folder is unknown (is /proc mounted?).".into()) };
     let parts = ["bin/mpirun", "bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"];
     let missing: Vec<&str> = parts.into_iter().filter(|part| !prefix.join(part).exists()).collect();
     if !missing.is_empty() {
@@ -233,22 +232,23 @@ fn installation() -> Finding {
     match first {
         Some(first) if same(&first, &prefix.join("bin/mpirun")) => Good(format!("{} is complete.", prefix.display())),
         Some(first) => Slower(format!(
-            "{} is complete, but `mpirun` means {}, which may belong to another MPI; put {}/bin first in PATH.",
+            "{} is complete, but `mpirun` runs {}, which may belong to another MPI; put {}/bin first in PATH.",
             prefix.display(),
             first.display(),
             prefix.display()
         )),
-        None => {
-            Good(format!("{0} is complete; `export PATH={0}/bin:$PATH` makes its commands known.", prefix.display()))
-        }
+        None => Good(format!(
+            "{0} is complete; `export PATH={0}/bin:$PATH` puts its commands on the PATH.",
+            prefix.display()
+        )),
     }
 }
 
-/// The only proof that programs run is one that runs.
+/// Runs a program of two ranks: the other checks cannot prove that programs run.
 fn trial() -> Finding {
     match trial::run() {
-        Ok(true) => Good("two ranks were started with mpirun and met in a barrier.".into()),
-        Ok(false) => Slower("no program was tried, since the installation is not complete.".into()),
+        Ok(true) => Good("mpirun started two ranks, and they completed a barrier.".into()),
+        Ok(false) => Slower("no program was started, because the installation is not complete.".into()),
         Err(text) => Broken(format!("a program of two ranks failed: {text}")),
     }
 }
@@ -257,7 +257,7 @@ fn number(n: u64) -> String {
     if n == u64::MAX { "any number".into() } else { n.to_string() }
 }
 
-/// Broken into lines for a terminal, the later ones indented.
+/// Wraps a text for a terminal; lines after the first are indented.
 fn wrap(text: &str) -> String {
     let mut out = String::new();
     let mut column = 24;

@@ -1,5 +1,6 @@
-//! `oxmpi fortran`: makes the modules `mpi` and `mpi_f08` for a Fortran compiler. Every compiler has its own format of
-//! module files; the sources are part of the installation, and the library is the same for all.
+//! `oxmpi fortran`: makes the modules `mpi` and `mpi_f08` for a Fortran compiler. Each compiler has
+//! its own format of module files. Their sources are part of the installation; the library is the
+//! same for all compilers.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,10 +9,11 @@ use std::process::Command;
 
 use crate::info::prefix;
 
-/// Flags that old programs need, each tried with the compiler: they pass variables of several types to one procedure.
+/// Flags for old programs, which pass variables of several types to one procedure. A flag is used
+/// if the compiler accepts it.
 const WANTED: &[&str] = &["-fallow-argument-mismatch"];
 
-/// What to print, and the exit status.
+/// The text to print, and the exit status.
 pub fn build(compiler: Option<&str>) -> (String, i32) {
     match make(compiler) {
         Ok(text) => (text, 0),
@@ -23,7 +25,7 @@ pub fn build(compiler: Option<&str>) -> (String, i32) {
 }
 
 fn make(compiler: Option<&str>) -> Result<String, String> {
-    let prefix = prefix().ok_or("the place of the installation is unknown (is /proc mounted?)")?;
+    let prefix = prefix().ok_or("the folder of the installation is unknown (is /proc mounted?)")?;
     let choice = compiler.map(|name| format!("-fc={name}"));
     let command = ask(&prefix, choice.as_deref(), "--showme:command")?;
     let folder = PathBuf::from(ask(&prefix, choice.as_deref(), "--showme:modules")?.replace('"', ""));
@@ -43,14 +45,14 @@ fn make(compiler: Option<&str>) -> Result<String, String> {
     placed
 }
 
-/// A compiler, and the arguments that came with its name.
+/// A compiler, and the arguments that are part of its name.
 struct Compiler<'a> {
     program: &'a str,
     rest: &'a [&'a str],
 }
 
 impl Compiler<'_> {
-    /// Compiles a file; what it makes is in the folder `at`.
+    /// Compiles a file in the folder `at`.
     fn compile(&self, source: &Path, flag: &str, at: &Path) -> Result<(), String> {
         let mut command = self.command(at);
         command.args(Some(flag).filter(|f| !f.is_empty()));
@@ -72,7 +74,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Compiles the modules and tries the flags. A compiler without descriptors of arrays still gets the module `mpi`.
+/// Compiles the modules and tries the flags. A compiler without the array descriptors of Fortran
+/// 2018 gets only the module `mpi`.
 fn build_in(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<String, String> {
     let program = compiler.program;
     let source = |name: &str| prefix.join("share/oxmpi/fortran").join(name);
@@ -103,13 +106,14 @@ fn build_in(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<String, S
     match newer {
         Ok(()) => Ok(format!("The modules mpi and mpi_f08 for {program} are")),
         Err(text) => {
-            eprintln!("oxmpi fortran: {program} cannot have the module mpi_f08:\n{text}");
+            eprintln!("oxmpi fortran: {program} cannot compile or use the module mpi_f08:\n{text}");
             Ok(format!("The module mpi, without mpi_f08, for {program} is"))
         }
     }
 }
 
-/// A program that asks the library for the size of a variable, which stands in its descriptor.
+/// A program that asks the library for the size of a variable; the library reads it from the
+/// descriptor.
 const DESCRIPTOR: &str = "program trial
   use mpi_f08
   integer :: size
@@ -119,8 +123,8 @@ const DESCRIPTOR: &str = "program trial
 end program trial
 ";
 
-/// Does the compiler hand arrays over by the descriptors that the Fortran standard has for C? What cannot be tried, on a machine
-/// other than the programs', is believed.
+/// Checks that the compiler passes arrays by the descriptors of the Fortran standard. If the test
+/// program cannot be run here (cross-compilation), the check passes.
 fn try_descriptors(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<(), String> {
     let source = work.join("trial.f90");
     fs::write(&source, DESCRIPTOR).map_err(|error| format!("cannot write {}: {error}", source.display()))?;
@@ -131,14 +135,16 @@ fn try_descriptors(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<()
     let run = Command::new(work.join("trial")).env("LD_LIBRARY_PATH", &lib).output();
     match run {
         Ok(output) if is_linked && !output.status.success() => {
-            Err("it hands arrays over in a way of its own, as gfortran did before version 9".to_owned())
+            Err("it does not pass arrays by the descriptors of Fortran 2018 (gfortran does from version 9 on)"
+                .to_owned())
         }
         _ => Ok(()),
     }
 }
 
-/// gfortran before version 12 takes no text in a procedure that takes descriptors, but anything at all by descriptor, which is
-/// what the library gets in either case.
+/// Rewrites the module for gfortran before version 12, which accepts no CHARACTER arguments in
+/// procedures that take descriptors. It accepts `type(*)`, and the library gets a descriptor either
+/// way.
 fn without_texts(source: &str) -> String {
     let lines = source.lines().map(|line| match line.strip_suffix(" ! by descriptor") {
         Some(declaration) => declaration.replace("character(len=*)", "type(*), dimension(..)"),
@@ -147,7 +153,7 @@ fn without_texts(source: &str) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// What the wrapper answers: it knows which compiler is meant and where its modules belong.
+/// Asks the wrapper, which knows the compiler and the folder of its modules.
 fn ask(prefix: &Path, choice: Option<&str>, question: &str) -> Result<String, String> {
     let wrapper = prefix.join("bin/mpifort");
     let output = Command::new(&wrapper).args(choice).arg(question).output();

@@ -1,4 +1,4 @@
-//! What is installed, where, and how much of the standard is built.
+//! `oxmpi info`: the version, the folder, and the functions that are implemented.
 
 use std::path::PathBuf;
 
@@ -37,9 +37,9 @@ pub fn text() -> String {
                 }
             }
         }
-        None => out += "The place of the installation is unknown (is /proc mounted?)\n",
+        None => out += "The folder of the installation is unknown (is /proc mounted?)\n",
     }
-    out += "\nFunctions of MPI that are built, by chapter of the standard:\n";
+    out += "\nImplemented functions, by chapter of the standard:\n";
     let mut all = Count::default();
     for (chapter, title) in CHAPTERS {
         let count = Count::of(ALL.iter().filter(|fun| fun.is_standard() && fun.chapter() == chapter));
@@ -50,9 +50,9 @@ pub fn text() -> String {
     }
     out += &format!("      {:<40} {:>4} of {:>3}\n", "All", all.built, all.total);
     let extra = Count::of(ALL.iter().filter(|fun| !fun.is_standard()));
-    out += &format!("      {:<40} {:>4} of {:>3}\n", "Beside the ABI, for older programs", extra.built, extra.total);
+    out += &format!("      {:<40} {:>4} of {:>3}\n", "Not in the ABI, for older programs", extra.built, extra.total);
     if all.built < all.total {
-        out += "\nA function that is not built answers MPI_ERR_UNSUPPORTED_OPERATION; `oxmpi info --missing` lists them.\n";
+        out += "\nA function that is not implemented returns MPI_ERR_UNSUPPORTED_OPERATION; `oxmpi info --missing` lists them.\n";
     }
     out
 }
@@ -69,7 +69,7 @@ pub fn prefix() -> Option<PathBuf> {
     Some(own.parent()?.parent()?.to_path_buf())
 }
 
-/// This program by the name that it was called by, where there is no /proc.
+/// The path of this program from the name that it was called by; used without /proc.
 fn called() -> Option<PathBuf> {
     let name = PathBuf::from(std::env::args_os().next()?);
     if name.components().count() > 1 {

@@ -1,6 +1,8 @@
-//! `oxmpi`: what this installation is (`info`), whether this machine lets it work well (`doctor`), and the modules for a
-//! Fortran compiler (`fortran`), which alone changes anything. Only
-//! `doctor` starts a job, of two ranks, to see whether jobs run.
+//! The command `oxmpi`: describes this installation (`info`), checks the machine (`doctor`), shows
+//! manual pages (`man`) and makes the Fortran modules for a compiler (`fortran`).
+//!
+//! Only `fortran` changes the installation. Only `doctor` starts a job, of two ranks, to see
+//! whether jobs run.
 
 mod doctor;
 mod fortran;
@@ -12,18 +14,21 @@ mod trial;
 use std::io::{self, Write};
 
 const HELP: &str = "\
-oxmpi tells about OxMPI, an implementation of the Message Passing Interface (MPI).
+oxmpi shows information about OxMPI, an implementation of the Message Passing Interface (MPI).
 
-Usage: oxmpi info             version, place, and how much of MPI is built, by chapter of the standard
-       oxmpi info --missing   the functions that are not built yet, one a line
-       oxmpi doctor           look at this machine and say in plain words what it means for MPI programs
-       oxmpi man MPI_Send     the manual page of a function, in C and Fortran, or of a command (oxmpi man mpirun)
-       oxmpi fortran          make the modules mpi and mpi_f08 for your Fortran compiler
-       oxmpi fortran --fc COMPILER   the same for another one
-       oxmpi --version
-       oxmpi --help
+Usage: oxmpi info                    show the version, the folder and the functions by chapter of the standard
+       oxmpi info --missing          list the functions that are not implemented
+       oxmpi doctor                  check whether this machine runs MPI programs well, and say what to change
+       oxmpi man NAME                show the manual page of a function or command: oxmpi man MPI_Send
+       oxmpi fortran                 make the modules mpi and mpi_f08 for your Fortran compiler
+       oxmpi fortran --fc COMPILER   make the modules for another Fortran compiler
+       oxmpi --version               show the version
+       oxmpi --help                  show this text
 
-To compile a program, use mpicc, mpicxx or mpifort; to run it, mpirun.
+Exit status: 0 for success; 1 if the command failed, or if doctor found that MPI programs would fail;
+2 if the command line is wrong.
+
+To compile a program, use mpicc, mpicxx or mpifort. To run it, use mpirun.
 ";
 
 fn main() {
@@ -39,7 +44,7 @@ fn main() {
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
         ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran" | "man", "--help" | "-h"] => (HELP.into(), 0),
-        // Not for people: what `doctor` starts to try things out between processes.
+        // Internal: the processes that `doctor` starts for its tests.
         [peers::HOST] => peers::host(),
         [trial::RANK] => trial::rank(),
         [peers::VISITOR, pid, address] => peers::visitor(pid, address),
@@ -54,11 +59,11 @@ fn main() {
                 }
                 _ => format!("there is no command `{first}`; the commands are info, doctor, man and fortran"),
             };
-            eprintln!("oxmpi: {what} (oxmpi --help tells more)");
+            eprintln!("oxmpi: {what} (see oxmpi --help)");
             std::process::exit(2);
         }
     };
-    // Somebody may have closed our output already; that is no reason to panic.
+    // Do not panic when the reader has closed stdout.
     let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     std::process::exit(if written.is_ok() { status } else { 1 });
 }

@@ -1,12 +1,13 @@
-//! `oxmpi man MPI_Send`, `oxmpi man mpirun`: a manual page of the installation, as plain text. The pages are ordinary ones (`man MPI_Send` shows
-//! them too, with the installation's `share/man` in MANPATH); they use a few macros only, and those are understood here.
+//! `oxmpi man NAME`: prints a manual page of the installation as plain text. The pages are ordinary
+//! roff (`man MPI_Send` shows them too, with the installation's `share/man` in MANPATH). They use
+//! only a few macros, and this module understands only those; `xtask/src/man.rs` writes them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::info::prefix;
 
-/// What to print, and the exit status.
+/// The text to print, and the exit status.
 pub fn page(name: &str) -> (String, i32) {
     match find(name).and_then(|path| read(&path)) {
         Ok(text) => (plain(&text), 0),
@@ -17,10 +18,10 @@ pub fn page(name: &str) -> (String, i32) {
     }
 }
 
-/// A command by its name; a function in any letter case, with or without `MPI_`, also by the names of profiling and of
-/// Fortran's specific procedures.
+/// Finds the page of a command by its name, or of a function in any letter case, with or without
+/// `MPI_`, also by its profiling name or the names of Fortran's specific procedures.
 fn find(name: &str) -> Result<PathBuf, String> {
-    let prefix = prefix().ok_or("the place of the installation is unknown (is /proc mounted?)")?;
+    let prefix = prefix().ok_or("the folder of the installation is unknown (is /proc mounted?)")?;
     let command = prefix.join("share/man/man1").join(format!("{name}.1"));
     if !name.contains('/') && command.exists() {
         return Ok(command);
@@ -35,11 +36,12 @@ fn find(name: &str) -> Result<PathBuf, String> {
         stem == format!("mpi_{wanted}")
     };
     let found = entries.flatten().map(|entry| entry.path()).find(fits);
-    found
-        .ok_or_else(|| format!("there is no page for `{name}`; every function of MPI and every command has one: oxmpi man MPI_Send, oxmpi man mpirun"))
+    found.ok_or_else(|| {
+        format!("there is no page for `{name}`; the functions and commands of MPI have one, such as MPI_Send or mpirun")
+    })
 }
 
-/// The page, or the one that it refers to.
+/// The text of the page, or of the page that it refers to.
 fn read(path: &Path) -> Result<String, String> {
     let open =
         |path: &Path| fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_guarded_is_shown_as_it_is() {
+    fn escaped_characters_are_shown() {
         let page = ".SH NAME\nmpirun \\- start\n.nf\n\\&.hidden \\-\\-x a\\eb\n.fi\n";
         assert_eq!(plain(page), "NAME\n      mpirun - start\n      .hidden --x a\\b\n");
     }

@@ -1,5 +1,5 @@
-//! Two processes that try out on each other what two ranks would do. They are siblings, as ranks are: some systems let a
-//! process look into its children and into nobody else.
+//! Tests whether one process can read the memory of another. The two processes are siblings, as
+//! ranks are: some systems allow a process to read only its children.
 
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ pub const VISITOR: &str = "__visitor";
 
 const WORD: [u8; 16] = *b"OxMPI was here\r\n";
 
-/// Whether one rank can read another's memory; if not, what the kernel says.
+/// Whether one rank can read the memory of another; if not, the error of the kernel.
 pub fn try_single_copy() -> Result<(), String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let started = |command: &mut Command| command.spawn().map_err(|error| format!("cannot start a process: {error}"));
@@ -27,7 +27,7 @@ pub fn try_single_copy() -> Result<(), String> {
             .stdin(Stdio::null()),
     )
     .and_then(|visitor| visitor.wait_with_output().map_err(|error| error.to_string()));
-    // The end of its input lets it go.
+    // The host ends at the end of its input.
     drop(host.stdin.take());
     let _ = host.wait();
     told.map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ pub fn try_single_copy() -> Result<(), String> {
     if visit.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&visit.stdout).trim().to_string()) }
 }
 
-/// Tells where its word is, and waits.
+/// Prints the address of its word, and waits.
 pub fn host() -> (String, i32) {
     cma::permit_peers();
     let word = Box::leak(Box::new(WORD));
@@ -47,14 +47,14 @@ pub fn host() -> (String, i32) {
 /// Reads the host's word.
 pub fn visitor(pid: &str, address: &str) -> (String, i32) {
     let (Some(pid), Ok(address)) = (pid.parse().ok().and_then(Pid::new), usize::from_str_radix(address, 16)) else {
-        return ("the other process told nothing".into(), 1);
+        return ("the other process sent no address".into(), 1);
     };
     let mut word = [0u8; WORD.len()];
     // SAFETY: `word` is ours, writable, and not looked at during the call.
     let moved = unsafe { cma::read(pid, &[(word.as_mut_ptr() as usize, word.len())], &[(address, word.len())]) };
     match moved {
         Ok(n) if n == WORD.len() && word == WORD => (String::new(), 0),
-        Ok(n) => (format!("{n} bytes came, and not the right ones"), 1),
+        Ok(n) => (format!("{n} bytes were read, but with a wrong value"), 1),
         Err(error) => (error.to_string(), 1),
     }
 }

@@ -1,5 +1,5 @@
-//! A whole MPI program, tried out: `oxmpi doctor` starts `mpirun -n 2 oxmpi __rank`, and each rank loads the installed library,
-//! initialises, meets the other in a barrier and finalizes.
+//! Runs a complete MPI program: `oxmpi doctor` starts `mpirun -n 2 oxmpi __rank`, and each rank
+//! loads the installed library and calls MPI_Init, MPI_Barrier and MPI_Finalize.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,7 @@ use crate::info;
 
 pub const RANK: &str = "__rank";
 
-/// Whether a program was tried and ran; if it failed, what it and `mpirun` said.
+/// Whether a program was started and succeeded; if it failed, its messages and those of `mpirun`.
 pub fn run() -> Result<bool, String> {
     let Some(prefix) = info::prefix() else { return Ok(false) };
     let (mpirun, own) = (prefix.join("bin/mpirun"), prefix.join("bin/oxmpi"));
@@ -20,14 +20,14 @@ pub fn run() -> Result<bool, String> {
     }
     let mut command = Command::new(mpirun);
     command.args(["-n", "2", "--timeout", "20"]).arg(own).arg(RANK).stdin(Stdio::null());
-    // A setting for this shell's programs is none for this one.
+    // The user's time limit is not meant for this test.
     command.env_remove("MPIEXEC_TIMEOUT");
     let output = command.output().map_err(|error| format!("mpirun cannot be run: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         return Ok(true);
     }
-    // Both ranks may say the same.
+    // Both ranks may print the same lines.
     let mut lines: Vec<&str> = Vec::new();
     for line in said.lines().map(str::trim) {
         if !lines.contains(&line) {
@@ -49,9 +49,10 @@ pub fn rank() -> (String, i32) {
 }
 
 fn try_library() -> Result<(), String> {
-    let path = info::prefix().ok_or("the place of the installation is unknown")?.join("lib/libmpi_abi.so.1");
+    let path = info::prefix().ok_or("the folder of the installation is unknown")?.join("lib/libmpi_abi.so.1");
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
-    // SAFETY: a NUL-terminated path; the library is OxMPI's own, and its initialisers may run at any time.
+    // SAFETY: a NUL-terminated path; the library is OxMPI's own, and its initialisers may run at
+    // any time.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
     if library.is_null() {
         return Err(format!("the library cannot be loaded: {}", linker_error()));
@@ -74,7 +75,8 @@ fn try_library() -> Result<(), String> {
         )
     };
     let world = std::ptr::without_provenance_mut(MPI_COMM_WORLD.0);
-    // SAFETY: called once each, in the order that the standard asks for, by the only thread. MPI_Init takes null pointers.
+    // SAFETY: called once each, in the order that the standard asks for, by the only thread.
+    // MPI_Init takes null pointers.
     let codes = unsafe { [init(std::ptr::null_mut(), std::ptr::null_mut()), barrier(world), finalize()] };
     match codes {
         [0, 0, 0] => Ok(()),

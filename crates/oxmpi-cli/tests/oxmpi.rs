@@ -1,4 +1,4 @@
-//! `oxmpi` as its users see it.
+//! Tests of the command `oxmpi` as users see it.
 
 use std::process::{Command, Output};
 
@@ -24,9 +24,9 @@ fn doctor_tries_what_ranks_do() {
     for check in ["CPUs: ", "Single copy: ", "Shared memory: ", "Clean-up: ", "Installation: "] {
         assert!(out.contains(check), "{check} in {out}");
     }
-    // The two helpers ran and understood each other: either the word came, or the kernel said why not.
+    // The two processes ran: either the word was read, or the kernel said why not.
     assert!(out.contains("copied once") || out.contains("process_vm_readv: "), "{out}");
-    assert!(!out.contains("told nothing") && !out.contains("not the right ones"), "{out}");
+    assert!(!out.contains("sent no address") && !out.contains("with a wrong value"), "{out}");
 }
 
 #[test]
