@@ -1,5 +1,6 @@
-//! The manual pages: one for every function, with its forms in C and Fortran and the meaning of its arguments. They follow
-//! from `api/` alone and are written when OxMPI is installed. `oxmpi man` reads them too, so that they keep to a few macros.
+//! Generates the manual pages when OxMPI is installed: one for each function, from `api/` alone, with
+//! its forms in C and Fortran and its arguments; and one for each command, from its `--help`.
+//! `oxmpi man` reads them too, so they must use only the few macros that it knows.
 
 use crate::api::{Api, Dir, Fortran, Function};
 use crate::gen_fortran::{Form, Procedure, procedures};
@@ -27,7 +28,7 @@ pub fn pages(api: &Api) -> Result<Vec<(String, String)>, String> {
     Ok(pages)
 }
 
-/// A command with a page in section 1, which follows from what the command says about itself.
+/// A command with a page in section 1. The page is made from the help text of the command.
 pub struct Page {
     pub name: &'static str,
     /// The option that makes it print its help.
@@ -35,7 +36,7 @@ pub struct Page {
     /// Other names of the same command.
     also: &'static [&'static str],
     purpose: &'static str,
-    /// Examples: what they do, and what to type.
+    /// Examples: the purpose, and the command line.
     examples: &'static [(&'static str, &'static str)],
 }
 
@@ -48,8 +49,8 @@ pub const COMMANDS: &[Page] = &[
         examples: &[
             ("Start four ranks of a program:", "mpirun -n 4 ./program"),
             ("Two programs in one job:", "mpirun -n 1 ./master : -n 3 ./worker"),
-            ("Put the rank before every line of output:", "mpirun -n 4 -l ./program"),
-            ("Stop a job that hangs and see where each rank is:", "mpirun -n 4 --timeout 60 ./program"),
+            ("Print the rank before every line of output:", "mpirun -n 4 -l ./program"),
+            ("Stop a job that hangs, and see the MPI call that each rank is in:", "mpirun -n 4 --timeout 60 ./program"),
             ("Write the output of each rank to a file:", "mpirun -n 4 --output-filename out ./program"),
         ],
     },
@@ -60,7 +61,7 @@ pub const COMMANDS: &[Page] = &[
         purpose: "compile and link C programs that use MPI",
         examples: &[
             ("Compile a program:", "mpicc -O2 hello.c -o hello"),
-            ("See the command that would be run:", "mpicc -show hello.c"),
+            ("Show the command line of the compiler:", "mpicc -show hello.c"),
         ],
     },
     Page {
@@ -84,7 +85,7 @@ pub const COMMANDS: &[Page] = &[
         name: "oxmpi",
         help: "--help",
         also: &[],
-        purpose: "show what OxMPI is and whether it works on this machine",
+        purpose: "show what is installed and check whether this machine runs MPI programs well",
         examples: &[
             ("Check this machine:", "oxmpi doctor"),
             ("Read about a function or a command:", "oxmpi man MPI_Send"),
@@ -92,7 +93,7 @@ pub const COMMANDS: &[Page] = &[
     },
 ];
 
-/// The page of a command and those of its other names, from what its help says.
+/// The pages of a command and of its other names, from its help text.
 pub fn command_pages(command: &Page, help: &str) -> Vec<(String, String)> {
     let Page { name, also, purpose, examples, .. } = command;
     let version = env!("CARGO_PKG_VERSION");
@@ -114,18 +115,18 @@ pub fn command_pages(command: &Page, help: &str) -> Vec<(String, String)> {
     std::iter::once((format!("{name}.1"), out)).chain(links).collect()
 }
 
-/// A line in which no character has a meaning of its own.
+/// Writes a line with all characters escaped that have a meaning in roff.
 fn plain_line(out: &mut String, line: &str) {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
     let _ = writeln!(out, "{guard}{line}");
 }
 
-/// The procedures that C does not have: what follows the name.
+/// The procedures that exist in Fortran only: the text after the name.
 const FORTRAN_ONLY: &[(&str, &str)] = &[
     (
         "MPI_Sizeof",
-        "gives the size of a variable of any intrinsic type
+        "returns the size of a variable of any intrinsic type
 .SH FORTRAN WITH USE MPI_F08
 .nf
 MPI_Sizeof(x, size, ierror)
@@ -148,12 +149,12 @@ in: a variable, scalar or array
 size
 out: the number of bytes of the variable, or of an element of the array
 .SH NOTES
-It is not part of mpif.h. It is deprecated: use storage_size(x) / 8 instead. MPI-5.0 describes it in chapter 20.
+It is not part of mpif.h. It is deprecated: use storage_size(x) / 8 instead. See chapter 20 of MPI-5.0.
 ",
     ),
     (
         "MPI_F_sync_reg",
-        "does nothing with a variable, which a compiler cannot know
+        "keeps the compiler from caching a variable in a register
 .SH FORTRAN WITH USE MPI_F08
 .nf
 MPI_F_sync_reg(buf)
@@ -167,15 +168,15 @@ MPI_F_sync_reg(buf)
 .SH ARGUMENTS
 .TP
 buf
-in and out: a variable that MPI may have read or written behind the compiler's back
+in and out: a variable that MPI may read or write without the compiler knowing
 .SH NOTES
-A call before and after an operation that reaches a variable through MPI_BOTTOM, a window or a request keeps the
-compiler from holding the variable in a register meanwhile. MPI-5.0 describes it in chapter 20.
+The procedure itself does nothing. Call it before and after an operation that accesses a variable through
+MPI_BOTTOM, a window or a request: the compiler then does not keep the variable in a register meanwhile. See chapter 20 of MPI-5.0.
 ",
     ),
 ];
 
-/// A line from the table, or one that follows from the function that this is a form of.
+/// The purpose of a function: from the table, or derived from the function that it is a form of.
 fn purpose(api: &Api, name: &str) -> Option<String> {
     let short = name.strip_prefix("MPI_")?;
     let known = |name: &str| api.purposes.get(name).cloned();
@@ -186,10 +187,10 @@ fn purpose(api: &Api, name: &str) -> Option<String> {
         return Some(text);
     }
     for (end, text) in [
-        ("_toint", "gives the integer that stands for a handle"),
-        ("_fromint", "gives the handle that an integer stands for"),
-        ("_c2f", "gives the Fortran handle of a handle"),
-        ("_f2c", "gives the handle of a Fortran handle"),
+        ("_toint", "converts a handle to an integer"),
+        ("_fromint", "converts an integer to a handle"),
+        ("_c2f", "converts a C handle to a Fortran handle"),
+        ("_f2c", "converts a Fortran handle to a C handle"),
     ] {
         if short.ends_with(end) {
             return Some(text.to_string());
@@ -197,12 +198,12 @@ fn purpose(api: &Api, name: &str) -> Option<String> {
     }
     if let Some(blocking) = short.strip_suffix("_init") {
         known(blocking)?;
-        return Some(format!("makes a persistent request for what MPI_{blocking} does"));
+        return Some(format!("creates a persistent request for MPI_{blocking}"));
     }
     let rest = short.strip_prefix('I')?;
     let blocking = rest[..1].to_uppercase() + &rest[1..];
     known(&blocking)?;
-    Some(format!("starts what MPI_{blocking} does and returns at once, with a request or an answer"))
+    Some(format!("nonblocking form of MPI_{blocking}"))
 }
 
 fn page(
@@ -236,7 +237,7 @@ fn page(
             Dir::InOut => "in and out",
         };
         let meaning = api.kinds.get(&param.kind).map_or("", |kind| kind.meaning.as_str());
-        // What the table says of arrays and rooms is seen in the declarations.
+        // Leave out the table's remarks on arrays and lengths: the declarations show them.
         let meaning = meaning.split([';', '[']).next().unwrap_or_default().trim_end_matches(", or with a ");
         let meaning = match param.kind == "index" && param.dir != Dir::In {
             true => format!("{meaning} in C, from 1 in Fortran"),
@@ -247,31 +248,31 @@ fn page(
     }
     out.push_str(".SH NOTES\n");
     if !function.returns_value() {
-        out.push_str("The result is MPI_SUCCESS or an error code, after the error handler has been called. In Fortran it is the last\n");
-        out.push_str("argument, which may be left away with mpi_f08.\n");
+        out.push_str("The call returns MPI_SUCCESS, or calls the error handler and returns an error code. In Fortran the code is the\n");
+        out.push_str("last argument, which is optional in mpi_f08.\n");
     }
     if function.is_extra && function.fortran == Fortran::Old {
-        out.push_str("This function was removed from MPI; it is here for old programs.\n");
+        out.push_str("This function was removed from MPI. OxMPI keeps it for old programs.\n");
     }
     if let Some((_, note)) = NOTES.iter().find(|(of, _)| of == name) {
         out.push_str(note);
     }
-    let _ = writeln!(out, "MPI-5.0 describes it in chapter {}.", function.chapter);
+    let _ = writeln!(out, "See chapter {} of MPI-5.0.", function.chapter);
     out
 }
 
-/// What users should know beside the arguments.
+/// Notes on single functions, beside their arguments.
 const NOTES: &[(&str, &str)] = &[
     (
         "MPI_Send",
-        "It may block until the receiver has posted a matching receive. Short messages are usually stored on their way, so \
-         that the\ncall returns at once; long ones never are. A program must not rely on either. Two ranks that send to \
-         each other before\nthey receive can wait for each other for ever: use MPI_Sendrecv or MPI_Isend there.\n",
+        "The call may block until the receiver has posted a matching receive. Messages of up to 8 KiB are usually buffered, \
+         so that\nthe call returns at once; longer messages are not. A program must not rely on either. Two ranks that \
+         send to each other\nbefore they receive can deadlock: use MPI_Sendrecv or MPI_Isend instead.\n",
     ),
     (
         "MPI_Recv",
-        "It blocks until a matching message has arrived. A message that is longer than the buffer is an error, \
-         MPI_ERR_TRUNCATE.\n",
+        "The call blocks until a matching message has arrived. A message that is longer than the buffer is an error \
+         of class\nMPI_ERR_TRUNCATE.\n",
     ),
 ];
 
@@ -327,9 +328,6 @@ mod tests {
             text.lines().all(|line| line.starts_with('.') || !line.starts_with('\'')),
             "no line may look like a macro"
         );
-        assert_eq!(
-            purpose(&api, "MPI_Ibcast").unwrap(),
-            "starts what MPI_Bcast does and returns at once, with a request or an answer"
-        );
+        assert_eq!(purpose(&api, "MPI_Ibcast").unwrap(), "nonblocking form of MPI_Bcast");
     }
 }
