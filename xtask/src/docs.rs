@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 /// The pages of the book, and its table of contents.
-const BOOK: &str = "docs/src";
+pub const BOOK: &str = "docs/src";
 const SUMMARY: &str = "docs/src/SUMMARY.md";
 
 /// Code in this page that begins with a dash is an option of mpirun.
@@ -47,7 +47,7 @@ pub fn run(args: &[String]) -> Outcome {
 }
 
 /// The text of a page with the files that it includes (`{{#include path}}` alone on a line, as mdBook has it).
-fn included(path: &Path) -> Result<String, String> {
+pub fn included(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     for line in read(&root().join(path))?.lines() {
         match line.strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
@@ -60,7 +60,7 @@ fn included(path: &Path) -> Result<String, String> {
 }
 
 /// The path in the repository that a link on a page leads to.
-fn relative(page: &Path, target: &str) -> PathBuf {
+pub fn relative(page: &Path, target: &str) -> PathBuf {
     let mut path = page.parent().unwrap_or(Path::new("")).to_path_buf();
     for part in Path::new(target).components() {
         match part {

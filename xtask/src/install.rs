@@ -1,8 +1,8 @@
-//! `cargo xtask install --prefix P [--profile release]`: builds OxMPI and lays out an installation.
+//! `cargo xtask install --prefix P [--profile release]`: builds OxMPI and writes an installation.
 //!
-//! The result is relocatable: the wrappers find the prefix from their own path and the pkg-config file from its,
-//! so nothing written here may hold an absolute path. Files are replaced by renaming, never written in
-//! place: programs may be running from the old ones.
+//! An installation can be moved: the wrappers and the pkg-config file find the prefix from their own
+//! path, so no file here may contain an absolute path. Files are replaced by renaming, never
+//! overwritten, because programs may be running from the old ones.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +12,7 @@ use std::process::Command;
 /// The packages whose products are installed.
 const PACKAGES: &[&str] = &["oxmpi-capi", "oxmpi-fortran", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
 
-/// A product of the build: its file name there, and its place in the prefix.
+/// A product of the build: its file name, and its path in the prefix.
 const PRODUCTS: &[(&str, &str)] = &[
     ("libmpi_abi.so", "lib/libmpi_abi.so.1"),
     ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
@@ -21,7 +21,7 @@ const PRODUCTS: &[(&str, &str)] = &[
     ("mpicc", "bin/mpicc"),
 ];
 
-/// A symbolic link in the prefix, and the file beside it that it names.
+/// A symbolic link in the prefix, and its target relative to the link.
 const LINKS: &[(&str, &str)] = &[
     ("lib/libmpi_abi.so", "libmpi_abi.so.1"),
     ("lib/libmpifort_abi.so", "libmpifort_abi.so.1"),
@@ -33,6 +33,7 @@ const LINKS: &[(&str, &str)] = &[
     ("bin/mpifort", "mpicc"),
     ("bin/mpif77", "mpicc"),
     ("bin/mpif90", "mpicc"),
+    ("share/doc/oxmpi/examples", "../../oxmpi/examples"),
 ];
 
 /// A file of the repository, and the folder in the prefix that gets it.
@@ -41,10 +42,23 @@ const FILES: &[(&str, &str)] = &[
     ("fortran/generated/mpif.h", "include"),
     ("fortran/generated/mpi.f90", "share/oxmpi/fortran"),
     ("fortran/generated/mpi_f08.f90", "share/oxmpi/fortran"),
-    ("README.md", "share/doc/oxmpi"),
-    ("CHANGELOG.md", "share/doc/oxmpi"),
-    ("LICENSE-MIT", "share/doc/oxmpi"),
-    ("LICENSE-APACHE", "share/doc/oxmpi"),
+];
+
+/// Where the documents go. They keep the paths that they have in the repository, so that the links
+/// between them also work in an installation.
+const DOCUMENT_FOLDER: &str = "share/doc/oxmpi";
+
+/// The documents outside the pages of the book.
+const DOCUMENTS: &[&str] = &[
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    "bench/README.md",
+    "bench/NOTES.md",
+    "docs/book.toml",
 ];
 
 pub fn run(args: &[String]) -> Result<(), String> {
@@ -60,6 +74,9 @@ pub fn run(args: &[String]) -> Result<(), String> {
     }
     for (name, folder) in FILES {
         put(&root.join(name), &options.prefix.join(folder).join(file_name(Path::new(name))?), 0o644)?;
+    }
+    for (path, text) in documents(&root)? {
+        write(&options.prefix.join(DOCUMENT_FOLDER).join(path), &text, 0o644)?;
     }
     for example in files_in(&root.join("examples"))? {
         put(&example, &options.prefix.join("share/oxmpi/examples").join(file_name(&example)?), 0o644)?;
@@ -84,7 +101,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the Fortran modules for the compiler that is there. Without one, all else works.
+/// Makes the Fortran modules for the compiler that is found. Without one, everything else works.
 fn modules(prefix: &Path) -> Result<(), String> {
     let compiler = Command::new(prefix.join("bin/mpifort")).arg("--showme:command").output();
     let name = compiler.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
@@ -132,6 +149,28 @@ fn build(root: &Path, profile: &str) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err("the build failed".to_owned()) }
 }
 
+/// The documents by their paths in the repository. Pages of the book contain the files that they include.
+fn documents(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
+    let mut paths: Vec<PathBuf> = DOCUMENTS.iter().map(PathBuf::from).collect();
+    let mut folders = vec![PathBuf::from(crate::docs::BOOK)];
+    while let Some(folder) = folders.pop() {
+        let files = files_in(&root.join(&folder))?;
+        paths.extend(files.iter().filter_map(|file| Some(folder.join(file.file_name()?))));
+        let entries = fs::read_dir(root.join(&folder)).map_err(|error| format!("cannot read {folder:?}: {error}"))?;
+        let inner = entries.flatten().filter(|entry| entry.path().is_dir());
+        folders.extend(inner.map(|entry| folder.join(entry.file_name())));
+    }
+    let read = |path: PathBuf| {
+        let is_page = path.starts_with(crate::docs::BOOK) && path.extension().is_some_and(|end| end == "md");
+        let bytes = match is_page {
+            true => crate::docs::included(&path)?.into_bytes(),
+            false => fs::read(root.join(&path)).map_err(|error| format!("cannot read {}: {error}", path.display()))?,
+        };
+        Ok((path, bytes))
+    };
+    paths.into_iter().map(read).collect()
+}
+
 /// Where cargo puts its products, whatever the environment and configuration files say.
 fn target_directory(root: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new(cargo());
@@ -149,7 +188,7 @@ fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 
-/// `pcfiledir` is the folder of the file itself, so the prefix can move.
+/// `pcfiledir` is the folder of the file itself, so the prefix can be moved.
 fn pkg_config() -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\n\
@@ -181,7 +220,7 @@ fn put_link(link: &Path, target: &str) -> Result<(), String> {
     replace(link, |new| symlink(target, new))
 }
 
-/// Makes the file under a name of its own, then takes the old one's place in one step.
+/// Writes the file under a temporary name, then renames it over the old one.
 fn replace(to: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), String> {
     let steps = || {
         fs::create_dir_all(to.parent().unwrap_or(to))?;
@@ -203,4 +242,29 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::docs::relative;
+    use crate::docs_text::Page;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn links_of_installed_documents_lead_to_installed_files() {
+        let documents = documents(&crate::root()).unwrap();
+        let links = LINKS.iter().filter_map(|(link, _)| Path::new(link).strip_prefix(DOCUMENT_FOLDER).ok());
+        let installed: BTreeSet<&Path> = documents.iter().map(|(path, _)| path.as_path()).chain(links).collect();
+        for (path, text) in documents.iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "md")) {
+            let text = String::from_utf8(text.clone()).unwrap();
+            assert!(!text.contains("{{#include"), "{}", path.display());
+            for link in Page::parse(&text).links {
+                let file = link.target.split('#').next().unwrap_or_default();
+                let is_local = !file.is_empty() && !file.contains("://") && !file.starts_with("mailto:");
+                let target = relative(path, file);
+                assert!(!is_local || installed.contains(target.as_path()), "{}: {file}", path.display());
+            }
+        }
+    }
 }
