@@ -1,5 +1,5 @@
-//! Names of processes that mean the same everywhere: a job, by where its segment is found, and a process of a job, by
-//! its node and its slot there.
+//! Names of processes that are valid in every process: a job, named by where its segment can be
+//! opened, and a process of a job, named by its node and its slot there.
 
 use crate::ids::{NodeId, Slot};
 use crate::lifeline;
@@ -9,22 +9,22 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
-/// A job, known by where its segment can be opened: in `mpirun`, or in a process that was started alone. The order is one
-/// that all processes agree on.
+/// A job, named by where its segment can be opened: in `mpirun`, or in a process that was started
+/// without `mpirun`. All processes see the same order of jobs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct JobId {
     pub inode: u64,
-    /// The process that holds the segment, and the descriptor's number there.
+    /// The process that holds the segment, and the number of the descriptor there.
     pub holder: u32,
     pub fd: u32,
 }
 
 impl JobId {
-    /// Maps the job's segment; an error when its holder has ended, or is another user's.
+    /// Maps the segment of the job. Fails when its holder has ended or belongs to another user.
     pub fn open(&self) -> io::Result<Segment> {
         let path = format!("/proc/{}/fd/{}", self.holder, self.fd);
         let another = || io::Error::new(io::ErrorKind::NotFound, "it is another file now");
-        // Opening a device or a pipe could wait or have effects: look first.
+        // Opening a device or a pipe could block or have side effects: check first.
         let found = std::fs::metadata(&path)?;
         if !found.is_file() || found.ino() != self.inode {
             return Err(another());
@@ -37,7 +37,8 @@ impl JobId {
     }
 }
 
-/// A process of any job: the only name of a process that leaves a process. The order is one that all agree on.
+/// A process of any job: the only name of a process that may be sent to other processes. All
+/// processes see the same order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ProcessId {
     pub job: JobId,
@@ -48,7 +49,7 @@ pub struct ProcessId {
 }
 
 impl ProcessId {
-    /// How many words a process id is in a message.
+    /// Number of words of a process id in a message.
     pub const WORDS: usize = 3;
 
     pub fn words(self) -> [u64; ProcessId::WORDS] {
@@ -57,7 +58,7 @@ impl ProcessId {
         [inode, u64::from(holder) << 32 | u64::from(fd), place]
     }
 
-    /// `None` for words that another process cannot have made of a process id.
+    /// `None` for words that are not a valid process id.
     pub fn from_words(words: &[u64]) -> Option<ProcessId> {
         let &[inode, held, place] = words else { return None };
         let job = JobId { inode, holder: (held >> 32) as u32, fd: held as u32 };

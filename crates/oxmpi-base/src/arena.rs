@@ -1,24 +1,25 @@
-//! Memory that ranks of a node share beyond the queues: windows, and the boards of collective operations.
+//! Shared memory of the ranks of a node beyond the rings: windows, and the boards of collective
+//! operations.
 //!
-//! Every rank has an arena, a part of the segment's file of which it alone gives out areas. Whoever is told an [`Area`]
-//! can map it. Nothing is mapped before it is needed, and an area costs memory only where somebody has written. A fresh
-//! area reads as zeroes.
+//! Each rank has an arena, a part of the segment's file, and only this rank allocates areas from
+//! it. A rank that receives an [`Area`] can map it. Nothing is mapped before it is needed, and an
+//! area uses memory only where it has been written. A new area reads as zeroes.
 
 use crate::segment::{HUGE_PAGE, PAGE, Segment, map_shared};
 use std::collections::BTreeMap;
 use std::io;
 use std::ptr::NonNull;
 
-/// A place in the segment's file: whole pages. Ranks tell each other its two numbers.
+/// A range of whole pages in the segment's file. Ranks send each other its two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
     pub offset: usize,
     pub bytes: usize,
 }
 
-/// What a rank still has to give out of its own arena.
+/// The allocator of a rank's own arena.
 pub struct Arena {
-    /// Free places by offset, no two of them adjacent.
+    /// Free ranges by offset, no two of them adjacent.
     free: BTreeMap<usize, usize>,
     bytes: usize,
 }
@@ -29,14 +30,14 @@ impl Arena {
         Arena { free: BTreeMap::from([(start, end - start)]), bytes: end - start }
     }
 
-    /// Bytes of the areas that are given out.
+    /// Bytes of the allocated areas.
     pub fn given_out(&self) -> usize {
         self.bytes - self.free.values().sum::<usize>()
     }
 
-    /// At least so many bytes; `None` when the arena is used up.
+    /// Allocates at least so many bytes; `None` when the arena is full.
     pub fn take(&mut self, bytes: usize) -> Option<Area> {
-        // Large areas start where the kernel can use large pages.
+        // Align large areas so that the kernel can use huge pages.
         let align = if bytes >= HUGE_PAGE { HUGE_PAGE } else { PAGE };
         let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
         let (start, length, offset) = self.free.iter().find_map(|(&start, &length)| {
@@ -53,10 +54,10 @@ impl Arena {
         Some(Area { offset, bytes })
     }
 
-    /// Takes an area back that nobody uses any more; its memory goes back to the kernel.
+    /// Frees an area that is no longer in use and returns its memory to the kernel.
     pub fn give_back(&mut self, segment: &Segment, area: Area) {
         if !segment.clear(area) {
-            // It may not read as zeroes now, so it is never given out again.
+            // It may not read as zeroes, so it is never allocated again.
             return;
         }
         let Area { mut offset, mut bytes } = area;
@@ -73,15 +74,15 @@ impl Arena {
     }
 }
 
-/// An area in this process's memory; unmapped on drop.
+/// An area mapped into this process; unmapped on drop.
 pub struct Mapping {
     base: NonNull<u8>,
     area: Area,
 }
 
-// SAFETY: plain shared memory that lives until drop, handed out as raw pointers only.
+// SAFETY: shared memory that lives until drop and is accessed through raw pointers only.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: `&Mapping` gives out raw pointers only, which are used under the caller's responsibility.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {

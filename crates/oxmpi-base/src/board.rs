@@ -1,22 +1,27 @@
-//! A board that the ranks of a communicator share: the ground of collective operations on one node.
+//! A board: shared memory of the ranks of a communicator for collective operations on one node.
 //!
 //! ```text
-//! header | a line a rank: rounds finished | SLOTS times a line a rank | a staging buffer a rank, for what a line cannot hold
+//! header | per rank: counter of finished rounds | SLOTS x per rank: an entry
+//!        | per rank: a staging buffer, for data that does not fit an entry
 //! ```
 //!
-//! A collective operation is one or more *rounds*, counted alike by everybody. In a round a rank may write its line and
-//! its staging buffer; each is written by its rank alone. The line says which round it is of (written last: the line is ready) and
-//! which call its rank is in, and has room for a few bytes, so that a small contribution is one cache line from core
-//! to core. Lines rotate: round r uses slot r mod SLOTS, and a rank reuses a slot, or a part of its staging buffer, only when it
-//! knows that everybody has finished the round that used it last. It knows that for free after an *exchange*, a
-//! round in which it has seen everybody's line: who has come to a round has finished the one before. Otherwise it looks at
-//! the counts of finished rounds.
+//! A collective operation is one or more *rounds*, which all ranks count alike. In a round a rank
+//! may write its entry and its staging buffer; no other rank writes them. The entry contains the
+//! number of its round (written last: the entry is ready), a word for the call that the rank is in,
+//! and a few bytes of data, so that a small contribution moves from core to core as one cache line.
 //!
-//! The word for the call is the sum of the call and of a hash of all calls before it, so that ranks whose earlier calls
-//! differed find out where they meet next. A rank that waits for long says in which call it does, beside its count of
-//! finished rounds: two that wait for each other find out, too.
+//! Entries are reused: round r uses slot r mod SLOTS. A rank reuses a slot, or a part of its
+//! staging buffer, only when it knows that all ranks have finished the round that used it last. It
+//! knows this without extra loads after an *exchange*, a round in which it has seen the entries of
+//! all ranks: a rank that has arrived in a round has finished the round before. Otherwise it reads
+//! the counters of finished rounds.
 //!
-//! Nothing here blocks or interprets what is written.
+//! The word for the call is the sum of the call and of a hash of all earlier calls, so ranks whose
+//! earlier calls differed detect it in the next round. A rank that waits for long publishes its
+//! call beside its counter of finished rounds, so two ranks that wait for each other in different
+//! calls detect it too.
+//!
+//! Nothing here blocks or interprets the data.
 
 use crate::arena::Mapping;
 use crate::notice::Notice;
@@ -26,41 +31,43 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Rounds that a rank may be ahead of the slowest. A power of two.
+/// Rounds by which a rank may be ahead of the slowest one. A power of two.
 const SLOTS: usize = 128;
-/// The part of a call that all later rounds depend on, too. Ranks that differ in the rest may go on after that round.
+/// The part of a call that must be the same in all ranks for later rounds, too. Ranks that differ
+/// only in the rest may continue after that round.
 pub const LASTING: u64 = (1 << 30) - 1;
-/// In the number of a round: the rank makes no more calls after it.
+/// Flag in the number of a round: the rank makes no more calls after it.
 const LEAVING: u64 = 1 << 63;
 
-/// Bytes that are prefetched at the most, and the most of a round for which another place is taken than that of the round
-/// before: a longer one would only fill the caches.
+/// Upper limit of bytes to prefetch; and the largest round for which a place other than that of the
+/// round before is chosen (a larger one would only fill the caches).
 const PREFETCH_MOST: usize = 8 << 10;
 const ALTERNATE_MOST: usize = 64 << 10;
 
-/// Who is ahead of the others looks after so many rounds how far they are, so that it uses little of its staging buffer, which stays
-/// in its cache, and has few rounds to remember. A power of two.
+/// A rank that is ahead of the others reads their counters once in so many rounds. So it uses only
+/// a small part of its staging buffer, which stays in its cache, and has few rounds to remember. A
+/// power of two.
 const SELDOM: u64 = 16;
 
-/// Bytes that fit into a line.
+/// Bytes of data in an entry.
 pub const LINE_BYTES: usize = CACHE_LINE - 16;
 
 #[repr(C, align(64))]
 struct Header {
-    /// Set once the ranks were found to be out of step; it stays so.
+    /// Set when the ranks were found to make different calls; never cleared.
     broken: AtomicU32,
-    /// Ranks that wait for others to finish a round.
+    /// Number of ranks that wait for others to finish a round.
     awaited: AtomicU32,
-    /// Whether a rank is about to change its CPU.
+    /// Set while a rank is changing its CPU.
     moves: AtomicU32,
 }
 
 #[repr(C, align(64))]
 struct Finished {
     round: AtomicU64,
-    /// Ranks that wait for this one alone to finish a round.
+    /// Number of ranks that wait for this rank alone to finish a round.
     awaited: AtomicU32,
-    /// The CPU that this rank was on, and one; 0 before it has said so.
+    /// The CPU that this rank last reported, plus one; 0 before its first report.
     cpu: AtomicU32,
     /// The round in which this rank waits or last waited for long, and its word for the call.
     waiting: Notice<1>,
@@ -76,7 +83,8 @@ struct Line {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Header>() == CACHE_LINE && size_of::<Finished>() == CACHE_LINE);
 
-/// The memory of a board, as everybody sees it. It outlives the value: who makes one keeps the memory mapped.
+/// The memory of a board, the same for all ranks. It outlives this value: the owner keeps it
+/// mapped.
 #[derive(Clone, Copy)]
 struct Memory {
     header: NonNull<Header>,
@@ -88,7 +96,8 @@ struct Memory {
     staging: usize,
 }
 
-/// From one staging buffer to the next: not a power of two, so that the same place in all staging buffers is not the same place in a cache.
+/// Distance between staging buffers. Not a power of two, so that equal offsets of different buffers
+/// do not share a cache set.
 const fn staging_stride(staging: usize) -> usize {
     staging + 17 * CACHE_LINE
 }
@@ -127,28 +136,28 @@ impl Memory {
     }
 }
 
-/// One rank's place at a board.
+/// The state of one rank on a board.
 pub struct BoardMember {
     memory: Memory,
     rank: usize,
     round: u64,
-    /// Everybody has finished this round, as far as we know.
+    /// The last round that all ranks are known to have finished.
     settled: u64,
-    /// The same of each rank alone, as far as its lines have told.
+    /// The last round that each rank is known to have finished, from its entries.
     seen: Box<[u64]>,
-    /// What we know of the rounds, by slot.
+    /// The recent rounds, by slot.
     past: Box<[Past]>,
-    /// Bytes of our staging buffer that the last round that used any did.
+    /// Bytes of the own staging buffer that were used last.
     usual: usize,
-    /// Where as many would go next, if their lines have been asked for.
+    /// Where a buffer of that size would go next, if its lines have been prefetched.
     ready: Option<usize>,
-    /// What the history of the next round has beside the calls of the last.
+    /// A hash that enters the history of the next round beside the calls on this board.
     mixed: u64,
-    /// Keeps the memory mapped; tests keep theirs themselves.
+    /// Keeps the memory mapped; `None` in tests, which own their memory.
     _mapping: Option<Arc<Mapping>>,
 }
 
-/// One more, or one less: modulo 2^32 that is adding, too.
+/// Adds or subtracts one (adding `u32::MAX` is subtracting one).
 fn count(awaited: &AtomicU32, waits: bool) {
     awaited.fetch_add(if waits { 1 } else { u32::MAX }, Ordering::SeqCst);
 }
@@ -156,7 +165,7 @@ fn count(awaited: &AtomicU32, waits: bool) {
 /// What a rank remembers of a round.
 #[derive(Clone, Copy, Default)]
 struct Past {
-    /// The part of our staging buffer that it uses: from where to where.
+    /// The part of the own staging buffer that the round uses: start and end.
     place: (usize, usize),
     call: u64,
     /// A hash of the calls before it.
@@ -164,7 +173,8 @@ struct Past {
 }
 
 impl Past {
-    /// What stands in a line or says that a rank waits: the call as whoever has the same history reads it.
+    /// The word that is published for the call. A rank with the same history can recover the call
+    /// from it.
     #[inline]
     fn word(&self) -> u64 {
         self.call.wrapping_add(self.history)
@@ -177,19 +187,20 @@ impl Past {
     }
 }
 
-// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the member keeps mapped.
+// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the member
+// keeps mapped.
 unsafe impl Send for BoardMember {}
 // SAFETY: through `&BoardMember` only atomics are accessed, and raw pointers handed out.
 unsafe impl Sync for BoardMember {}
 
 impl BoardMember {
-    /// Bytes of memory for a board; all zeroes is an empty one.
+    /// Bytes of memory for a board. Zeroed memory is a new board.
     pub fn memory_for(ranks: usize, staging: usize) -> usize {
         Memory::lines_end(ranks) + ranks * staging_stride(staging)
     }
 
-    /// A place at the board in this memory. Everybody gives the same number of ranks and bytes of room; `None` if the
-    /// memory is too small for them.
+    /// The member of rank `rank` on the board in this memory. All ranks pass the same number of
+    /// ranks and the same size of staging buffers; `None` if the memory is too small for them.
     pub fn new(mapping: Arc<Mapping>, ranks: usize, staging: usize, rank: usize) -> Option<BoardMember> {
         if rank >= ranks
             || !staging.is_multiple_of(CACHE_LINE)
@@ -198,8 +209,9 @@ impl BoardMember {
             return None;
         }
         let header = mapping.base().cast::<Header>();
-        // SAFETY: the mapping has `memory_for(ranks, staging)` bytes, as was compared above: header, `ranks` lines of
-        // `Finished`, `SLOTS * ranks` lines, then the staging buffers. A mapping begins at a page, so all are aligned.
+        // SAFETY: the mapping has `memory_for(ranks, staging)` bytes, as was compared above:
+        // header, `ranks` lines of `Finished`, `SLOTS * ranks` lines, then the staging buffers. A
+        // mapping begins at a page, so all are aligned.
         let memory = unsafe {
             let finished = header.add(1).cast::<Finished>();
             let lines = finished.add(ranks).cast::<Line>();
@@ -209,7 +221,7 @@ impl BoardMember {
         Some(BoardMember { _mapping: Some(mapping), ..BoardMember::over(memory, rank) })
     }
 
-    /// The memory outlives the member.
+    /// Like [`BoardMember::new`], over memory that outlives the member.
     fn over(memory: Memory, rank: usize) -> BoardMember {
         let past = vec![Past::default(); memory.slots].into();
         let mut seen: Box<[u64]> = vec![0; memory.ranks].into();
@@ -233,20 +245,21 @@ impl BoardMember {
         self.memory.staging / 2
     }
 
-    /// What was called elsewhere before the next round, as a hash, belongs to the history, too.
+    /// Adds a hash of calls that were made elsewhere to the history of the next round.
     pub fn mix_in(&mut self, history: u64) {
         self.mixed = history;
     }
 
     // ---- a round ----
 
-    /// The round that we are in.
+    /// The current round.
     #[inline]
     pub fn round(&self) -> u64 {
         self.round
     }
 
-    /// Goes on to the next round, in which we make this call. The last one must be [finished](BoardMember::finish).
+    /// Starts the next round, with this call. The last round must be
+    /// [finished](BoardMember::finish).
     #[inline]
     pub fn advance(&mut self, call: u64) -> u64 {
         let history = self.past(self.round).next_history() ^ std::mem::take(&mut self.mixed);
@@ -260,20 +273,21 @@ impl BoardMember {
         &self.past[round as usize & (self.memory.slots - 1)]
     }
 
-    /// Of the round that we are in.
+    /// The entry of `past` for the current round.
     #[inline]
     fn past_mut(&mut self) -> &mut Past {
         &mut self.past[self.round as usize & (self.memory.slots - 1)]
     }
 
-    /// The round whose slot this one uses: our line may be written once that one is settled.
+    /// The earlier round that used the slot of this one: the own entry may be written when that
+    /// round is settled.
     #[inline]
     pub fn replaced(&self) -> u64 {
         self.round.saturating_sub(self.memory.slots as u64)
     }
 
-    /// Where our line's [`LINE_BYTES`] bytes go, and where those of others are once they have [arrived](BoardMember::has_arrived);
-    /// aligned to 16 bytes.
+    /// The [`LINE_BYTES`] bytes of an entry, aligned to 16 bytes. Those of another rank are valid
+    /// after it has [arrived](BoardMember::has_arrived).
     #[inline]
     pub fn body(&self, rank: usize, round: u64) -> NonNull<u8> {
         let line = self.memory.line(rank, round).as_ptr();
@@ -281,8 +295,8 @@ impl BoardMember {
         unsafe { NonNull::new_unchecked((&raw mut (*line).body).cast()) }
     }
 
-    /// A part of our room for this round, as an offset; `None` until more of the earlier rounds is
-    /// [settled](BoardMember::spare).
+    /// Allocates a part of the own staging buffer for this round and returns its offset; `None`
+    /// until more of the earlier rounds are [settled](BoardMember::spare).
     #[inline]
     pub fn place(&mut self, bytes: usize) -> Option<usize> {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
@@ -298,13 +312,13 @@ impl BoardMember {
         at
     }
 
-    /// The round that all lines together tell to be settled.
+    /// The last settled round, as far as the entries that were seen tell.
     #[inline]
     fn told(&self) -> u64 {
         self.seen.iter().fold(self.round - 1, |least, &round| least.min(round))
     }
 
-    /// A part of our staging buffer that the rounds before one do not use.
+    /// A part of the own staging buffer that no unsettled round before `before` uses.
     #[inline]
     fn find(&self, bytes: usize, before: u64) -> Option<usize> {
         let live = self.settled + 1..before;
@@ -315,14 +329,16 @@ impl BoardMember {
                     at + bytes <= start || end <= at
                 })
         };
-        // What is on its way to our cache first, then the start: what was used just now is in the caches.
+        // First the prefetched place, then the start, then the places behind those in use: recently
+        // used memory is in the caches.
         let behind = live.clone().rev().map(|round| self.past(round).place.1);
         self.ready.into_iter().chain([0]).chain(behind).find(|&at| fits(at))
     }
 
-    /// Takes the lines of our staging buffer that a next round with as many bytes as the last will use into this core's cache for
-    /// writing, off the path of the last: others have read them, and taking a line back costs as much as handing one
-    /// over. They are not those of the last round, which others may be reading.
+    /// Prefetches for writing the part of the own staging buffer that the next round will use if it
+    /// has the same size as the last one. Other ranks have read those lines, and getting them back
+    /// takes as long as sending one. The lines of the last round are left alone: other ranks may be
+    /// reading them.
     #[inline]
     pub fn prefetch(&mut self) {
         if self.ready.is_some() || !(1..=ALTERNATE_MOST).contains(&self.usual) {
@@ -339,7 +355,8 @@ impl BoardMember {
         }
     }
 
-    /// This round uses a part of our staging buffer, also if an earlier one [got](BoardMember::place) it.
+    /// Marks a part of the own staging buffer as used by this round, also if an earlier round
+    /// [allocated](BoardMember::place) it.
     #[inline]
     pub fn keep(&mut self, at: usize, bytes: usize) {
         let bytes = bytes.next_multiple_of(CACHE_LINE);
@@ -350,7 +367,7 @@ impl BoardMember {
         self.past_mut().place = (at, at + bytes);
     }
 
-    /// A place in a rank's staging buffer, aligned to cache lines as its offset is.
+    /// An address in a rank's staging buffer; aligned to a cache line if the offset is.
     #[inline]
     pub fn staging(&self, rank: usize, offset: usize) -> NonNull<u8> {
         assert!(rank < self.memory.ranks && offset <= self.memory.staging);
@@ -358,41 +375,44 @@ impl BoardMember {
         unsafe { self.memory.staging_buffers.add(rank * staging_stride(self.memory.staging) + offset) }
     }
 
-    /// Shows our line. All that we wrote before can be read by whoever sees it.
+    /// Publishes the own entry. A rank that sees it also sees all earlier writes of this rank.
     #[inline]
     pub fn publish(&self) {
         let (round, word) = self.memory.words(self.rank, self.round);
         word.store(self.past(self.round).word(), Ordering::Relaxed);
-        // Release: what was written to the line and the staging buffer comes first; so does what was read in rounds before.
+        // Release: orders the writes to the entry and the staging buffer, and the reads of earlier
+        // rounds, before the number.
         round.store(self.round, Ordering::Release);
     }
 
-    /// Whether a rank has shown its line of this round.
+    /// Whether a rank has published its entry of this round.
     #[inline]
     pub fn has_arrived(&self, rank: usize) -> bool {
         // Acquire: pairs with `publish`.
         self.memory.words(rank, self.round).0.load(Ordering::Acquire) == self.round
     }
 
-    /// Whether all ranks of a list have. Their lines are loaded at the same time, not one when the last has come: from other
-    /// cores each takes as long as a small operation.
+    /// Whether all ranks of a list have arrived. All entries are loaded, without stopping at the
+    /// first missing one, so that the cache misses overlap: each takes as long as a small
+    /// operation.
     #[inline]
     pub fn have_arrived(&self, ranks: impl Iterator<Item = usize>) -> bool {
         ranks.fold(true, |all, rank| all & self.has_arrived(rank))
     }
 
-    /// Whether a rank that has arrived makes the same call as we do, and made the same ones before.
+    /// Whether a rank that has arrived makes the same call as this one, after the same earlier
+    /// calls.
     #[inline]
     pub fn agrees(&self, rank: usize) -> bool {
         self.memory.words(rank, self.round).1.load(Ordering::Relaxed) == self.past(self.round).word()
     }
 
-    /// We have been waiting for a while: others may see in which call.
+    /// Publishes the call in which this rank has been waiting for a while.
     pub fn say_waiting(&self) {
         self.memory.finished(self.rank).waiting.put(self.round, [self.past(self.round).word()]);
     }
 
-    /// Whether a rank that has not arrived waits in this round, too, but in another call.
+    /// Whether a rank that has not arrived waits in this round too, but in another call.
     pub fn waits_elsewhere(&self, rank: usize) -> bool {
         self.waiting_word(rank).is_some_and(|word| word != self.past(self.round).word())
     }
@@ -402,16 +422,17 @@ impl BoardMember {
         (round == self.round).then_some(word)
     }
 
-    /// The first call in which a rank differs from us, and ours: of this round or, as far as its lines tell, an earlier
-    /// one. `None` if only its history tells that there was one.
+    /// The first call in which a rank differs from this one, and the own call: of this round or, as
+    /// far as the entries show, of an earlier one. `None` if only the history shows a difference.
     pub fn first_difference(&self, rank: usize) -> Option<(u64, u64)> {
-        // Lines of earlier rounds may be overwritten just now, so that what they say is a guess. Not that of this round.
+        // Entries of earlier rounds may be overwritten at any time, so they give a guess only; that
+        // of this round does not change.
         let now = self.difference(rank, self.round).filter(|(theirs, ours)| (theirs ^ ours) & LASTING == 0);
         let oldest = self.round.saturating_sub(self.memory.slots as u64 - 1).max(1);
         now.or_else(|| (oldest..=self.round).find_map(|round| self.difference(rank, round)))
     }
 
-    /// The call of a rank and ours in a round, if they differ and we know.
+    /// The call of a rank and the own one in a round, if they are known and differ.
     fn difference(&self, rank: usize, round: u64) -> Option<(u64, u64)> {
         let (at, word) = self.memory.words(rank, round);
         let word = match () {
@@ -425,22 +446,23 @@ impl BoardMember {
         ((theirs ^ ours) & counts != 0).then_some((theirs, ours))
     }
 
-    /// A rank has been seen to arrive in this round, and so has finished the one before.
+    /// Records that a rank has arrived in this round, and so has finished the one before.
     #[inline]
     pub fn saw(&mut self, rank: usize) {
         self.seen[rank] = self.round - 1;
     }
 
-    /// Everybody has been seen to arrive in this round, and so has finished the one before.
+    /// Records that all ranks have arrived in this round, and so have finished the one before.
     #[inline]
     pub fn exchanged(&mut self) {
         self.settled = self.settled.max(self.round - 1);
     }
 
-    /// We read nothing of this round any more. `true` when somebody waits to hear that.
+    /// Marks this round as finished: this rank reads nothing of it any more. Returns whether a rank
+    /// waits for that.
     #[inline]
     pub fn finish(&self) -> bool {
-        // Release: our reads come first.
+        // Release: orders the reads of this rank before it.
         self.memory.finished(self.rank).round.store(self.round, Ordering::Release);
         prefetch::line_for_writing(self.memory.words(self.rank, self.round + 1).0);
         self.memory.header().awaited.load(Ordering::Relaxed) != 0
@@ -448,7 +470,7 @@ impl BoardMember {
 
     // ---- what others have finished ----
 
-    /// Whether everybody has finished a round.
+    /// Whether all ranks have finished a round.
     #[inline]
     pub fn is_settled(&mut self, round: u64) -> bool {
         self.settled >= round || self.look(round)
@@ -458,26 +480,28 @@ impl BoardMember {
     fn look(&mut self, round: u64) -> bool {
         let mut least = u64::MAX;
         for rank in (0..self.memory.ranks).filter(|&rank| rank != self.rank) {
-            // Acquire: pairs with `finish`; what was read comes before we overwrite it.
+            // Acquire: pairs with `finish`, so that their reads come before our writes.
             least = least.min(self.memory.finished(rank).round.load(Ordering::Acquire));
             if least < round {
                 return false;
             }
         }
-        // Ours is not finished before it is.
+        // The own round is not finished yet.
         self.settled = least.min(self.round.saturating_sub(1));
         self.settled >= round
     }
 
-    /// The round to wait for when a slot or room is lacking: a later one than has to be settled at the least, so that who is
-    /// far ahead is not held up again at once. Others finish it whatever we do, since our lines up to now are written.
+    /// The round to wait for when a slot or a part of the staging buffer is missing. It is later
+    /// than strictly needed, so that a rank far ahead does not wait again at once. The other ranks
+    /// finish it without this rank, whose entries up to now are published.
     #[inline]
     pub fn spare(&self) -> u64 {
         let open = self.round - 1 - self.settled;
         (self.settled + (open / 2).max(1)).max(self.replaced())
     }
 
-    /// We begin, or no longer have, to wait for somebody to finish a round, and want to be woken.
+    /// Registers, or removes, this rank as waiting for any rank to finish a round; it is then
+    /// woken.
     pub fn set_waiting(&self, waits: bool) {
         count(&self.memory.header().awaited, waits);
     }
@@ -485,16 +509,17 @@ impl BoardMember {
     /// Whether a rank has finished a round.
     #[inline]
     pub fn has_finished(&self, rank: usize, round: u64) -> bool {
-        // Acquire: pairs with `finish`; what was read comes before we overwrite it.
+        // Acquire: pairs with `finish`, so that their reads come before our writes.
         self.memory.finished(rank).round.load(Ordering::Acquire) >= round
     }
 
-    /// We begin, or no longer have, to wait for this rank to finish a round, and want to be woken by it.
+    /// Registers, or removes, this rank as waiting for one rank to finish a round; that rank wakes
+    /// it.
     pub fn set_waiting_for(&self, rank: usize, waits: bool) {
         count(&self.memory.finished(rank).awaited, waits);
     }
 
-    /// Whether somebody waits for us alone to finish a round.
+    /// Whether a rank waits for this one alone to finish a round.
     #[inline]
     pub fn is_awaited(&self) -> bool {
         self.memory.finished(self.rank).awaited.load(Ordering::Relaxed) != 0
@@ -502,20 +527,21 @@ impl BoardMember {
 
     // ---- which CPU a rank is on ----
 
-    /// Which CPU we are on. Relaxed, here and below: what others make of it is right or wrong soon after anyway.
+    /// Reports the CPU of this rank. Relaxed, here and below: the information may be outdated
+    /// anyway.
     pub fn say_cpu(&self, cpu: usize) {
         self.memory.finished(self.rank).cpu.store(cpu as u32 + 1, Ordering::Relaxed);
     }
 
-    /// The CPU that a rank was on when it last said so.
+    /// The CPU that a rank last reported.
     pub fn cpu_of(&self, rank: usize) -> Option<usize> {
         self.memory.finished(rank).cpu.load(Ordering::Relaxed).checked_sub(1).map(|cpu| cpu as usize)
     }
 
-    /// Does something that only one rank does at a time; nothing if another one does.
+    /// Runs `change` unless another rank is running its own.
     pub fn alone_in_move(&self, change: impl FnOnce()) {
         let moves = &self.memory.header().moves;
-        // Acquire: what the last one said is seen.
+        // Acquire: what the last rank reported is visible.
         if moves.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             change();
             moves.store(0, Ordering::Release);
@@ -528,13 +554,14 @@ impl BoardMember {
         self.memory.header().broken.load(Ordering::Relaxed) != 0
     }
 
-    /// The ranks are out of step: nobody shall wait for anybody any more.
+    /// Marks the ranks as being in different calls, so that no rank waits for another any more.
     pub fn break_up(&self) {
         self.memory.header().broken.store(1, Ordering::Relaxed);
     }
 
-    /// Publishes the history of all our calls, before we leave, and compares it with those of ranks that have done so after as
-    /// many rounds: the first one that differs. Of two ranks that differ at least one finds the other.
+    /// Publishes the history of all calls before leaving, and compares it with those of ranks that
+    /// left after as many rounds. Returns the first rank that differs. Of two ranks that differ, at
+    /// least one finds the other.
     pub fn compare_histories(&mut self) -> Option<usize> {
         let history = self.past(self.round).next_history() ^ std::mem::take(&mut self.mixed);
         let about = LEAVING | self.round;
@@ -546,19 +573,20 @@ impl BoardMember {
         (0..self.memory.ranks).filter(|&rank| rank != self.rank).find(differs)
     }
 
-    /// Leaves for good: the memory is not touched any more, but for [`BoardMember::is_deserted`].
+    /// Leaves the board. The memory is not accessed any more, except by
+    /// [`BoardMember::is_deserted`].
     pub fn leave(&self) {
-        // Release: all that we read and wrote comes first.
+        // Release: orders all reads and writes of this rank before it.
         self.memory.finished(self.rank).round.store(u64::MAX, Ordering::Release);
     }
 
-    /// Whether a rank has left. What it wrote before is seen from then on.
+    /// Whether a rank has left. Its earlier writes are visible from then on.
     pub fn has_left(&self, rank: usize) -> bool {
         // Acquire: pairs with `leave`.
         self.memory.finished(rank).round.load(Ordering::Acquire) == u64::MAX
     }
 
-    /// Whether everybody has left, so that the memory can be used for something else.
+    /// Whether all ranks have left, so that the memory can be used for something else.
     pub fn is_deserted(&self) -> bool {
         (0..self.memory.ranks).all(|rank| self.has_left(rank))
     }

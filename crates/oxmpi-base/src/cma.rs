@@ -1,5 +1,5 @@
-//! Single-copy access to another process's memory (`process_vm_readv`, `process_vm_writev`). The kernel or a container
-//! may forbid it; the caller then takes the way through the segment.
+//! Single-copy access to another process's memory (`process_vm_readv`, `process_vm_writev`). The
+//! kernel or a container may forbid it; the caller then copies through the segment.
 
 use crate::pid::Pid;
 use std::io;
@@ -7,31 +7,36 @@ use std::io;
 /// A piece of memory: address and length.
 pub type Piece = (usize, usize);
 
-/// The most pieces the kernel takes on a side in one call.
+/// Limit of the kernel on the pieces of one side in one call.
 pub const MAX_PIECES: usize = 1024;
 
-/// Lets any process of this user read and write our memory, where the Yama security module would restrict that to
-/// descendants. Elsewhere it has no effect, so its result does not matter.
+/// Allows any process of this user to access our memory, where the Yama security module would allow
+/// it to descendants only. It has no effect elsewhere, so its result does not matter.
 pub fn permit_peers() {
     // SAFETY: takes plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
 }
 
-/// Copies from the peer's pieces to ours; returns the bytes moved, which may be fewer than asked for.
+/// Copies from the peer's pieces to ours. Returns the number of bytes copied, which may be fewer
+/// than requested.
 ///
 /// # Safety
-/// `local` is memory of this process that may be written during the call, and that no Rust reference covers.
+/// `local` is memory of this process that may be written during the call, and that no Rust
+/// reference covers.
 pub unsafe fn read(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
     // SAFETY: `read` writes to `local`, which may be written; the kernel checks the remote side.
     unsafe { transfer(libc::process_vm_readv, pid, local, remote) }
 }
 
-/// Copies from our pieces to the peer's; returns the bytes moved, which may be fewer than asked for.
+/// Copies from our pieces to the peer's. Returns the number of bytes copied, which may be fewer
+/// than requested.
 ///
 /// # Safety
-/// `local` is memory of this process that may be read; the peer has said that `remote` is a receive buffer of its.
+/// `local` is memory of this process that may be read; the peer has named `remote` as its receive
+/// buffer.
 pub unsafe fn write(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-    // SAFETY: `write` reads `local`, which may be read, and changes memory of another process alone.
+    // SAFETY: `write` reads `local`, which may be read, and changes memory of another process
+    // alone.
     unsafe { transfer(libc::process_vm_writev, pid, local, remote) }
 }
 
@@ -47,8 +52,8 @@ type Call = unsafe extern "C" fn(
 /// # Safety
 /// `local` is memory that `call` may read or write, whichever it does.
 unsafe fn transfer(call: Call, pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
-    // A Piece of two usize has the size of an iovec but not a promised field order, hence the conversion; one piece a
-    // side, the common case, needs no allocation.
+    // The field order of a `Piece` is not defined, so it is converted to an iovec. One piece per
+    // side, the usual case, needs no allocation.
     let convert = |pieces: &[Piece]| -> Vec<libc::iovec> {
         pieces.iter().map(|&(base, len)| libc::iovec { iov_base: base as *mut _, iov_len: len }).collect()
     };
@@ -68,7 +73,8 @@ unsafe fn transfer(call: Call, pid: Pid, local: &[Piece], remote: &[Piece]) -> i
         remote_many = convert(remote);
         &remote_many
     };
-    // SAFETY: both arrays live until the call returns and have the lengths given; the local pieces may be accessed.
+    // SAFETY: both arrays live until the call returns and have the lengths given; the local pieces
+    // may be accessed.
     let moved = unsafe { call(pid.get(), local.as_ptr(), local.len() as u64, remote.as_ptr(), remote.len() as u64, 0) };
     if moved < 0 { Err(io::Error::last_os_error()) } else { Ok(moved as usize) }
 }

@@ -1,41 +1,43 @@
-//! Copies of many bytes.
+//! Copies of large blocks of memory.
 
 #[cfg(target_arch = "x86_64")]
 use crate::prefetch;
 use crate::segment::CACHE_LINE;
 
-/// Copies of so many bytes and more are made here, shorter ones by the C library: its copy is better for what the first cache
-/// holds.
+/// Blocks of at least this many bytes are copied here, shorter ones by the C library, whose copy is
+/// faster for what fits the first-level cache.
 pub const LONG: usize = 32 << 10;
 
-/// Copies of more bytes than this are the C library's again: it chooses well what to do with more than the caches hold.
+/// Blocks of more bytes than this are copied by the C library again: it handles sizes beyond the
+/// caches well.
 #[cfg(target_arch = "x86_64")]
 const LONGEST: usize = 16 << 20;
 
-/// Of those made here the parts have at least so many bytes.
+/// Minimum size of a part that is copied here.
 #[cfg(target_arch = "x86_64")]
 const PART: usize = 192;
 
-/// So many bytes ahead of the one that is written, lines are asked for with the right to write to them. Stores retire in
-/// order, each after its line has come.
+/// Distance in bytes at which target lines are prefetched for writing. Stores retire in order, each
+/// after its line has arrived.
 #[cfg(target_arch = "x86_64")]
 pub const WRITES_AHEAD: usize = 1024;
 
-/// Lines that are asked for ahead of the one that is copied past the cache: they are in another processor's.
+/// Lines to prefetch when copying past the cache: they are in another processor's cache.
 #[cfg(target_arch = "x86_64")]
 const READS_AHEAD: usize = 8;
 
-/// Copies memory: as fast as the C library does, or faster.
+/// Copies memory, at least as fast as the C library.
 ///
 /// # Safety
 /// `from` can be read and `to` written for so many bytes, and they do not overlap.
 #[inline]
 pub unsafe fn bytes(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises valid, disjoint ranges of `bytes` bytes.
     unsafe { part(from, to, bytes, bytes, 0) };
 }
 
-/// Copies a part of `all` that come from here and there: the next `following` of them go behind this one.
+/// Copies one part of a block of `all` bytes that is gathered from several places; the next
+/// `following` bytes go behind this part.
 ///
 /// # Safety
 /// As for [`bytes`].
@@ -43,17 +45,18 @@ pub unsafe fn bytes(from: *const u8, to: *mut u8, bytes: usize) {
 pub unsafe fn part(from: *const u8, to: *mut u8, bytes: usize, all: usize, following: usize) {
     #[cfg(target_arch = "x86_64")]
     if (LONG..=LONGEST).contains(&all) && bytes >= PART && is_x86_feature_detected!("avx512f") {
-        // SAFETY: as the caller says; there are more than two lines, and the processor has the instructions.
+        // SAFETY: the caller promises valid, disjoint ranges; there are more than two lines, and
+        // the processor has AVX-512.
         return unsafe { whole_lines(from, to, bytes, bytes.saturating_add(following)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (all, following);
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises valid, disjoint ranges of `bytes` bytes.
     unsafe { to.copy_from_nonoverlapping(from, bytes) };
 }
 
-/// Copies a line at a time. The first and the last line may be parts of two in the target: their bytes are copied twice. Up to
-/// `end` lines are announced.
+/// Copies cache line by cache line. The first and the last access may overlap others, so that some
+/// bytes are copied twice. Lines of the target are prefetched up to `end`.
 ///
 /// # Safety
 /// As for [`bytes`], for at least two lines.
@@ -63,7 +66,7 @@ unsafe fn whole_lines(from: *const u8, to: *mut u8, bytes: usize, end: usize) {
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_storeu_si512};
     const GROUP: usize = 4;
     let line = |at: usize| {
-        // SAFETY: the callers name a line that is inside of what was given to us.
+        // SAFETY: the callers pass an offset whose 64 bytes lie inside both ranges.
         unsafe { _mm512_storeu_si512(to.add(at).cast(), _mm512_loadu_si512(from.add(at).cast())) };
     };
     let mut at = to.align_offset(CACHE_LINE);
@@ -85,8 +88,8 @@ unsafe fn whole_lines(from: *const u8, to: *mut u8, bytes: usize, end: usize) {
     }
 }
 
-/// Copies memory that is not read again soon, and more than the caches hold: the lines that are overwritten are not fetched
-/// first, and those that others read stay where they are.
+/// Copies more memory than the caches hold and that is not read again soon. The overwritten lines
+/// are not fetched first, and lines that others use stay in the cache.
 ///
 /// # Safety
 /// As for [`bytes`].
@@ -94,7 +97,7 @@ pub unsafe fn past_cache(from: *const u8, to: *mut u8, bytes: usize) {
     let head = to.align_offset(CACHE_LINE).min(bytes);
     let lines = (bytes - head) / CACHE_LINE;
     let tail = head + lines * CACHE_LINE;
-    // SAFETY: as the caller says; the lines are whole ones of `to`.
+    // SAFETY: the caller promises valid, disjoint ranges; `stream_lines` gets whole lines of `to`.
     unsafe {
         to.copy_from_nonoverlapping(from, head);
         stream_lines(from.add(head), to.add(head), lines);
@@ -110,7 +113,8 @@ unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     const QUARTER: usize = size_of::<__m128i>();
     for at in (0..lines * CACHE_LINE).step_by(CACHE_LINE) {
         prefetch::line_for_reading(from.wrapping_add(at + READS_AHEAD * CACHE_LINE));
-        // SAFETY: as the caller says; a line is aligned for its quarters.
+        // SAFETY: the caller promises whole lines in valid ranges; a line is aligned for its
+        // quarters.
         unsafe {
             let quarters: [__m128i; 4] = std::array::from_fn(|i| _mm_loadu_si128(from.add(at + i * QUARTER).cast()));
             for (i, quarter) in quarters.into_iter().enumerate() {
@@ -118,8 +122,9 @@ unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
             }
         }
     }
-    // Streaming stores are not ordered with others: whoever is told of them later must find them.
-    // SAFETY: every x86-64 has it.
+    // Streaming stores are not ordered with other stores: a process that is notified later must see
+    // them.
+    // SAFETY: every x86-64 processor has the instruction.
     unsafe { _mm_sfence() };
 }
 
@@ -127,7 +132,7 @@ unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
 /// As for [`bytes`].
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises valid, disjoint ranges of `lines` lines.
     unsafe { to.copy_from_nonoverlapping(from, lines * CACHE_LINE) };
 }
 
@@ -135,7 +140,7 @@ unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
 mod tests {
     use super::*;
 
-    /// Copies so many bytes from all kinds of places to all kinds of places; every byte has to arrive, and no other.
+    /// Copies blocks at many alignments; all bytes must arrive, and no others change.
     fn try_out(how: unsafe fn(*const u8, *mut u8, usize), lengths: &[usize]) {
         let most = lengths.iter().max().unwrap() + 200;
         let source: Vec<u8> = (0..most as u32).map(|i| (i * 7 + i / 251) as u8).collect();

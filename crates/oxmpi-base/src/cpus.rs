@@ -1,5 +1,5 @@
-//! The CPUs that this process may use: its affinity mask and its cgroup's quota. Counting the machine's CPUs instead
-//! would make ranks spin against each other in a container.
+//! The CPUs that this process may use: its affinity mask and the quota of its cgroup. The number of
+//! CPUs of the machine would be wrong in a container: ranks would spin against each other.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct CpuSet(Vec<u64>);
 
-/// The same CPUs, however many empty words follow.
+/// Two sets are equal if they contain the same CPUs; empty words at the end do not matter.
 impl PartialEq for CpuSet {
     fn eq(&self, other: &CpuSet) -> bool {
         self.iter().eq(other.iter())
@@ -45,7 +45,8 @@ impl CpuSet {
         }
     }
 
-    /// Confines the calling thread. Allocates nothing, so that it can run between `clone` and `exec`.
+    /// Confines the calling thread to these CPUs. Does not allocate, so that it can run between
+    /// `clone` and `exec`.
     pub fn confine(&self) -> io::Result<()> {
         // SAFETY: the kernel reads the given number of bytes.
         let done = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, self.0.len() * 8, self.0.as_ptr()) };
@@ -119,15 +120,16 @@ impl FromIterator<usize> for CpuSet {
 }
 
 thread_local! {
-    /// Where the thread may run when it does not [stay](Stay) on one CPU.
+    /// The CPUs of the thread when it is not pinned (see [`Stay`]).
     static OTHERWISE: RefCell<Option<CpuSet>> = const { RefCell::new(None) };
 }
 
-/// As long as this lives, the calling thread stays on one CPU; then it may run where it might before.
+/// Pins the calling thread to one CPU until it is dropped; then the thread may use its former CPUs.
 pub struct Stay(PhantomData<*const ()>);
 
 impl Stay {
-    /// Moves to one of the CPUs that this thread may run on, `all`. `None` if it cannot, or stays somewhere already.
+    /// Pins this thread to one of the CPUs that it may use, `all`. `None` if that fails, or if the
+    /// thread is pinned already.
     pub fn on(cpu: usize, all: CpuSet) -> Option<Stay> {
         OTHERWISE.with_borrow_mut(|otherwise| {
             if otherwise.is_some() || CpuSet::from_iter([cpu]).confine().is_err() {
@@ -138,11 +140,11 @@ impl Stay {
         })
     }
 
-    /// Does something that must not notice whether this thread stays anywhere: code of the user's, whose new threads would, too.
+    /// Runs `body` without the pin. For user code, whose new threads would inherit the pin.
     pub fn interrupted<R>(body: impl FnOnce() -> R) -> R {
         let Some(all) = OTHERWISE.take() else { return body() };
         let here = CpuSet::affinity();
-        // It was allowed before; if it is no more, the one CPU is what remains.
+        // This was allowed before. If it is not any more, the thread stays on its CPU.
         let _ = all.confine();
         let result = body();
         if let Ok(here) = here {
@@ -156,7 +158,7 @@ impl Stay {
 impl Drop for Stay {
     fn drop(&mut self) {
         if let Some(all) = OTHERWISE.take() {
-            // As above.
+            // This was allowed before. If it is not any more, the thread stays on its CPU.
             let _ = all.confine();
         }
     }
@@ -168,23 +170,24 @@ pub fn current() -> Option<usize> {
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// How many CPUs this process can keep busy at a time; at least 1.
+/// Number of CPUs that this process can use at a time; at least 1.
 pub fn available() -> u32 {
     let usable = CpuSet::affinity().ok().or_else(online);
     let mask = usable.map_or(1, |set| set.len()).max(1) as u32;
     match quota() {
-        // To the nearest whole CPU: a quota of 1.9 feeds two ranks nearly fully, one of 1.2 does not.
+        // Rounded to the nearest CPU: a quota of 1.9 nearly suffices for two ranks, one of 1.2 does
+        // not.
         Some(cpus) => mask.min(cpus.round() as u32).max(1),
         None => mask,
     }
 }
 
-/// The CPUs that the machine has, whether this process may use them or not.
+/// The CPUs of the machine, whether this process may use them or not.
 pub fn online() -> Option<CpuSet> {
     fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|list| CpuSet::parse(&list))
 }
 
-/// The tightest CPU quota of this process's cgroup and the cgroups around it, in CPUs.
+/// The lowest CPU quota of this process's cgroup and its parents, in CPUs.
 pub fn quota() -> Option<f64> {
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
     quota_of(&own, Path::new("/sys/fs/cgroup"))
@@ -201,8 +204,8 @@ fn quota_of(own: &str, mounts: &Path) -> Option<f64> {
             _ => continue,
         };
         for root in roots.iter().map(|root| mounts.join(root)) {
-            // A container may see its host's path, which its own mount does not have; then the mount's root is the
-            // cgroup, and the walk up ends there.
+            // A container may see the path of its host, which does not exist in its own mount. Then
+            // the root of the mount is the cgroup, and the walk up ends there.
             let mut dir: PathBuf = root.join(path.trim_start_matches('/'));
             loop {
                 if let Some(cpus) = read(&dir) {

@@ -1,22 +1,27 @@
-//! Foreign senders of a segment: processes of other jobs that send to ranks of this one.
+//! Foreign senders of a segment: processes of other jobs that send to ranks of this job.
 //!
-//! A foreign sender has a slot of the table while it is connected, and with the slot a ring to every rank, in the part of the file that
-//! nobody maps as a whole. It marks itself, once for each rank, in that rank's bits and rings its bell.
+//! A foreign sender has a slot of the table while it is connected, and with the slot a ring to each
+//! rank, in the part of the file that is mapped ring by ring. It sets its bit in the bitmap of each
+//! rank that it sends to, once, and rings the rank's bell.
 //!
 //! ```text
-//! Free --claim--> Taken --its name is written--> Present --leave--> Left --the last share is given up--> Free
+//! Free --claim--> Taken --its name is written--> Present --leave--> Left
+//!   ^                                                                 |
+//!   +---------------------- the last share is given up ---------------+
 //! ```
 //!
-//! The foreign sender itself has a share of the slot, and every rank that it opened a ring to. A rank gives its share up when the foreign sender has
-//! left and its ring is empty and reads as zeroes again, so the next foreign sender finds everything as it was at the start.
+//! The slot is shared by the foreign sender and each rank that it has opened a ring to. A rank
+//! gives up its share when the foreign sender has left and its ring is empty and zeroed, so that
+//! the next foreign sender finds the initial state.
 
 use crate::address::ProcessId;
 use crate::sync::{AtomicU64, Ordering};
 
-/// Foreign senders that a segment has room for at a time.
+/// Number of foreign senders that a segment can have at a time.
 pub const FOREIGN_SENDERS: usize = 4096;
 
-/// Cells of a foreign sender's ring: as many as any rank's own ring has at the most, so that what fits into those fits into these.
+/// Cells of a foreign sender's ring: as many as the largest ring between ranks has, so that the
+/// same packets fit.
 pub const FOREIGN_CELLS: usize = 2047;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +44,7 @@ impl ForeignSender {
     /// Takes a free slot for the process; `false` when it is not free.
     pub fn claim(&self, pid: u32, process: ProcessId) -> bool {
         let taken = word(pid, Phase::Taken);
-        // Acquire: whoever gave the slot up is done with it.
+        // Acquire: the previous users of the slot have finished with it.
         if self.state.compare_exchange(0, taken, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
@@ -47,7 +52,7 @@ impl ForeignSender {
         for (place, word) in self.process.iter().zip(process.words()) {
             place.store(word, Ordering::Relaxed);
         }
-        // Release: who sees the foreign sender sees its name.
+        // Release: a process that sees the phase also sees the name.
         self.state.store(word(pid, Phase::Present), Ordering::Release);
         true
     }
@@ -61,23 +66,24 @@ impl ForeignSender {
         }
     }
 
-    /// The process that has the slot, 0 when nobody has.
+    /// The process that has the slot; 0 if it is free.
     pub fn pid(&self) -> u32 {
         (self.state.load(Ordering::Relaxed) >> 32) as u32
     }
 
-    /// Who the foreign sender is, of one that has marked itself somewhere; `None` when it has written nonsense.
+    /// The name of a foreign sender that has set its bit somewhere; `None` if it wrote an invalid
+    /// name.
     pub fn process(&self) -> Option<ProcessId> {
         ProcessId::from_words(&self.process.each_ref().map(|word| word.load(Ordering::Relaxed)))
     }
 
-    /// The foreign sender opens a ring to one more rank, which gets a share.
+    /// Adds a share for a rank to which the foreign sender opens a ring.
     pub fn add_share(&self) {
         self.shares.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The foreign sender sends nothing more, or is dead; `false` when that has been said of it. Whoever says it tells the ranks and gives
-    /// up the foreign sender's share.
+    /// Records that the foreign sender has left or died. Returns `false` if that was recorded
+    /// before. The caller then notifies the ranks and gives up the foreign sender's share.
     pub fn leave(&self, pid: u32) -> bool {
         let left = word(pid, Phase::Left);
         [Phase::Present, Phase::Taken].into_iter().any(|phase| {
@@ -86,7 +92,7 @@ impl ForeignSender {
         })
     }
 
-    /// One that had a share has none any more; with the last one the slot is free.
+    /// Gives up one share; with the last one the slot becomes free.
     pub fn give_up_share(&self) {
         if self.shares.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.state.store(0, Ordering::Release);
@@ -154,8 +160,9 @@ mod loom_tests {
         ProcessId { job: JobId { inode: 1, holder: 1, fd: 1 }, node: NodeId::FIRST, slot }
     }
 
-    /// A foreign sender leaves while its receiver gives its share up and a second foreign sender wants the slot: it gets the slot only when both are done,
-    /// and what they wrote is seen then.
+    /// A foreign sender leaves while its receiver gives up its share and a second foreign sender
+    /// claims the slot: the second one gets the slot only when both are done, and then sees their
+    /// writes.
     #[test]
     fn loom_a_slot_goes_to_the_next_when_nobody_uses_it() {
         loom::model(|| {

@@ -1,12 +1,13 @@
-//! Huge pages for memory that is communicated over and over.
+//! Moves buffers that are communicated repeatedly to huge pages.
 //!
-//! Whoever copies from or to another process's memory has the kernel look up every page of it: 512 for what one huge
-//! page holds. So a buffer that comes again is moved to huge pages (`MADV_COLLAPSE`), once, whole regions of 2 MiB at a
-//! time. Only regions are whose pages are nearly all there and belong to this process alone: the process hardly gets
-//! larger, and a neighbour of the buffer in such a region is as well off as before. Where the kernel cannot say that (Linux before
-//! 6.7), or its administrator wants no huge pages, all stays as it is.
+//! A copy between processes makes the kernel look up each page: 512 of them for the range of one
+//! huge page. So a buffer that is used again is moved to huge pages (`MADV_COLLAPSE`), once, in
+//! whole regions of 2 MiB. Only regions qualify whose pages are nearly all present and private to
+//! this process: so the process hardly grows, and other data in such a region is not affected. If
+//! the kernel cannot report this (Linux before 6.7), or its administrator forbids huge pages,
+//! nothing is moved.
 //!
-//! This is about the memory of the operating system's process, so its table is a global one, unlike MPI's objects.
+//! The table is global, unlike MPI's objects, because it describes memory of the whole process.
 
 use crate::segment::HUGE_PAGE;
 use std::fs::File;
@@ -14,25 +15,27 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, TryLockError};
 
-/// Buffers of fewer bytes are not worth a look.
+/// Buffers of fewer bytes are ignored.
 pub const LONG: usize = 512 << 10;
 
-/// The use of a buffer at which its pages are looked at for the first time.
+/// The use of a buffer at which its pages are examined for the first time.
 const FIRST_LOOK: u16 = 3;
-/// Uses from there to the second look, from which on their number doubles: the buffer may have been freed, and a new one lie
-/// there. Moving a page takes as long as a few copies of it, so those that come and go must not be moved often.
+/// Uses between the first and the second examination; after that the number doubles. Examinations
+/// are repeated because the buffer may have been freed and a new one lie there. Moving a page takes
+/// as long as a few copies of it, so short-lived buffers must not be moved often.
 const SECOND_LOOK: u16 = 16;
 const LAST_PAUSE: u16 = 256;
 
 /// Bytes of a region that may be missing: allocators leave a page between two buffers.
 const MISSING: usize = HUGE_PAGE / 16;
-/// Runs of pages that are there, at the most.
+/// Maximum number of runs of present pages in a region.
 const RUNS: usize = 8;
 
-/// Regions of a buffer that are looked at, at the most: 1 GiB, which takes a third of a second to move, once.
+/// Maximum number of regions of a buffer that are examined: 1 GiB, which takes a third of a second
+/// to move, once.
 const REGIONS: usize = 512;
 
-/// Buffers that are remembered.
+/// Number of buffers that are remembered.
 const PLACES: usize = 1024;
 
 static ALLOWED: AtomicBool = AtomicBool::new(false);
@@ -46,24 +49,25 @@ struct Table {
 struct Place {
     address: usize,
     bytes: usize,
-    /// Uses since the last look, and those after which there is another.
+    /// Uses since the last examination, and uses until the next one.
     uses: u16,
     pause: u16,
 }
 
-/// What the kernel says of a region.
+/// The kernel's information about a region.
 #[derive(Debug, PartialEq, Eq)]
 enum Pages {
-    /// Nearly all there, and small.
+    /// Nearly all pages are present, and small.
     Small,
     Huge,
-    /// Too few are there, or they are somebody else's too.
+    /// Too few pages are present, or they are shared.
     Other,
-    /// It says nothing.
+    /// The kernel gives no information.
     Unknown,
 }
 
-/// Lets buffers be moved to huge pages, or no more; as far as the kernel can and its administrator wants it.
+/// Turns moving on or off. It stays off where the kernel cannot do it or its administrator forbids
+/// it.
 pub fn allow(wanted: bool) {
     let is_never = || {
         let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -73,18 +77,18 @@ pub fn allow(wanted: bool) {
     ALLOWED.store(wanted && !is_never() && pages_of(some_region) != Pages::Unknown, Relaxed);
 }
 
-/// Whether buffers that come again are moved.
+/// Whether buffers are moved.
 pub fn is_allowed() -> bool {
     ALLOWED.load(Relaxed)
 }
 
-/// A buffer of at least [`LONG`] bytes is communicated.
+/// Called when a buffer of at least [`LONG`] bytes is communicated.
 #[cold]
 pub fn used(address: usize, bytes: usize) {
     if !is_allowed() || bytes == 0 {
         return;
     }
-    // Another thread is at it: there will be other times.
+    // Another thread uses the table: skip this use.
     let mut table = match TABLE.try_lock() {
         Ok(table) => table,
         Err(TryLockError::Poisoned(table)) => table.into_inner(),
@@ -103,9 +107,9 @@ pub fn used(address: usize, bytes: usize) {
 impl Table {
     const EMPTY: Table = Table { places: [Place { address: 0, bytes: 0, uses: 0, pause: 0 }; PLACES] };
 
-    /// Counts a use; whether it is time for a look.
+    /// Counts a use. Returns whether the buffer must be examined now.
     fn count(&mut self, address: usize, bytes: usize) -> bool {
-        // Buffers begin at addresses with many zeroes, and their lengths have many, too.
+        // Addresses and lengths of buffers have many zero bits at their ends.
         let mixed = ((address ^ bytes.rotate_left(32)) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = &mut self.places[(mixed >> 32) as usize % PLACES];
         if (place.address, place.bytes) != (address, bytes) {
@@ -121,13 +125,14 @@ impl Table {
     }
 }
 
-/// Moves a region to a huge page. That there is none, or that it is not all of one kind, is no error.
+/// Moves a region to a huge page. It is not an error if there is no huge page, or if the region has
+/// several kinds of memory.
 fn collapse(region: usize) {
     // SAFETY: what the memory holds and who may do what with it stay as they are.
     unsafe { libc::madvise((region * HUGE_PAGE) as *mut _, HUGE_PAGE, libc::MADV_COLLAPSE) };
 }
 
-/// As the kernel defines it for `PAGEMAP_SCAN`.
+/// The kernel's structure for `PAGEMAP_SCAN`.
 #[repr(C)]
 #[derive(Default)]
 struct Scan {
@@ -168,7 +173,8 @@ fn pages_of(region: usize) -> Pages {
         end: ((region + 1) * HUGE_PAGE) as u64,
         found: found.as_mut_ptr() as u64,
         found_len: RUNS as u64,
-        // Pages that are there, and neither a file's (which includes memory that is shared) nor the common one of zeroes.
+        // Present pages that belong neither to a file (which includes shared memory) nor are the
+        // common zero page.
         mask: IS_PRESENT | IS_FILE | IS_ZERO,
         inverted: IS_FILE | IS_ZERO,
         returned: IS_HUGE,
@@ -193,7 +199,7 @@ fn pages_of(region: usize) -> Pages {
 mod tests {
     use super::*;
 
-    /// Fresh memory, aligned to huge pages, whose pages have been touched or not.
+    /// New memory, aligned to huge pages, whose pages are not touched.
     fn memory(regions: usize, shared: i32) -> usize {
         let bytes = (regions + 1) * HUGE_PAGE;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -210,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Whether this machine can do it at all.
+    /// Whether this machine supports it.
     fn is_possible() -> bool {
         let at = memory(1, libc::MAP_PRIVATE);
         fill(at, HUGE_PAGE);
@@ -231,7 +237,8 @@ mod tests {
         let filled = 3 * HUGE_PAGE - MISSING - 4096;
         fill(at, HUGE_PAGE - 4096);
         fill(at + HUGE_PAGE, filled - HUGE_PAGE);
-        // The buffer begins and ends within regions; a page is missing in the first, and too many in the last.
+        // The buffer starts and ends within regions. In the first one a page is missing, in the
+        // last one too many.
         let (buffer, bytes) = (at + HUGE_PAGE / 2, 2 * HUGE_PAGE);
         for _ in 0..FIRST_LOOK {
             assert_eq!(pages_of(at / HUGE_PAGE), Pages::Small);
@@ -265,7 +272,7 @@ mod tests {
             if table.count(0x7000_0000, LONG) {
                 looks.push(uses);
             }
-            // Others beside it have counts of their own.
+            // Other buffers have their own counts.
             table.count(0x7000_0000 + 64 * LONG, LONG + uses as usize % 2);
         }
         assert_eq!(looks[..5], [3, 19, 51, 115, 243]);

@@ -1,12 +1,14 @@
 //! Names of processes, as types that the compiler keeps apart.
 //!
-//! A [`Rank`] is a process's number in a group or communicator, a [`WorldRank`] its number in its job. A [`NodeId`] is
-//! a node of the job, and a [`Slot`] the index of a process in its node's segment. A [`Peer`] is a process as this
-//! process knows it: its value means nothing elsewhere, so it never leaves the process; messages name processes by
-//! their [`ProcessId`](crate::address::ProcessId).
+//! A [`Rank`] is a process's number in a group or communicator, a [`WorldRank`] its number in its
+//! job. A [`NodeId`] is a node of the job, and a [`Slot`] the index of a process in its node's
+//! segment. A [`Peer`] is a process as this process knows it: its value means nothing elsewhere, so
+//! it never leaves the process; messages name processes by their
+//! [`ProcessId`](crate::address::ProcessId).
 //!
-//! A rank becomes a peer in `Ranks::peer` (oxmpi-core) only, a world rank in `NodeTable::peer` (oxmpi-boot) only. No
-//! type here has arithmetic, or conversions from plain numbers other than the functions here.
+//! Only `Ranks::peer` (oxmpi-core) converts a rank to a peer, and only `NodeTable::peer`
+//! (oxmpi-boot) a world rank. The types have no arithmetic, and no conversions from plain numbers
+//! except the functions here.
 
 use std::fmt;
 
@@ -97,30 +99,32 @@ impl Slot {
     }
 }
 
-/// A process that this process can name. One bit of the value says whether it is on the node (its slot) or far (a
-/// number that the links give out), so that a message to a local peer reads no table.
+/// A process that this process can name. One bit of the value says whether it is on this node (then
+/// the value is its slot) or far (a number that the links assign), so that a message to a local
+/// peer reads no table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Peer(u32);
 
-/// Not bit 31: a peer must fit a nonnegative `i32`, since messages may be matched by it.
+/// Not bit 31: a peer must fit a nonnegative `i32`, because messages may be matched by it.
 const FAR: u32 = 1 << 30;
 
 impl Peer {
-    /// The process of the own job with a slot of this node.
+    /// The process of the own job with this slot of the node.
     #[inline(always)]
     pub const fn local(slot: Slot) -> Peer {
         Peer(slot.0)
     }
 
-    /// The process with that slot of this node, by its index. Indices come from tables of the segment's ranks.
+    /// The process with this slot of the node, by its index. Indices come from tables of the
+    /// segment's ranks.
     #[inline(always)]
     pub const fn at_slot(index: usize) -> Peer {
         debug_assert!(index < FAR as usize);
         Peer(index as u32 & (FAR - 1))
     }
 
-    /// A process that does not share the own job's memory; the index is the links' to choose.
+    /// A process that does not share the memory of the own job; the links choose the index.
     #[inline(always)]
     pub const fn far(index: usize) -> Peer {
         debug_assert!(index < FAR as usize);
@@ -144,13 +148,14 @@ impl Peer {
         if self.0 >= FAR { Some((self.0 & (FAR - 1)) as usize) } else { None }
     }
 
-    /// As the source in a message's envelope, for messages that are matched by process instead of by rank.
+    /// The source in a message's envelope, for messages that are matched by process instead of by
+    /// rank.
     #[inline(always)]
     pub const fn as_source(self) -> i32 {
         self.0 as i32
     }
 
-    /// The peer that [`Peer::as_source`] gave; `None` for a wildcard.
+    /// The inverse of [`Peer::as_source`]; `None` for a wildcard.
     pub const fn from_source(source: i32) -> Option<Peer> {
         if source >= 0 { Some(Peer(source as u32)) } else { None }
     }

@@ -1,8 +1,9 @@
-//! The ground floor: the node's shared segment, the rings in it, sleeping and waking, slot tables behind handles, and
-//! single-copy access to a peer's memory.
+//! The lowest layer: the shared segment of a node, the rings in it, sleeping and waking, slot
+//! tables behind handles, and single-copy access to a peer's memory.
 //!
-//! This is where OxMPI is clever and unsafe; it is kept small and knows nothing of MPI's objects. It must never
-//! interpret a message: cells carry bytes for the transport above.
+//! Most of the lock-free and unsafe code below the C shell is here. The crate knows nothing of
+//! MPI's objects and must never interpret a message: cells carry bytes for the transport above.
+//! Start with `segment.rs`, `ring.rs` and `wait.rs`.
 
 pub mod address;
 pub mod arena;

@@ -1,9 +1,11 @@
-//! The lifeline: a pipe whose write end only `mpirun` holds. When `mpirun` ends, however it ends, the kernel closes
-//! that end, and the kernel then sends SIGKILL to everybody who armed a read end: a rank that computes and never looks,
-//! a grandchild of a shell, a sleeper. Nobody polls and nobody has to cooperate.
+//! The lifeline: a pipe whose write end only `mpirun` holds. When `mpirun` ends, however it ends,
+//! the kernel closes that end and sends SIGKILL to every process that has armed a read end: also to
+//! a rank that computes, to a grandchild of a shell, and to a sleeping process. No process has to
+//! poll or cooperate.
 //!
-//! The owner of the signal belongs to an open file description, not to a descriptor, so everyone who arms opens the pipe
-//! anew through `/proc/self/fd`. [`arm`] runs between `clone` and `exec` too: it must never allocate or lock.
+//! The owner of the signal belongs to an open file description, not to a descriptor, so each
+//! process that arms the lifeline opens the pipe again through `/proc/self/fd`. [`arm`] also runs
+//! between `clone` and `exec`: it must never allocate or lock.
 
 use crate::pid::Pid;
 use std::fs::File;
@@ -12,10 +14,10 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
-/// Not in the `libc` crate for every target; the value is the kernel's (`F_LINUX_SPECIFIC` is not involved).
+/// Not in the `libc` crate for every target; the value is the kernel's.
 const F_SETSIG: i32 = 10;
 
-/// Who is killed when the lifeline breaks.
+/// The processes that are killed when the lifeline breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     Process,
@@ -29,12 +31,12 @@ pub fn create() -> io::Result<(OwnedFd, OwnedFd)> {
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both were just created and belong to nobody else.
+    // SAFETY: both were just created and are owned here alone.
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// Ties the caller (or its process group) to the lifeline for as long as the returned descriptor, or a duplicate of it,
-/// is open in some process. Fails when the lifeline is broken already.
+/// Ties the caller (or its process group) to the lifeline as long as the returned descriptor, or a
+/// duplicate of it, is open in some process. Fails if the lifeline is already broken.
 pub fn arm(lifeline: BorrowedFd<'_>, victim: Victim) -> io::Result<OwnedFd> {
     let own = reopen(lifeline.as_raw_fd())?;
     // SAFETY: plain system calls on a descriptor that we own.
@@ -50,15 +52,15 @@ pub fn arm(lifeline: BorrowedFd<'_>, victim: Victim) -> io::Result<OwnedFd> {
     if !armed {
         return Err(io::Error::last_os_error());
     }
-    // Only now: if the far end closed before we were armed, no signal will come. The inherited end is asked, since one
-    // that was opened after the last writer left does not report a hangup.
+    // Check after arming: if the other end was closed before, no signal comes. Check the inherited
+    // descriptor: one that was opened after the last writer left does not report a hangup.
     if broken(lifeline) {
         return Err(io::Error::from_raw_os_error(libc::EPIPE));
     }
     Ok(own)
 }
 
-/// Ties this process to the lifeline for the rest of its life.
+/// Ties this process to the lifeline until it ends.
 pub fn hold(lifeline: BorrowedFd<'_>) -> io::Result<()> {
     let _stays_open = ManuallyDrop::new(arm(lifeline, Victim::Process)?);
     Ok(())
@@ -71,7 +73,8 @@ pub fn broken(lifeline: BorrowedFd<'_>) -> bool {
     unsafe { libc::poll(&mut poll, 1, 0) > 0 && poll.revents & libc::POLLHUP != 0 }
 }
 
-/// Opens the pipe once more, for reading, whichever end `fd` is. Non-blocking: a pipe without a writer must not hang us.
+/// Opens the pipe again for reading, whichever end `fd` is. Nonblocking: opening a pipe without a
+/// writer must not block.
 fn reopen(fd: RawFd) -> io::Result<OwnedFd> {
     let path = proc_fd(fd);
     // SAFETY: `path` is NUL-terminated.
@@ -79,7 +82,7 @@ fn reopen(fd: RawFd) -> io::Result<OwnedFd> {
     if own < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: `own` was just opened and belongs to nobody else.
+    // SAFETY: `own` was just opened and is owned here alone.
     Ok(unsafe { OwnedFd::from_raw_fd(own) })
 }
 
@@ -104,13 +107,14 @@ fn proc_fd(fd: RawFd) -> [u8; 32] {
     path
 }
 
-/// A descriptor that an ancestor promised to leave open under a number, checked to be the object that it was: a shell or
-/// an interpreter in between may have closed it and given the number to another file.
+/// A descriptor that an ancestor left open under this number. It is compared with the original
+/// object, because a shell or an interpreter in between may have closed it and reused the number.
 pub fn inherited(fd: RawFd, inode: u64) -> Option<OwnedFd> {
     if fd < 0 {
         return None;
     }
-    // SAFETY: `fcntl` with a number that may be closed is harmless; the copy that comes back is ours alone.
+    // SAFETY: `fcntl` with a number that may be closed is harmless; the copy that comes back is
+    // ours alone.
     let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
     if copy < 0 {
         return None;
@@ -123,8 +127,8 @@ pub fn inherited(fd: RawFd, inode: u64) -> Option<OwnedFd> {
     }
 }
 
-/// From now on, programs that this process starts do not get the descriptor of that number, if it is still the object that it
-/// was.
+/// Marks the descriptor close-on-exec, if it is still the original object, so that programs that
+/// this process starts do not inherit it.
 pub fn keep_from_children(fd: RawFd, inode: u64) {
     if inherited(fd, inode).is_some() {
         // SAFETY: a flag of a descriptor that is open.
@@ -137,17 +141,18 @@ pub fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
     File::from(fd.try_clone_to_owned()?).metadata().map(|found| found.ino())
 }
 
-/// Whether a process exists and has not ended yet; one that waits to be reaped has ended. A number that no process can
-/// have names none.
+/// Whether a process exists and has not ended; a zombie has ended. Returns false for a number that
+/// no process can have.
 pub fn process_lives(pid: u32) -> bool {
     let Some(number) = Pid::new(pid) else { return false };
     let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else {
-        // No /proc at all, or no such process.
+        // No /proc, or no such process.
         // SAFETY: takes plain numbers; signal 0 changes nothing.
         return unsafe { libc::kill(number.get(), 0) } == 0
             || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
     };
-    // The command name stands in parentheses and may itself hold any byte; the state follows the last one.
+    // The command name is in parentheses and may contain any byte; the state follows the last
+    // parenthesis.
     let state = stat.iter().rposition(|&byte| byte == b')').and_then(|at| stat.get(at + 2));
     !matches!(state, Some(b'Z' | b'X'))
 }
@@ -163,7 +168,8 @@ mod tests {
         let fd = lifeline.as_raw_fd();
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::piped()).process_group(0);
-        // SAFETY: `arm` is made to run between fork and exec; the armed descriptor is left open for the child.
+        // SAFETY: `arm` is made to run between fork and exec; the armed descriptor is left open for
+        // the child.
         unsafe {
             command.pre_exec(move || {
                 let armed = arm(BorrowedFd::borrow_raw(fd), Victim::ProcessGroup)?;
@@ -188,7 +194,7 @@ mod tests {
         drop(far);
         for child in &mut children {
             assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
-            // The pipe ends only when every process of the group is gone.
+            // The pipe ends only when all processes of the group have ended.
             std::io::copy(child.stdout.as_mut().unwrap(), &mut std::io::sink()).unwrap();
         }
         assert!(broken(near.as_fd()));

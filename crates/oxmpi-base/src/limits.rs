@@ -1,8 +1,9 @@
-//! The limits of a process that keep MPI from starting, in words that say which limit it is and how to see or change it.
+//! Resource limits that prevent MPI from starting, and texts that name the limit and how to see or
+//! change it.
 
 use std::io;
 
-/// The soft and the hard limit; `u64::MAX` is none.
+/// The soft and the hard limit; `u64::MAX` means unlimited.
 pub fn of(which: libc::__rlimit_resource_t) -> (u64, u64) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid during the call; where that fails, no limit is known.
@@ -12,9 +13,11 @@ pub fn of(which: libc::__rlimit_resource_t) -> (u64, u64) {
     }
 }
 
-/// The bytes of memory and swap space that the machine has: more would only be found missing when it is used, by a signal.
+/// The bytes of memory and swap space that the machine has: more would only be found missing when
+/// it is used, by a signal.
 pub fn physical_memory() -> u64 {
-    // SAFETY: `sysinfo` is plain old data, for which zero is a value, and valid during the call that fills it in.
+    // SAFETY: `sysinfo` is plain old data, for which zero is a value, and valid during the call
+    // that fills it in.
     unsafe {
         let mut info = std::mem::zeroed::<libc::sysinfo>();
         if libc::sysinfo(&mut info) != 0 {
@@ -24,7 +27,7 @@ pub fn physical_memory() -> u64 {
     }
 }
 
-/// An error at start-up, with the limit that is behind it.
+/// The text of an error at start-up, with the limit that caused it.
 pub fn explain(error: &io::Error) -> String {
     let cause = match error.raw_os_error() {
         Some(libc::EMFILE) => format!("`ulimit -n` allows {} open files", of(libc::RLIMIT_NOFILE).0),
@@ -44,7 +47,7 @@ pub fn explain(error: &io::Error) -> String {
     format!("{error}: {cause}; `oxmpi doctor` checks the limits of this machine")
 }
 
-/// A number of bytes for people.
+/// A number of bytes as a readable text.
 pub fn size(bytes: u64) -> String {
     match bytes {
         u64::MAX => "any size".into(),

@@ -1,22 +1,22 @@
-//! Whether this process gets the CPUs that it counts on. Ranks that outnumber CPUs are counted (`wait.rs`); what else runs on the
-//! machine, other programs or more threads of the program's, is not, but shows: a thread that polls is switched out though
-//! it wants to run, and loses time by it.
+//! Detects whether this process gets the CPUs that it expects. `wait.rs` counts ranks that
+//! outnumber CPUs. Other load (other programs, more threads of the program) is not counted, but it
+//! shows: the kernel preempts a polling thread, which loses time.
 //!
-//! A polling thread calls [`polled_in_vain`] now and then, which compares the clock with the CPU time that the thread got.
-//! What follows is decided in `wait.rs` alone, which asks [`is_contended`]: one load. The evidence is forgotten after some
-//! milliseconds in which nobody else wanted the CPU.
+//! A polling thread calls [`polled_in_vain`] from time to time, which compares the clock with the
+//! CPU time of the thread. Only `wait.rs` acts on the result, through [`is_contended`], which is
+//! one load. The evidence expires after some milliseconds in which no other thread wanted the CPU.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Whether something else has lately been running where a thread of this process wanted to.
+/// Whether something else has recently run where a thread of this process wanted to run.
 #[inline]
 pub fn is_contended() -> bool {
     // Relaxed, here and below: hints.
     CONTENDED.load(Ordering::Relaxed)
 }
 
-/// A thread has polled some dozens of times without finding anything.
+/// Called by a thread that has polled some dozens of times without finding anything.
 #[inline]
 pub fn polled_in_vain() {
     let polls = POLLS.load(Ordering::Relaxed).wrapping_add(1);
@@ -26,12 +26,13 @@ pub fn polled_in_vain() {
     }
 }
 
-/// The calling thread has slept of its own will: the time is not lost.
+/// Called after the calling thread has slept voluntarily: that time is not lost.
 pub fn slept() {
     LAST.set(None);
 }
 
-/// Lets others have this CPU, and notices whether anybody wanted it; how long it took, in nanoseconds.
+/// Yields this CPU, and notices whether another thread wanted it. Returns the duration in
+/// nanoseconds.
 pub fn yield_cpu() -> u64 {
     let start = now();
     // SAFETY: no arguments.
@@ -53,25 +54,25 @@ pub(crate) fn now() -> u64 {
 }
 
 static CONTENDED: AtomicBool = AtomicBool::new(false);
-/// When that is forgotten, in nanoseconds of the monotonic clock.
+/// When the evidence expires, in nanoseconds of the monotonic clock.
 static UNTIL: AtomicU64 = AtomicU64::new(0);
 static POLLS: AtomicU32 = AtomicU32::new(0);
 
-/// Calls of [`polled_in_vain`] between two looks at the clock.
+/// Calls of [`polled_in_vain`] between two readings of the clock.
 const POLLS_A_LOOK: u32 = 8;
-/// Between two samples of a thread, at the least, and at the most for them to be compared; in nanoseconds.
+/// Minimum and maximum time between two samples of a thread that are compared, in nanoseconds.
 const SHORTEST_SAMPLE: u64 = 200_000;
 const LONGEST_SAMPLE: u64 = 100_000_000;
-/// Less is lost to interrupts and the kernel's own threads, also on an idle machine.
+/// Shorter losses come from interrupts and kernel threads, also on an idle machine.
 const SHORTEST_LOSS: u64 = 300_000;
-/// How long the machine is taken to be contended after the last evidence.
+/// How long the machine counts as contended after the last evidence.
 const LASTS: u64 = 30_000_000;
 
 #[derive(Clone, Copy)]
 struct Sample {
     clock: u64,
     cpu: u64,
-    /// How often the thread was switched out against its will.
+    /// Number of involuntary context switches of the thread.
     switches: i64,
 }
 
@@ -94,8 +95,8 @@ fn look() {
     }
 }
 
-/// Whether a thread that polled all the time between two samples wanted to run and could not. A thread that waited for
-/// something else in between lost no time by being switched out.
+/// Whether a thread that polled between two samples was prevented from running. A thread that
+/// waited for something else in between lost no time by being switched out.
 fn is_evidence(last: &Sample, new: &Sample) -> bool {
     let (passed, got) = (new.clock.saturating_sub(last.clock), new.cpu.saturating_sub(last.cpu));
     passed <= LONGEST_SAMPLE && new.switches > last.switches && passed.saturating_sub(got) >= SHORTEST_LOSS
@@ -127,13 +128,13 @@ mod tests {
         let after = |clock: u64, cpu: u64, switches: i64| {
             is_evidence(&last, &Sample { clock: last.clock + clock, cpu: last.cpu + cpu, switches: 3 + switches })
         };
-        assert!(after(3_000_000, 1_000_000, 1), "a turn of somebody else's");
+        assert!(after(3_000_000, 1_000_000, 1), "another thread's time slice");
         assert!(!after(3_000_000, 2_990_000, 4), "short interruptions");
         assert!(!after(3_000_000, 1_000_000, 0), "it slept of its own will");
         assert!(!after(LONGEST_SAMPLE + 1, 0, 1), "it did something else meanwhile");
     }
 
-    /// More threads than CPUs that all poll: noticed soon, and forgotten when they are gone.
+    /// More polling threads than CPUs: noticed soon, and forgotten when they have ended.
     #[test]
     fn threads_that_outnumber_cpus_are_noticed() {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);

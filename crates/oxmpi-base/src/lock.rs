@@ -1,11 +1,12 @@
-//! A lock between threads of this process that fits into one word and whose guard is not a value: who takes it says so
-//! in a `bool` of its own, which keeps the single-threaded path free of it.
+//! A lock between threads of this process that fits into one word. Its guard is not a value: the
+//! holder records in its own `bool` that it has the lock, which keeps the single-threaded path free
+//! of it.
 
 use crate::sync::{AtomicU32, Ordering};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// Taken, and somebody sleeps until it is free.
+/// Taken, and a thread sleeps until it is free.
 const AWAITED: u32 = 2;
 
 pub struct Lock {
@@ -40,13 +41,14 @@ impl Lock {
             }
             pause();
         }
-        // From here on the word says that somebody waits, also when we are the one who gets it: a wake-up too many.
+        // From here on the word says that a thread waits, also if this thread gets the lock: that
+        // costs at most one needless wake-up.
         while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
             sleep_while_awaited(&self.state);
         }
     }
 
-    /// Gives the lock back, which the caller has taken.
+    /// Releases the lock, which the caller holds.
     #[inline]
     pub fn give_back(&self) {
         if self.state.swap(FREE, Ordering::Release) == AWAITED {
@@ -107,7 +109,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    // The whole value, not its fields: that is what is shared.
+                    // Capture the whole value, which is `Sync`, not its fields.
                     let counter = &counter;
                     for _ in 0..50_000 {
                         counter.0.take();

@@ -1,9 +1,9 @@
-//! A notice that one rank puts up, over and over, and others read: a number that says what it is about, and words that belong
-//! to it. A reader never takes the words of one for those of another.
+//! A sequence-locked record that one rank writes repeatedly and others read: a number that
+//! identifies it, and words that belong to it. A reader never combines words of different records.
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// Zeroes are no notice.
+/// Zeroes mean that there is no record.
 #[repr(C)]
 pub struct Notice<const WORDS: usize> {
     about: AtomicU64,
@@ -11,7 +11,7 @@ pub struct Notice<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Notice<WORDS> {
-    /// Puts up another notice; one about 0 is none.
+    /// Writes a new record; with number 0 there is none.
     pub fn put(&self, about: u64, words: [u64; WORDS]) {
         // A reader sees either the old number, or the new one and then its words.
         self.about.store(0, Ordering::Relaxed);
@@ -21,11 +21,13 @@ impl<const WORDS: usize> Notice<WORDS> {
     }
 
     pub fn get(&self) -> Option<(u64, [u64; WORDS])> {
-        // Of two that put one up and then look, one sees the other's.
+        // SeqCst: of two ranks that write their record and then read the other's, at least one sees
+        // the other's.
         let about = self.about.load(Ordering::SeqCst);
         let words = std::array::from_fn(|index| self.words[index].load(Ordering::Relaxed));
         fence(Ordering::Acquire);
-        // The words are of that notice if it is still up, since they are written between two changes of the number.
+        // The words belong to the number if it is unchanged, because they are written between two
+        // changes of it.
         (about != 0 && self.about.load(Ordering::Relaxed) == about).then_some((about, words))
     }
 }

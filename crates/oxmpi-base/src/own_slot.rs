@@ -1,9 +1,10 @@
 //! A process's own slot in the segment, and the ends of the shared structures that belong to it.
 //!
-//! An end of a ring counts in private memory what it has produced or consumed, and the book of tickets keeps private
-//! free lists. A second copy of an end would overwrite cells that a reader still uses. So each end is made here, once
-//! in the life of the segment: the slot's word `ends` admits one [`OwnSlot`], and that remembers what it gave out.
-//! Every end keeps the segment mapped.
+//! An end of a ring counts in private memory what it has produced or consumed, and the book of
+//! tickets keeps private free lists. A second copy of an end would overwrite cells that a reader
+//! still uses. So each end is created here, once in the life of the segment: the word `ends` of the
+//! slot allows one [`OwnSlot`], which remembers the ends that it gave out. Each end keeps the
+//! segment mapped.
 
 use crate::ring::{Consumer, Producer};
 use crate::segment::Segment;
@@ -11,7 +12,7 @@ use crate::ticket::TicketBook;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::AcqRel;
 
-/// The proof that this process, and no other holder, uses a slot's ends.
+/// The proof that only this process uses the ends of a slot.
 pub struct OwnSlot {
     segment: Arc<Segment>,
     slot: usize,
@@ -21,7 +22,8 @@ pub struct OwnSlot {
 }
 
 impl OwnSlot {
-    /// Takes a slot's ends; `None` when the segment has no such slot, or its ends were taken before.
+    /// Takes the ends of a slot; `None` if the segment has no such slot, or if its ends were taken
+    /// before.
     pub fn claim(segment: Arc<Segment>, slot: usize) -> Option<OwnSlot> {
         let block = segment.get(slot)?;
         if block.ends.swap(1, AcqRel) != 0 {
@@ -35,24 +37,26 @@ impl OwnSlot {
         &self.segment
     }
 
-    /// The sending end of the ring to a slot; `None` when there is no such slot, or the end was given out before.
+    /// The sending end of the ring to a slot; `None` if there is no such slot, or if the end was
+    /// given out before.
     pub fn producer(&mut self, to: usize) -> Option<Producer> {
         self.producers.give(to).then(|| Producer::new(Arc::clone(&self.segment), self.slot, to))
     }
 
-    /// The receiving end of the ring from a slot; `None` when there is no such slot, or the end was given out before.
+    /// The receiving end of the ring from a slot; `None` if there is no such slot, or if the end
+    /// was given out before.
     pub fn consumer(&mut self, from: usize) -> Option<Consumer> {
         self.consumers.give(from).then(|| Consumer::new(Arc::clone(&self.segment), from, self.slot))
     }
 
-    /// The slot's tickets; `None` when they were given out before.
+    /// The slot's tickets; `None` if they were given out before.
     pub fn tickets(&mut self) -> Option<TicketBook> {
         let first = !std::mem::replace(&mut self.tickets, true);
         first.then(|| TicketBook::new(Arc::clone(&self.segment), self.slot))
     }
 }
 
-/// A bit for every peer.
+/// One bit for each peer.
 struct Given {
     peers: usize,
     bits: Box<[u64]>,
@@ -63,7 +67,7 @@ impl Given {
         Given { peers, bits: vec![0; peers.div_ceil(64)].into() }
     }
 
-    /// Whether the peer exists and this is the first time.
+    /// Marks a peer. Returns whether it exists and was not marked before.
     fn give(&mut self, peer: usize) -> bool {
         if peer >= self.peers {
             return false;
@@ -99,7 +103,7 @@ mod tests {
         assert!(own.tickets().is_some());
         assert!(own.tickets().is_none());
         drop(own);
-        assert!(OwnSlot::claim(segment, 69).is_none(), "its counters are lost, so nobody can go on");
+        assert!(OwnSlot::claim(segment, 69).is_none(), "its counters are lost, so the slot cannot be used again");
     }
 
     #[test]

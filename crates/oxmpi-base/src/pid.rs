@@ -1,5 +1,6 @@
-//! The number of one process. System calls give zero and negative numbers other meanings: a group of processes, or all
-//! of them. What another process wrote is made a [`Pid`] before the kernel sees it.
+//! The id of one process. System calls give zero and negative numbers other meanings: a process
+//! group, or all processes. A number that another process wrote is converted to a [`Pid`] before it
+//! reaches the kernel.
 
 use std::num::NonZero;
 
@@ -23,7 +24,7 @@ impl Pid {
         NonZero::new(number).map(Pid)
     }
 
-    /// As the kernel wants it.
+    /// The number, for system calls.
     #[inline]
     pub fn get(self) -> i32 {
         self.0.get()

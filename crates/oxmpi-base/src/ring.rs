@@ -1,19 +1,23 @@
-//! A ring of 64-byte cells that carries packets from one rank to one other: one producer, one consumer.
+//! A ring of 64-byte cells that carries packets from one rank to another: one producer, one
+//! consumer.
 //!
 //! ```text
 //! header line | cell 0 | cell 1 | …            a packet is 1..=max_packet() neighbouring cells:
 //!
-//! first cell   word:  stamp (32 bits) | cells (16 bits) | user (16 bits)      written last: the packet is ready
+//! first cell   word:  stamp (32 bits) | cells (16 bits) | user (16 bits)
+//!                     (written last: the packet is ready)
 //!              then:  56 bytes of the packet
 //! other cells         64 bytes of the packet each, so that its bytes are contiguous in memory
 //! ```
 //!
-//! A packet of one cell is one cache line from core to core, the physical minimum. The stamp is the lap that the
-//! producer is on, so the consumer need not write to a cell in order to free it: it only publishes, now and then, how
-//! many cells it has consumed. Cells after the first have no stamp but raw bytes; before such a cell can become the
-//! first of a packet again, the producer clears its word (`raw` remembers which), or the bytes could pass for a stamp.
+//! A packet of one cell moves as one cache line from core to core, the physical minimum. The stamp
+//! is the number of the producer's lap, so the consumer does not write to a cell to free it: it
+//! only publishes, from time to time, how many cells it has consumed. Cells after the first contain
+//! raw bytes instead of a stamp. Before such a cell becomes the first cell of a packet again, the
+//! producer clears its word (`raw` remembers which), because the bytes could look like a stamp.
 //!
-//! The ring never interprets a packet, and it never blocks: a producer without room is told so.
+//! The ring never interprets a packet, and it never blocks: `reserve` returns `None` when it is
+//! full.
 
 use crate::arena::Mapping;
 use crate::foreign_senders::FOREIGN_CELLS;
@@ -23,12 +27,13 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The line in front of the cells, written by the consumer alone.
+/// The line before the cells; only the consumer writes it.
 #[repr(C, align(64))]
 pub(crate) struct RingHeader {
-    /// Cells consumed since the start, published lazily.
+    /// Number of cells consumed since the start, published lazily.
     consumed: AtomicU64,
-    /// Set while the consumer wants the producer to hold back (the layer above gives it its meaning).
+    /// Set while the consumer asks the producer to send less (the layer above defines what that
+    /// means).
     pressure: AtomicU32,
 }
 
@@ -38,13 +43,13 @@ pub(crate) struct Cell {
     body: [u8; FIRST_BYTES],
 }
 
-/// Bytes of a packet that lie in its first cell.
+/// Bytes of a packet in its first cell.
 pub const FIRST_BYTES: usize = CACHE_LINE - 8;
 
 /// The `user` value that marks the unused cells at the end of a lap.
 const SKIP: u16 = u16::MAX;
 
-/// Cells that a packet of `bytes` bytes takes.
+/// Number of cells of a packet of `bytes` bytes.
 #[inline]
 pub const fn cells_for(bytes: usize) -> usize {
     1 + bytes.saturating_sub(FIRST_BYTES).div_ceil(CACHE_LINE)
@@ -56,13 +61,14 @@ pub const fn bytes_in(cells: usize) -> usize {
     FIRST_BYTES + (cells - 1) * CACHE_LINE
 }
 
-/// The largest packet of a ring, in cells: with a quarter of the ring published lazily, it always fits some day.
+/// The largest packet of a ring, in cells. The consumer publishes its count after a quarter of the
+/// ring, so that such a packet always fits eventually.
 #[inline]
 pub const fn max_packet(ring_cells: usize) -> usize {
     ring_cells / 4
 }
 
-/// The two ends' common view of memory that the end's [`Home`] keeps mapped.
+/// The memory of a ring; the [`Home`] of an end keeps it mapped.
 #[derive(Clone, Copy)]
 struct Memory {
     header: NonNull<RingHeader>,
@@ -70,7 +76,7 @@ struct Memory {
     count: usize,
 }
 
-/// What keeps an end's memory mapped.
+/// Keeps the memory of an end mapped.
 enum Home {
     Segment {
         _segment: Arc<Segment>,
@@ -84,7 +90,7 @@ enum Home {
 }
 
 impl Home {
-    /// Ends the process when the packet with the impossible length came from a rank of its own job.
+    /// Ends the process if the packet with an impossible length came from a rank of the own job.
     #[cold]
     fn blame(&self, cells: usize) {
         if let Home::Segment { from, .. } = self {
@@ -105,13 +111,14 @@ impl Memory {
         Memory { header, cells, count: segment.layout().ring_cells }
     }
 
-    /// A foreign sender's ring, by its number among those that a mapping has one behind the other.
+    /// The ring with a number in a mapping of the rings of one foreign sender.
     fn of_foreign_sender(mapping: &Mapping, number: usize) -> Memory {
         let stride = (FOREIGN_CELLS + 1) * CACHE_LINE;
         assert!((number + 1) * stride <= mapping.area().bytes);
         // SAFETY: the assertion above: ring `number` ends inside the mapping.
         let header = unsafe { mapping.base().add(number * stride).cast::<RingHeader>() };
-        // SAFETY: one line further on, still inside ring `number`, which has GUEST_CELLS cells behind its header.
+        // SAFETY: one line further on, still inside ring `number`, which has FOREIGN_CELLS cells
+        // behind its header.
         let cells = unsafe { header.add(1).cast::<Cell>() };
         Memory { header, cells, count: FOREIGN_CELLS }
     }
@@ -142,32 +149,33 @@ const fn pack_word(stamp: u32, cells: usize, user: u16) -> u64 {
     stamp as u64 | (cells as u64) << 32 | (user as u64) << 48
 }
 
-/// Cells that are prefetched at the most: beyond, the prefetches would only queue up.
+/// Maximum number of cells to prefetch: more prefetches would only queue up.
 const PREFETCH_MOST: usize = 300;
 
-/// Cells of packets that are [handed down](prefetch::demote_lines).
+/// Packets of up to this many cells are [demoted](prefetch::demote_lines).
 const FEW_CELLS: usize = prefetch::FEW / CACHE_LINE;
 
-/// The sending end, of which a ring has one (see `own_slot.rs`).
+/// The sending end. A ring has only one (see `own_slot.rs`).
 pub struct Producer {
     memory: Memory,
-    /// Cells produced since the start.
+    /// Number of cells produced since the start.
     head: u64,
     /// The consumer's count as last read.
     consumed: u64,
     position: usize,
     stamp: u32,
-    /// A bit for every cell whose word holds raw bytes.
+    /// One bit for each cell whose word contains raw bytes.
     raw: Vec<u64>,
     _home: Home,
 }
 
-// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the end keeps mapped, and only
-// methods with `&mut self` write cells.
+// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the end keeps
+// mapped, and only methods with `&mut self` write cells.
 unsafe impl Send for Producer {}
 
 impl Producer {
-    /// The sending end of the ring between two ranks of a segment. [`OwnSlot`](crate::own_slot::OwnSlot) makes one alone.
+    /// The sending end of the ring between two ranks of a segment. Only
+    /// [`OwnSlot`](crate::own_slot::OwnSlot) calls it.
     pub(crate) fn new(segment: Arc<Segment>, from: usize, to: usize) -> Producer {
         Producer::over(Memory::in_segment(&segment, from, to), Home::Segment { _segment: segment, from })
     }
@@ -175,7 +183,8 @@ impl Producer {
     /// The sending end of a foreign sender's ring, by its number in a mapping of such rings.
     ///
     /// # Safety
-    /// This process has claimed the foreign sender to whom the rings belong, and makes this end once per claim.
+    /// This process has claimed the slot of the foreign sender that owns the rings, and creates
+    /// this end once per claim.
     pub unsafe fn of_foreign_sender(rings: &Arc<Mapping>, number: usize) -> Producer {
         Producer::over(Memory::of_foreign_sender(rings, number), Home::ForeignSender { _rings: Arc::clone(rings) })
     }
@@ -184,8 +193,9 @@ impl Producer {
         Producer { memory, head: 0, consumed: 0, position: 0, stamp: 1, raw: Vec::new(), _home: home }
     }
 
-    /// Room for a packet of `cells` cells: a pointer to its `bytes_in(cells)` contiguous bytes, or `None` while the
-    /// ring is full. Nothing is sent before [`Producer::publish`]; reserving again without publishing is harmless.
+    /// Reserves a packet of `cells` cells. Returns a pointer to its `bytes_in(cells)` contiguous
+    /// bytes, or `None` while the ring is full. Nothing is sent before [`Producer::publish`];
+    /// reserving again without publishing is allowed.
     #[inline]
     pub fn reserve(&mut self, cells: usize) -> Option<NonNull<u8>> {
         debug_assert!(cells <= max_packet(self.memory.count));
@@ -193,7 +203,7 @@ impl Producer {
         if cells > to_end {
             return self.reserve_past_end(cells, to_end);
         }
-        // One more than asked for: the word after the packet may have to be cleared.
+        // One cell more: the word after the packet may have to be cleared.
         if !self.has_room(cells + 1) {
             return None;
         }
@@ -215,12 +225,13 @@ impl Producer {
         if free(self) >= cells as u64 {
             return true;
         }
-        // Acquire: the consumer has read the cells before it gave them back.
+        // Acquire: the consumer read the cells before it released them.
         self.consumed = self.memory.header().consumed.load(Ordering::Acquire);
         free(self) >= cells as u64
     }
 
-    /// Sends the packet that was written to the reserved cells. `user` is for the layer above (not `u16::MAX`).
+    /// Sends the packet that was written to the reserved cells. `user` is for the layer above (not
+    /// `u16::MAX`).
     #[inline]
     pub fn publish(&mut self, cells: usize, user: u16) {
         let first = self.position;
@@ -241,13 +252,15 @@ impl Producer {
         if (2..=FEW_CELLS).contains(&cells) && user != SKIP {
             prefetch::demote_lines(self.memory.body(first + 1).as_ptr(), (cells - 1) * CACHE_LINE - 8);
         }
-        // Release: the bytes of the packet, and the cleared word behind it, are visible before the stamp is.
+        // Release: the bytes of the packet, and the cleared word behind it, are visible before the
+        // stamp.
         self.memory.word(first).store(pack_word(stamp, cells, user), Ordering::Release);
     }
 
-    /// Takes the cells of a next packet, if it is as long, into this core's cache for writing, off the path of the last
-    /// one: the consumer read them a lap ago, and taking a line back costs as much as handing one over. One cell more
-    /// than that, since its word may have to be cleared.
+    /// Prefetches for writing the cells of the next packet, if it has the same length, outside the
+    /// critical path of the last packet: the consumer read them a lap ago, and getting a line back
+    /// takes as long as sending one. One cell more is prefetched, because its word may have to be
+    /// cleared.
     #[inline]
     pub fn prefetch(&self, cells: usize) {
         let most = (cells + 1).min(PREFETCH_MOST).min(self.memory.count - self.position);
@@ -256,8 +269,8 @@ impl Producer {
         }
     }
 
-    /// The same for the packet after the next, where both have that many cells. Not while the consumer may still have to
-    /// read some of them: it would have to take them back.
+    /// The same for the packet after the next, if both have that many cells. Not while the consumer
+    /// may still have to read some of these cells: it would have to fetch them again.
     pub fn prefetch_second(&mut self, cells: usize) {
         if !self.has_room(2 * cells + 1) {
             return;
@@ -281,7 +294,8 @@ impl Producer {
         }
     }
 
-    /// Makes the cell one whose word is a word. The store is needed only where nothing else is about to overwrite it.
+    /// Marks a cell as one whose word is a stamp. The store is needed only if nothing else is about
+    /// to overwrite the word.
     #[inline]
     fn clear_if_raw(&mut self, cell: usize, store: bool) {
         let (index, bit) = (cell / 64, 1 << (cell % 64));
@@ -293,7 +307,7 @@ impl Producer {
         }
     }
 
-    /// Whether the consumer asks this producer to hold back.
+    /// Whether the consumer asks this producer to send less.
     #[inline]
     pub fn under_pressure(&self) -> bool {
         self.memory.header().pressure.load(Ordering::Relaxed) != 0
@@ -309,7 +323,7 @@ pub struct Packet {
     pub bytes: NonNull<u8>,
 }
 
-/// The receiving end, of which a ring has one (see `own_slot.rs`).
+/// The receiving end. A ring has only one (see `own_slot.rs`).
 pub struct Consumer {
     memory: Memory,
     tail: u64,
@@ -320,20 +334,22 @@ pub struct Consumer {
     home: Home,
 }
 
-// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the end keeps mapped, and it reads
-// cells only after it has acquired the producer's stamp.
+// SAFETY: nothing in it belongs to a thread: the pointers are to shared memory that the end keeps
+// mapped, and it reads cells only after it has acquired the producer's stamp.
 unsafe impl Send for Consumer {}
 
 impl Consumer {
-    /// The receiving end of the ring between two ranks of a segment. [`OwnSlot`](crate::own_slot::OwnSlot) makes one alone.
+    /// The receiving end of the ring between two ranks of a segment. Only
+    /// [`OwnSlot`](crate::own_slot::OwnSlot) calls it.
     pub(crate) fn new(segment: Arc<Segment>, from: usize, to: usize) -> Consumer {
         Consumer::over(Memory::in_segment(&segment, from, to), Home::Segment { _segment: segment, from })
     }
 
-    /// The receiving end of a foreign sender's ring, which has a mapping of its own.
+    /// The receiving end of a foreign sender's ring, which has its own mapping.
     ///
     /// # Safety
-    /// The ring leads to this process, and this end is made once for each foreign sender that comes.
+    /// The ring leads to this process, and this end is created once for each foreign sender that
+    /// connects.
     pub unsafe fn of_foreign_sender(ring: Mapping) -> Consumer {
         Consumer::over(Memory::of_foreign_sender(&ring, 0), Home::ForeignSender { _rings: Arc::new(ring) })
     }
@@ -352,7 +368,7 @@ impl Consumer {
                 return None;
             }
             let (cells, user) = ((word >> 32) as u16 as usize, (word >> 48) as u16);
-            // One cell is always there; the producer's word for more than that is not taken.
+            // One cell is always valid; a larger length from the producer is checked.
             if cells != 1 && self.is_impossible(cells) {
                 return None;
             }
@@ -363,9 +379,9 @@ impl Consumer {
         }
     }
 
-    /// Whether no producer that follows the rules can have published a packet of so many cells here. Then nothing more
-    /// is read from the ring. A process of another job is given up for it; between ranks it means that the program has
-    /// overwritten the memory that the job shares.
+    /// Whether no correct producer can have published a packet of so many cells here. Then the ring
+    /// is not read any more. The sender is given up if it is a process of another job; between
+    /// ranks of a job it means that the program has overwritten the shared memory.
     #[inline]
     fn is_impossible(&mut self, cells: usize) -> bool {
         let most = max_packet(self.memory.count).min(self.memory.count - self.position);
@@ -387,7 +403,8 @@ impl Consumer {
         self.broken
     }
 
-    /// Gives the packet's cells back; its bytes must not be read any more. `true` when the producer can see that now.
+    /// Releases the cells of the packet; its bytes must not be read any more. Returns whether the
+    /// release was published to the producer.
     #[inline]
     pub fn advance(&mut self, cells: usize) -> bool {
         self.tail += cells as u64;
@@ -405,7 +422,7 @@ impl Consumer {
         true
     }
 
-    /// Asks the producer to hold back, or no longer.
+    /// Asks the producer to send less, or no longer.
     pub fn set_pressure(&self, on: bool) {
         self.memory.header().pressure.store(u32::from(on), Ordering::Relaxed);
     }
@@ -415,7 +432,7 @@ impl Consumer {
 mod tests {
     use super::*;
 
-    /// A ring of its own, outside any segment.
+    /// A ring outside any segment.
     struct Owned {
         header: Box<RingHeader>,
         cells: Vec<Cell>,
@@ -443,7 +460,7 @@ mod tests {
     mod threads {
         use super::*;
 
-        /// A length that the ring cannot hold is not believed, wherever the consumer is.
+        /// A length that the ring cannot hold is rejected, at any position.
         #[test]
         fn an_impossible_packet_breaks_the_ring() {
             for (before, cells) in [(0, 0), (0, 5), (0, u16::MAX as usize), (14, 3)] {
@@ -516,7 +533,8 @@ mod tests {
             }
         }
 
-        /// Raw bytes that look exactly like the stamp of the next lap must not be taken for a packet.
+        /// Raw bytes that look exactly like the stamp of the next lap must not be taken for a
+        /// packet.
         #[test]
         fn raw_bytes_never_pass_for_a_stamp() {
             let mut ring = Owned::new(16);
@@ -535,7 +553,7 @@ mod tests {
                 let packet = rx.peek().expect("published");
                 assert_eq!((packet.cells, packet.user), (cells, 3));
                 rx.advance(cells);
-                assert!(rx.peek().is_none(), "a packet that nobody sent after {n}");
+                assert!(rx.peek().is_none(), "a packet that was not sent, after {n}");
             }
         }
 
@@ -562,7 +580,8 @@ mod tests {
     mod loom_tests {
         use super::*;
 
-        /// Every interleaving of a producer that wraps around a tiny ring and its consumer: what is peeked was published.
+        /// All interleavings of a producer that wraps around a small ring and its consumer: each
+        /// packet that is seen was published.
         #[test]
         fn loom_no_packet_is_lost_or_invented() {
             loom::model(|| {
@@ -578,7 +597,8 @@ mod tests {
                             continue;
                         }
                         if cells == 2 {
-                            // What a copy of user bytes does to the word of a cell behind the first.
+                            // Overwrite the word of a cell behind the first, as a copy of user
+                            // bytes does.
                             let raw = (tx.position + 1) % 8;
                             memory.word(raw).store(pack_word(2, 1, 9), Ordering::Relaxed);
                         }

@@ -1,16 +1,18 @@
-//! The segment that all ranks of a job on one node share: a memfd that `mpirun` creates and the ranks inherit, so that
-//! no name is left behind whatever dies. It is sparse: a page costs memory only once somebody writes to it.
+//! The segment that all ranks of a job on one node share: a memfd that `mpirun` creates and the
+//! ranks inherit, so that no name is left behind, whichever process dies. It is sparse: a page uses
+//! memory only after a write to it.
 //!
 //! ```text
-//! | job header | rank blocks | doorbells | foreign senders | ports | tickets, a table a rank | rings, one for every ordered pair of ranks |
+//! | job header | rank blocks | doorbells | foreign senders | ports | tickets | rings |
 //! | arenas | rings of foreign senders |
 //! ```
 //!
-//! The first line is mapped as a whole; arenas (see `arena.rs`) and the rings of foreign senders (`foreign_senders.rs`), which are large and mostly
-//! holes, piece by piece.
+//! There is a ring for each ordered pair of ranks. The parts of the first line of the picture are
+//! mapped as a whole. Arenas (see `arena.rs`) and the rings of foreign senders
+//! (`foreign_senders.rs`) are large and mostly holes; they are mapped piece by piece.
 //!
-//! Every field that two processes touch is atomic; the zero pattern that a fresh memfd holds is each field's initial
-//! value.
+//! Every field that two processes access is atomic. Zero, the content of a new memfd, is the
+//! initial value of each field.
 
 use crate::arena::Area;
 use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
@@ -24,27 +26,27 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Descriptors that are kept have numbers from here on where the limit allows it: above what shell scripts and programs
-/// use, and low enough not to enlarge the kernel's table of descriptors in every rank.
+/// Kept descriptors get numbers from here on if the limit allows it: above those that shell scripts
+/// and programs use, and low enough not to enlarge the kernel's descriptor table in each rank.
 const FIRST_DESCRIPTOR: i32 = 50;
 
-/// Changes whenever the layout does: a rank never attaches to a segment that another version's `mpirun` made.
+/// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
 const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x07");
 
 pub const CACHE_LINE: usize = 64;
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// More ranks than any job on one node has; sizes for so many can be computed.
+/// More ranks than any job on one node has; the sizes for this number can still be computed.
 const MOST_RANKS: usize = 1 << 20;
 
-/// The file cannot be cut, and nobody can forbid writing to it.
+/// The file cannot be shrunk, and no process can add a seal that forbids writing.
 const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
 
-/// Ports that the ranks of a job can have open at a time.
+/// Number of ports that the ranks of a job can have open at a time.
 pub const PORTS: usize = 4096;
 
-/// Tickets a rank has for operations that await their peer (see `ticket.rs`).
+/// Number of tickets of a rank for operations that wait for their peer (see `ticket.rs`).
 pub const TICKETS: usize = 1 << 16;
 
 #[repr(C, align(64))]
@@ -55,7 +57,8 @@ pub struct JobHeader {
     /// CPUs that the job may use, as `mpirun` counted them (affinity mask and cgroup quota).
     pub cpus: AtomicU32,
     _pad: [u8; 40],
-    /// Ranks that are attached and not asleep, and foreign senders: while they are no more than the CPUs, spinning is free.
+    /// Number of ranks that are attached and not asleep, plus foreign senders. While it is not
+    /// above the number of CPUs, spinning costs nothing.
     pub awake: AtomicI32,
 }
 
@@ -66,11 +69,12 @@ impl JobHeader {
     }
 }
 
-/// What the node knows of one rank. One cache line a purpose, so that a line that a rank writes often is never one
-/// that its peers read often.
+/// The shared state of one rank. Each purpose has its own cache line, so that a line that a rank
+/// writes often is not one that its peers read often.
 #[repr(C, align(64))]
 pub struct RankBlock {
-    /// The MPI call that the rank is in: a function number, with [`IN_CALL`] set until the call returns.
+    /// The MPI call that the rank is in: a function number, with [`IN_CALL`] set until the call
+    /// returns.
     pub call: AtomicU32,
     _pad0: [u8; 60],
     /// Process id, once attached.
@@ -79,45 +83,48 @@ pub struct RankBlock {
     pub state: AtomicU32,
     /// The code given to `MPI_Abort`, valid once `state` is [`STATE_ABORTED`].
     pub abort_code: AtomicI32,
-    /// Set while the rank finalizes and afterwards: it will not receive anything that it has not received.
+    /// Set when the rank begins to finalize: it will receive nothing more.
     pub leaving: AtomicU32,
-    /// The first of the CPUs that `mpirun` bound it to, plus one; 0 when it is not bound. Set before any rank starts.
+    /// The first of the CPUs that `mpirun` bound the rank to, plus one; 0 if it is not bound. Set
+    /// before any rank starts.
     pub cpu: AtomicU32,
-    /// How it stands with the processes that spawned the job: one of the `PARENTS_*` values.
+    /// The rank's relation to the processes that spawned the job: one of the `PARENTS_*` values.
     pub parents: AtomicU32,
-    /// Where the rank has been waiting for a while, with words for the call that it is in and the one before.
+    /// Where the rank has been waiting for a while, with words for its current call and the one
+    /// before.
     pub waiting: Notice<2>,
-    /// Set once somebody holds the rank's ends of rings and its tickets (see `own_slot.rs`).
+    /// Set when the rank's ends of rings and its tickets are in use (see `own_slot.rs`).
     pub(crate) ends: AtomicU32,
     _pad1: [u8; 12],
     /// The futex word that the rank sleeps on (see `wait.rs`).
     pub sleep: AtomicU32,
-    /// The last place where the rank found that others were in another call: what it said there in `waiting`, for them to find.
+    /// The last place where the rank found other ranks in a different call: its record `waiting`
+    /// from there, for the others to find.
     pub differed: Notice<2>,
-    /// When somebody last woke the rank, in nanoseconds of the monotonic clock.
+    /// When the rank was last woken, in nanoseconds of the monotonic clock.
     pub woken_at: AtomicU64,
     _pad2: [u8; 24],
 }
 
 pub const IN_CALL: u32 = 1 << 31;
 
-/// The rank's process has not called `MPI_Init` (it may not be an MPI program at all).
+/// The process of the rank has not called `MPI_Init` (it may not be an MPI program).
 pub const STATE_ABSENT: u32 = 0;
 pub const STATE_RUNNING: u32 = 1;
 pub const STATE_FINALIZED: u32 = 2;
-/// The rank called `MPI_Abort`, or met an error that is fatal; it has said so on its stderr.
+/// The rank called `MPI_Abort` or had a fatal error, and has reported it on stderr.
 pub const STATE_ABORTED: u32 = 3;
 
-/// The rank was not spawned, or has not begun to connect to those who did it.
+/// The rank was not spawned, or has not begun to connect to its parents.
 pub const PARENTS_NONE: u32 = 0;
-/// What happens to it concerns its parents.
+/// It is connected: its failure affects its parents.
 pub const PARENTS_CONNECTED: u32 = 1;
 /// It has disconnected from them.
 pub const PARENTS_LEFT: u32 = 2;
-/// It is disconnecting from them: it will have when the first rank has.
+/// It is disconnecting: it is disconnected when the first rank is.
 pub const PARENTS_LEAVING: u32 = 3;
 
-/// Where things lie in a segment for a given number of ranks.
+/// The layout of a segment for a given number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub ranks: usize,
@@ -131,21 +138,22 @@ pub struct Layout {
     tickets: usize,
     rings: usize,
     ring_stride: usize,
-    /// The end of what everybody maps.
+    /// The end of the part that every process maps.
     mapped: usize,
     arena_stride: usize,
 }
 
-/// Bytes of a ring that a foreign sender has to a rank: whole pages.
+/// Bytes of a ring from a foreign sender to a rank: whole pages.
 const FOREIGN_STRIDE: usize = (FOREIGN_CELLS + 1) * CACHE_LINE;
 const _: () = assert!(FOREIGN_STRIDE.is_multiple_of(PAGE));
 
-/// What all arenas together may span, and one alone: addresses of a sparse file, not memory.
+/// The range of all arenas together, and of one: addresses of a sparse file, not memory.
 const ARENAS: usize = 1 << 44;
 const ARENA: usize = 1 << 40;
 
 impl Layout {
-    /// Rings shrink as ranks grow, since there is one for every ordered pair; memory is used only where messages flow.
+    /// Rings become smaller with more ranks, because there is one for each ordered pair. They use
+    /// memory only where messages are sent.
     pub fn for_ranks(ranks: usize) -> Layout {
         let ring_lines = match ranks {
             0..=16 => 2048,
@@ -160,7 +168,7 @@ impl Layout {
         let up = |n: usize, to: usize| n.div_ceil(to) * to;
         let blocks = PAGE;
         let doorbells = blocks + up(ranks * size_of::<RankBlock>(), PAGE);
-        // One word more: the bell that foreign senders ring.
+        // One word more: the bell of foreign senders.
         let doorbell_stride = up((1 + ranks.div_ceil(64)) * 8, CACHE_LINE);
         let foreign_senders = doorbells + up(ranks * doorbell_stride, PAGE);
         let foreign_bits = foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>();
@@ -187,7 +195,7 @@ impl Layout {
         }
     }
 
-    /// Where the rank's arena lies in the file, from where to where.
+    /// The range of the rank's arena in the file: start and end.
     pub(crate) fn arena(&self, rank: usize) -> (usize, usize) {
         let start = self.mapped + rank * self.arena_stride;
         (start, start + self.arena_stride)
@@ -216,18 +224,19 @@ impl Layout {
 pub struct Segment {
     base: NonNull<u8>,
     layout: Layout,
-    /// For mapping more of it.
+    /// For mapping further parts of it.
     file: OwnedFd,
 }
 
-// SAFETY: the mapping is plain shared memory that lives until drop, and everything reached through `&Segment` is atomic
-// or handed out as a raw pointer.
+// SAFETY: the mapping is plain shared memory that lives until drop, and everything reached through
+// `&Segment` is atomic or handed out as a raw pointer.
 unsafe impl Send for Segment {}
-// SAFETY: as above.
+// SAFETY: through `&Segment` only atomics are accessed, and raw pointers handed out.
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes a segment for `ranks` ranks. The descriptor is close-on-exec; a launcher clears that for its children.
+    /// Creates a segment for `ranks` ranks. The descriptor is close-on-exec; a launcher clears that
+    /// flag for its children.
     pub fn create(ranks: usize, cpus: u32) -> io::Result<(OwnedFd, Segment)> {
         let layout = Layout::for_ranks(ranks);
         // SAFETY: the name is a NUL-terminated literal.
@@ -235,18 +244,19 @@ impl Segment {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just created and belongs to nobody else.
+        // SAFETY: `fd` was just created and is owned here alone.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let file = File::from(fd);
         let length = layout.file_length() as u64;
-        // Beyond the limit the kernel would not only refuse, but send a signal that ends the process.
+        // Beyond the limit, the kernel would also send a signal that ends the process.
         if limits::of(libc::RLIMIT_FSIZE).0 < length {
             return Err(io::Error::from_raw_os_error(libc::EFBIG));
         }
         file.set_len(length)?;
         file.set_permissions(Permissions::from_mode(0o600))?;
         let fd = OwnedFd::from(file);
-        // A process that cut the file would end all others that have it mapped. Growing stays possible.
+        // A process that shrinks the file would end all others that have it mapped. Growing stays
+        // possible.
         // SAFETY: plain numbers; the descriptor is open.
         if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } < 0 {
             return Err(io::Error::last_os_error());
@@ -260,8 +270,9 @@ impl Segment {
         Ok((fd, segment))
     }
 
-    /// Maps a segment that another process made. Nothing in it is believed before the file is known to be one that a process
-    /// of this user or root made, that nobody can cut, and that has the length that its header tells.
+    /// Maps a segment that another process created. Its content is not trusted before the file is
+    /// known to belong to this user or root, to be sealed against shrinking, and to have the length
+    /// that its header implies.
     pub fn attach(fd: BorrowedFd<'_>) -> io::Result<Segment> {
         let refuse = |text: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         let found = File::from(fd.try_clone_to_owned()?).metadata()?;
@@ -297,27 +308,28 @@ impl Segment {
         Ok(Segment { base: map_shared(fd, 0, layout.mapped)?, layout, file })
     }
 
-    /// The descriptor that this mapping keeps.
+    /// The descriptor of this mapping.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// Makes a part of the file that nobody uses any more read as zeroes again, and gives its memory back; `false` when the
-    /// kernel cannot.
+    /// Zeroes a part of the file that is no longer in use, and returns its memory to the kernel;
+    /// `false` if the kernel cannot.
     pub fn clear(&self, area: Area) -> bool {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         let (offset, bytes) = (area.offset as libc::off_t, area.bytes as libc::off_t);
-        // SAFETY: plain numbers; nobody uses the range.
+        // SAFETY: plain numbers; the caller promises that the range is not in use.
         unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset, bytes) == 0 }
     }
 
-    /// Bytes of memory that the segment takes up, those of all ranks together; 0 when the kernel does not say.
+    /// Bytes of memory that the segment uses, for all ranks together; 0 if the kernel does not
+    /// tell.
     pub fn memory(&self) -> u64 {
         // SAFETY: the zero pattern is a valid value of the structure.
         let mut facts: libc::stat = unsafe { std::mem::zeroed() };
         // SAFETY: the descriptor is open and the place may be written.
         let answer = unsafe { libc::fstat(self.file.as_raw_fd(), &mut facts) };
-        // The unit of blocks is this one, whatever the file's is.
+        // `st_blocks` counts units of 512 bytes, whatever the block size of the file.
         if answer == 0 { facts.st_blocks as u64 * 512 } else { 0 }
     }
 
@@ -339,7 +351,7 @@ impl Segment {
         self.get(rank).expect("a rank of the job")
     }
 
-    /// The block of a rank; `None` for a number that is none.
+    /// The block of a rank; `None` if there is no such rank.
     #[inline]
     pub fn get(&self, rank: usize) -> Option<&RankBlock> {
         if rank >= self.layout.ranks {
@@ -349,14 +361,15 @@ impl Segment {
         Some(unsafe { self.at::<RankBlock>(self.layout.blocks + rank * size_of::<RankBlock>()).as_ref() })
     }
 
-    /// The bitmap in which a sender marks, once, that it has a ring to `rank` in use.
+    /// The bitmap in which a sender sets its bit, once, when it starts to use its ring to `rank`.
     pub fn doorbell(&self, rank: usize) -> &[AtomicU64] {
         assert!(rank < self.layout.ranks);
-        // Behind the foreign senders' bell.
+        // The first word is the bell of foreign senders.
         self.words(self.layout.doorbells + rank * self.layout.doorbell_stride + 8, self.layout.ranks.div_ceil(64))
     }
 
-    /// Counts what foreign senders have to tell `rank`: that they came and that they left. It lies beside the rank's doorbell.
+    /// Counts events of foreign senders for `rank`: connected and left. It lies beside the rank's
+    /// doorbell.
     #[inline]
     pub fn foreign_bell(&self, rank: usize) -> &AtomicU64 {
         assert!(rank < self.layout.ranks);
@@ -377,14 +390,16 @@ impl Segment {
         }
     }
 
-    /// A word for every port that is or was open: how often it was opened (high 32 bits), and its owner plus one, or 0.
+    /// One word for each port that is or was open: how often it was opened (high 32 bits), and its
+    /// owner plus one, or 0.
     pub fn ports(&self) -> &[AtomicU64] {
         self.words(self.layout.ports, PORTS)
     }
 
     #[inline]
     fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
-        // SAFETY: every caller's range lies inside the mapping by the layout, 8-byte aligned, all atomics.
+        // SAFETY: every caller's range lies inside the mapping by the layout, 8-byte aligned, all
+        // atomics.
         unsafe { std::slice::from_raw_parts(self.at::<AtomicU64>(offset).as_ptr(), count) }
     }
 
@@ -394,7 +409,7 @@ impl Segment {
         self.at(self.layout.tickets + rank * TICKETS * CACHE_LINE)
     }
 
-    /// The ring that carries messages from one rank to another: one line of bookkeeping, then the cells.
+    /// The ring from one rank to another: one header line, then the cells.
     pub(crate) fn ring(&self, from: usize, to: usize) -> NonNull<u8> {
         assert!(from < self.layout.ranks && to < self.layout.ranks);
         self.at(self.layout.rings + (to * self.layout.ranks + from) * self.layout.ring_stride)
@@ -414,19 +429,19 @@ impl Drop for Segment {
     }
 }
 
-/// A copy of a descriptor that is to be kept, under a number out of the way. Close-on-exec.
+/// Duplicates a descriptor to keep, under a high number, close-on-exec.
 pub fn keep(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let mut result = Err(io::Error::from_raw_os_error(libc::EMFILE));
-    // `ulimit -n` may leave no number so high.
+    // `ulimit -n` may not allow such a high number.
     for least in [FIRST_DESCRIPTOR, 10, 3] {
         // SAFETY: the descriptor is open.
         let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
         if copy >= 0 {
-            // SAFETY: just made, and nobody else's.
+            // SAFETY: just created and owned here alone.
             return Ok(unsafe { OwnedFd::from_raw_fd(copy) });
         }
         let error = io::Error::last_os_error();
-        // EINVAL: the number is above the limit, which is the same lack.
+        // EINVAL: the number is above the limit, so there is no such descriptor either.
         if error.raw_os_error() != Some(libc::EINVAL) {
             result = Err(error);
         }
@@ -434,7 +449,7 @@ pub fn keep(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     result
 }
 
-/// A fresh shared mapping of a part of a file.
+/// Maps a part of a file, shared.
 pub(crate) fn map_shared(fd: BorrowedFd<'_>, offset: usize, bytes: usize) -> io::Result<NonNull<u8>> {
     // SAFETY: the kernel picks the address, so nothing that exists is touched.
     let base = unsafe {

@@ -1,8 +1,9 @@
-//! Slot tables: where the objects behind MPI handles live.
+//! Slot tables: they store the objects behind MPI handles.
 //!
-//! A handle is a number, never an address, so a stale, wrong-kind or made-up one is noticed by a comparison instead
-//! of a crash. A table holds objects of one kind; it grows, reuses slots last-freed-first, and allocates nothing once
-//! it has reached its working size. It must never hand out an object for a handle that was not given for it.
+//! A handle is a number, never an address, so a stale, wrong-kind or invalid one is detected by a
+//! comparison instead of a crash. A table stores objects of one kind. It grows, reuses the slot
+//! that was freed last, and allocates nothing after it has reached its working size. It must never
+//! return an object for a handle that was not given out for it.
 //!
 //! ```text
 //!  63            32 31 30 29    26 25                       0
@@ -11,10 +12,10 @@
 //! +----------------+--+--+--------+--------------------------+
 //! ```
 //!
-//! Bit 30 marks a dynamic handle and keeps it apart from the standard's predefined values, which are below 4096.
-//! Bit 31 is clear, so that the low word is a positive `int`: that is what Fortran and the `toint` functions see.
-//! The generation starts at 1 and goes up each time a slot is used again, so the handle of a freed object stays
-//! invalid when another moves in.
+//! Bit 30 marks a dynamic handle and distinguishes it from the standard's predefined values, which
+//! are below 4096. Bit 31 is clear, so that the low word is a positive `int`: this is the handle in
+//! Fortran and in the `toint` functions. The generation starts at 1 and increases each time a slot
+//! is reused, so that the handle of a freed object stays invalid.
 
 use std::fmt;
 use std::slice;
@@ -30,13 +31,13 @@ const NOT_AN_INT: usize = 1 << 31;
 const LOW_WORD: usize = u32::MAX as usize;
 const GENERATION_SHIFT: u32 = 32;
 
-/// The most objects that one table can hold.
+/// Maximum number of objects in a table.
 pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
 
 /// End of the list of free slots.
 const NONE: u32 = u32::MAX;
 
-/// What a handle stands for.
+/// The kind of object that a handle names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -53,12 +54,13 @@ pub enum Kind {
     Session = 11,
     /// Any object of the tool information interface.
     Tool = 12,
-    /// Not an MPI object: identifiers inside the library that want the same protection against reuse.
+    /// Not an MPI object: identifiers inside the library that need the same protection against
+    /// reuse.
     Internal = 15,
 }
 
 impl Kind {
-    /// In the standard's words, for error texts: "this is a request, not a communicator".
+    /// The standard's term, for error texts: "this is a request, not a communicator".
     pub fn name(self) -> &'static str {
         match self {
             Kind::Comm => "communicator",
@@ -103,7 +105,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The kind that a dynamic handle claims to be; `None` for a predefined value or garbage.
+/// The kind in the bits of a dynamic handle; `None` for a predefined or invalid value.
 pub fn kind_of(handle: usize) -> Option<Kind> {
     if handle & (DYNAMIC | NOT_AN_INT) != DYNAMIC || handle >> GENERATION_SHIFT == 0 {
         return None;
@@ -111,15 +113,15 @@ pub fn kind_of(handle: usize) -> Option<Kind> {
     Kind::from_bits(handle >> KIND_SHIFT & KIND_MASK)
 }
 
-/// What is the matter with a handle, for the error text once [`SlotTable::get`] has said no.
+/// The reason why [`SlotTable::get`] found no object, for the error text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lookup {
     Live,
-    /// It was valid; its object has been freed since.
+    /// It was valid, but its object has been freed.
     Freed,
-    /// It stands for something else than this table holds.
+    /// It names an object of another kind.
     WrongKind(Kind),
-    /// Nobody was ever given this value.
+    /// This value was never given out.
     Garbage,
 }
 
@@ -133,8 +135,8 @@ pub struct SlotTable<T> {
 }
 
 struct Slot<T> {
-    /// The handle while the slot is in use; while it is free the last one with [`DYNAMIC`] cleared, or 0 before the
-    /// first. The generation is always in its high word.
+    /// The handle while the slot is in use; while it is free the last one with [`DYNAMIC`] cleared,
+    /// or 0 before the first. The generation is always in its high word.
     key: usize,
     next_free: u32,
     value: Option<T>,
@@ -146,10 +148,10 @@ impl<T> SlotTable<T> {
         SlotTable { slots: Vec::new(), free: NONE, live: 0, mark }
     }
 
-    /// Takes `value` in and returns its handle.
+    /// Stores `value` and returns its handle.
     ///
     /// # Panics
-    /// When [`MAX_SLOTS`] objects are live; [`SlotTable::try_insert`] hands the value back instead.
+    /// When [`MAX_SLOTS`] objects are live; [`SlotTable::try_insert`] returns the value instead.
     #[inline]
     pub fn insert(&mut self, value: T) -> usize {
         if self.free == NONE {
@@ -158,7 +160,7 @@ impl<T> SlotTable<T> {
         self.fill(value)
     }
 
-    /// Takes `value` in and returns its handle, or hands it back when the table is full.
+    /// Stores `value` and returns its handle, or returns `value` if the table is full.
     #[inline]
     pub fn try_insert(&mut self, value: T) -> Result<usize, T> {
         if self.free == NONE && !self.grow() {
@@ -167,7 +169,7 @@ impl<T> SlotTable<T> {
         Ok(self.fill(value))
     }
 
-    /// Puts `value` into the first free slot; there is one.
+    /// Stores `value` in the first free slot, which must exist.
     #[inline]
     fn fill(&mut self, value: T) -> usize {
         let slot = &mut self.slots[self.free as usize];
@@ -179,7 +181,7 @@ impl<T> SlotTable<T> {
         slot.key
     }
 
-    /// Adds a free slot; false when that would be one too many.
+    /// Adds a free slot; false if the table has its maximum size.
     #[cold]
     fn grow(&mut self) -> bool {
         let index = self.slots.len();
@@ -207,15 +209,15 @@ impl<T> SlotTable<T> {
         self.get(handle).is_some()
     }
 
-    /// Takes the object out; from here on the handle is stale.
+    /// Removes the object; its handle becomes stale.
     #[inline]
     pub fn remove(&mut self, handle: usize) -> Option<T> {
         let index = handle & SLOT_MASK;
         if self.slots.get(index)?.key == handle { self.remove_at(index as u32) } else { None }
     }
 
-    /// Puts another object behind a live handle and returns the old one; hands `value` back when the handle is not
-    /// live.
+    /// Replaces the object of a live handle and returns the old one; returns `value` if the handle
+    /// is not live.
     pub fn replace(&mut self, handle: usize, value: T) -> Result<T, T> {
         match self.get_mut(handle) {
             Some(place) => Ok(std::mem::replace(place, value)),
@@ -223,7 +225,7 @@ impl<T> SlotTable<T> {
         }
     }
 
-    /// The whole handle of the object whose low word this is: how a Fortran or `fromint` handle comes back.
+    /// The whole handle of a live object from its low word (a Fortran or `fromint` handle).
     #[inline]
     pub fn from_low_word(&self, low: i32) -> Option<usize> {
         let low = low as u32 as usize;
@@ -231,7 +233,7 @@ impl<T> SlotTable<T> {
         if slot.key & LOW_WORD == low && slot.value.is_some() { Some(slot.key) } else { None }
     }
 
-    /// Which of the four cases a handle is. Not for the fast path.
+    /// Finds out which of the four cases applies to a handle. Not for the fast path.
     #[cold]
     pub fn diagnose(&self, handle: usize) -> Lookup {
         let Some(kind) = kind_of(handle) else { return Lookup::Garbage };
@@ -265,13 +267,13 @@ impl<T> SlotTable<T> {
         self.slots.iter_mut().filter_map(|slot| Some((slot.key, slot.value.as_mut()?)))
     }
 
-    /// Takes every object out, in the order of their slots; all handles become stale.
+    /// Removes all objects, in the order of their slots; all handles become stale.
     pub fn drain(&mut self) -> Vec<T> {
         let handles: Vec<usize> = self.iter().map(|(handle, _)| handle).collect();
         handles.into_iter().filter_map(|handle| self.remove(handle)).collect()
     }
 
-    /// The position of a handle's slot: a small number that a side table can be indexed by.
+    /// The index of a handle's slot: a small number, for indexing a side table.
     #[inline]
     pub fn slot_of(handle: usize) -> u32 {
         (handle & SLOT_MASK) as u32
@@ -290,7 +292,7 @@ impl<T> SlotTable<T> {
         Some((slot.key, slot.value.as_mut()?))
     }
 
-    /// Takes the object in a slot out; its handle becomes stale.
+    /// Removes the object in a slot; its handle becomes stale.
     #[inline]
     pub fn remove_at(&mut self, index: u32) -> Option<T> {
         let slot = self.slots.get_mut(index as usize)?;
@@ -387,7 +389,7 @@ mod tests {
             assert_eq!(comms.diagnose(garbage), Lookup::Garbage, "{garbage:#x}");
             assert_eq!(comms.get(garbage), None);
         }
-        // A free slot's own mark must not open it.
+        // The key of a free slot must not open it.
         comms.remove(next);
         assert_eq!(comms.get(next & !DYNAMIC), None);
         assert_eq!(comms.remove(next & !DYNAMIC), None);
@@ -422,7 +424,8 @@ mod tests {
         assert!(table.is_empty() && table.get(b).is_none());
     }
 
-    /// A million random operations against a map from handle to value that never forgets a handle.
+    /// A million random operations, compared with a map from handles to values that keeps all
+    /// handles.
     #[test]
     fn agrees_with_a_map() {
         let seed = 0x5eed_0001_u64;
@@ -439,7 +442,7 @@ mod tests {
         let mut current: HashMap<i32, usize> = HashMap::new();
         let mut live = 0;
         for step in 0..1_000_000_u64 {
-            // Drift between growing and shrinking phases.
+            // Alternate between growing and shrinking phases.
             let insert = random(100) < if (step / 5000) & 1 == 0 { 60 } else { 35 };
             if insert || known.is_empty() {
                 let handle = table.insert(step);

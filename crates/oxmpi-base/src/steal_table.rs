@@ -1,30 +1,35 @@
-//! What a rank tells of a long operation that goes in pieces, each in as many parts as there are ranks: how many pieces it
-//! has come to, which of them it shows to the others, and which of its parts are being computed, or are, and by whom. Whoever is
-//! free computes a part, so that a rank on a slow CPU keeps nobody waiting.
+//! The steal table of a rank: its progress in a long reduction. The operation is cut into pieces,
+//! and each piece into as many parts as there are ranks. The table says which pieces the rank has
+//! reached, which of them it shows to the others, and which of its parts are claimed or computed,
+//! and by which rank. A rank that is free computes any unclaimed part, so that a rank on a slow CPU
+//! does not delay the others.
 //!
-//! A rank comes to a piece, then sees to it that all parts of the piece before are done, its own first; it takes their results
-//! before it comes to the next but one. A result lies where the rank that computed it has its own elements of that part, which
-//! nobody else needs. So whoever has come to piece `p` has taken the results of all pieces up to `p - 2`, and who is to come to
-//! `p + 2`, and has seen everybody come to `p`, may use the memory of piece `p - 2` again: [`AREAS`] pieces can be under way.
+//! A rank reaches a piece, then makes sure that all parts of the piece before are computed, its own
+//! first. It takes their results before it reaches the next piece but one. A result is stored where
+//! the rank that computed it has its own elements of that part, which no other rank needs. So a
+//! rank that has reached piece `p` has taken the results of all pieces up to `p - 2`. A rank that
+//! is about to reach `p + 2`, and has seen that all ranks have reached `p`, may reuse the memory of
+//! piece `p - 2`: [`AREAS`] pieces can be in progress.
 
 use crate::segment::CACHE_LINE;
 use crate::sync::{AtomicU64, Ordering};
 
-/// Pieces for which a rank has memory.
+/// Number of pieces for which a rank has memory.
 pub const AREAS: usize = 4;
 
-/// Zeroes are a steal table on which nothing lies yet. Those who wait for a piece look at another line than those who wait for
+/// A zeroed table is empty. Ranks that wait for a piece poll another line than those that wait for
 /// a part.
 #[repr(C, align(64))]
 pub struct StealTable {
-    /// How many pieces this rank has come to.
+    /// Number of pieces that this rank has reached.
     reached: AtomicU64,
-    /// The piece whose elements lie in each area, plus one.
+    /// The piece whose elements are in each area, plus one.
     shown: [AtomicU64; AREAS],
     _other_line: [u8; CACHE_LINE - 8 * (1 + AREAS)],
-    /// How many of this rank's parts, in the order of pieces, somebody computes or has computed.
+    /// Number of this rank's parts, in the order of pieces, that are claimed.
     claimed: AtomicU64,
-    /// The last piece for each area of which the part is done, plus one, and who has the result.
+    /// For each area, the last piece whose part is computed, plus one, and the rank that has the
+    /// result.
     done: [AtomicU64; AREAS],
 }
 
@@ -36,27 +41,28 @@ fn area(piece: u64) -> usize {
 }
 
 impl StealTable {
-    /// Takes everything off, before anybody else looks.
+    /// Empties the table, before other ranks read it.
     pub fn clear(&self) {
         for word in [&self.reached, &self.claimed].into_iter().chain(&self.shown).chain(&self.done) {
             word.store(0, Ordering::Relaxed);
         }
     }
 
-    /// This rank's elements of one more piece can be read, and it will not look any more at results before the last piece's.
+    /// Publishes this rank's elements of a piece. The rank will no longer read results older than
+    /// those of the last piece.
     pub fn show(&self, piece: u64) {
-        // Release: what was written for the piece comes first.
+        // Release: orders the writes of the elements before it.
         self.shown[area(piece)].store(piece + 1, Ordering::Release);
         self.pass(piece);
     }
 
-    /// The same without the elements, which the others get elsewhere.
+    /// Marks a piece as reached without publishing the elements, which the others get elsewhere.
     pub fn pass(&self, piece: u64) {
-        // Release: what was read of earlier pieces comes first.
+        // Release: orders the reads of earlier pieces before it.
         self.reached.store(piece + 1, Ordering::Release);
     }
 
-    /// Whether this rank has come to a piece.
+    /// Whether this rank has reached a piece.
     pub fn has_reached(&self, piece: u64) -> bool {
         // Acquire: pairs with `pass`.
         self.reached.load(Ordering::Acquire) > piece
@@ -67,24 +73,25 @@ impl StealTable {
         self.shown[area(piece)].load(Ordering::Acquire) == piece + 1
     }
 
-    /// Whether somebody could begin with this rank's part of a piece. All parts of earlier ones are claimed.
+    /// Whether this rank's part of a piece can be claimed. All parts of earlier pieces are claimed.
     pub fn is_free(&self, piece: u64) -> bool {
         self.claimed.load(Ordering::Relaxed) == piece
     }
 
-    /// Begins with it, unless somebody else has.
+    /// Claims this rank's part of a piece, unless another rank has.
     pub fn claim(&self, piece: u64) -> bool {
-        // Relaxed: it only says who. What the part is computed of has been shown, and its result is `finish`ed.
+        // Relaxed: it only decides which rank computes. The operands were published by `show`, the
+        // result is by `finish`.
         self.claimed.compare_exchange(piece, piece + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// The result of the part that a rank claimed is there.
+    /// Publishes that rank `by` has computed the part.
     pub fn finish(&self, piece: u64, by: usize) {
-        // Release: the result comes first.
+        // Release: orders the result before it.
         self.done[area(piece)].store((piece + 1) << RANK_BITS | by as u64, Ordering::Release);
     }
 
-    /// Who has the result of a part, once it is there.
+    /// The rank that has the result of a part, once it is computed.
     pub fn done_by(&self, piece: u64) -> Option<usize> {
         // Acquire: pairs with `finish`.
         let word = self.done[area(piece)].load(Ordering::Acquire);
@@ -94,7 +101,7 @@ impl StealTable {
 
 #[cfg(test)]
 impl StealTable {
-    /// One on which something lies.
+    /// A table with all words set.
     fn with(number: u64) -> StealTable {
         let word = || AtomicU64::new(number);
         let words = || [(); AREAS].map(|()| word());
@@ -140,27 +147,27 @@ mod loom_tests {
     // SAFETY: what loom is here to check.
     unsafe impl Sync for Rank {}
 
-    /// What a rank has for every part of a piece.
+    /// The value of a rank for every part of a piece.
     fn element(piece: u64, rank: usize) -> u64 {
         10 * piece + rank as u64
     }
 
-    /// The sum of a part goes to where we have shown our element of it, as in an allreduce. Those of a rank that does not show its
-    /// own are got elsewhere.
+    /// Stores the sum of a part where this rank has published its own element, as in an allreduce.
+    /// The elements of a rank that did not publish them come from elsewhere.
     fn compute(ranks: &[Rank], me: usize, piece: u64, part: usize) {
         let source = |rank: usize| match ranks[rank].0.has_shown(piece) && rank != me {
-            // SAFETY: loom checks that nobody writes there.
+            // SAFETY: loom checks that no thread writes there.
             true => ranks[rank].1[area(piece)][part].with(|word| unsafe { *word }),
             false => element(piece, rank),
         };
         let sum = (0..RANKS).map(source).sum();
-        // SAFETY: loom checks that nobody else reads or writes there.
+        // SAFETY: loom checks that no other thread accesses it.
         ranks[me].1[area(piece)][part].with_mut(|word| unsafe { *word = sum });
         ranks[part].0.finish(piece, me);
     }
 
-    /// How ranks go on: each computes its part when all have shown the piece; or any part, then; or any part at once, and who is late
-    /// shows nothing.
+    /// The variants: each rank computes its own part when all have published the piece; or any part
+    /// then; or any part at once, and a late rank publishes nothing.
     #[derive(Clone, Copy, PartialEq)]
     enum Way {
         Alone,
@@ -168,7 +175,7 @@ mod loom_tests {
         NotWaiting,
     }
 
-    /// What a rank does; of these parts alone, so that there are few enough ways for it to happen.
+    /// Runs one rank, for these parts only, so that loom has few enough interleavings to explore.
     fn all_pieces(ranks: &[Rank], me: usize, parts: &[usize], way: Way, pieces: u64) {
         let other = &ranks[1 - me].0;
         let until = |ready: &dyn Fn() -> bool| {
@@ -183,7 +190,7 @@ mod loom_tests {
                     ranks[me].0.pass(piece);
                 } else {
                     for &part in parts {
-                        // SAFETY: loom checks that nobody else reads or writes there.
+                        // SAFETY: loom checks that no other thread accesses it.
                         ranks[me].1[area(piece)][part].with_mut(|word| unsafe { *word = element(piece, me) });
                     }
                     ranks[me].0.show(piece);
@@ -199,7 +206,7 @@ mod loom_tests {
             for &part in parts {
                 until(&|| ranks[part].0.done_by(piece).is_some());
                 let by = ranks[part].0.done_by(piece).unwrap();
-                // SAFETY: loom checks that nobody writes there.
+                // SAFETY: loom checks that no thread writes there.
                 ranks[by].1[area(piece)][part].with(|word| assert_eq!(unsafe { *word }, 20 * piece + 1));
             }
         }

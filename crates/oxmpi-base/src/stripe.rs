@@ -1,21 +1,21 @@
-//! A lock in shared memory for the time of a few copies: one of many, each for a part of some rank's memory. Who waits for
-//! it spins, ever more seldom, so that its line stays with those who work, and hands the CPU over when that takes too long
-//! for the holder to be running.
+//! A lock in shared memory that is held for a few copies: one of many, each for a part of some
+//! rank's memory. A waiting rank spins with growing pauses, so that the cache line stays with the
+//! ranks that work, and yields the CPU if it waits so long that the holder is probably not running.
 
 use crate::sync::{AtomicU32, Ordering};
 
-/// Zeroes are a lock that nobody holds.
+/// Zero: the lock is free.
 #[repr(C, align(64))]
 pub struct Stripe(AtomicU32);
 
 impl Stripe {
-    /// Takes the lock if nobody holds it.
+    /// Takes the lock if it is free.
     #[inline]
     pub fn try_take(&self) -> bool {
         self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock that somebody holds; looks after so many pauses at most.
+    /// Waits for the lock and takes it. `longest` limits the pauses between two loads.
     #[cold]
     pub fn wait(&self, longest: u32) {
         let (mut pauses, mut waited) = (1, 0);
@@ -40,14 +40,15 @@ impl Stripe {
     }
 }
 
-/// Pauses between two looks where the lock is held for moments: half a microsecond, in which somebody else does a dozen
-/// operations with the line at hand.
+/// Longest pause where the lock is held briefly: half a microsecond, in which another rank can do a
+/// dozen operations with the line in its cache.
 pub const SELDOM: u32 = 32;
 
-/// The same where holders make system calls, and all else is quick: who looks seldom comes too late.
+/// Longest pause where holders make system calls and other holders are quick: a rank that polls
+/// rarely would come too late.
 pub const OFTEN: u32 = 1;
 
-/// Pauses before the CPU is handed over.
+/// Pauses before the CPU is yielded.
 #[cfg(not(loom))]
 const PATIENCE: u32 = 256;
 #[cfg(loom)]

@@ -1,5 +1,5 @@
-//! The atomics that the lock-free parts are written against: the real ones, or loom's when a test explores every
-//! interleaving (`RUSTFLAGS="--cfg loom" cargo test -p oxmpi-base --release loom`).
+//! The atomics of the lock-free code: those of the standard library, or loom's in tests that
+//! explore all interleavings (`RUSTFLAGS="--cfg loom" cargo test -p oxmpi-base --release loom`).
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

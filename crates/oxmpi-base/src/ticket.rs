@@ -1,13 +1,15 @@
-//! A ticket is a cache line in the segment, owned by a sender, on which sender and receiver agree about one message
-//! that is not done when it is announced: who may still withdraw it, and which part of it who copies.
+//! A ticket is a cache line in the segment that a sender owns. With it, sender and receiver agree
+//! on one message that is not complete when it is announced: whether the sender may still withdraw
+//! it, and which side copies which part.
 //!
 //! ```text
 //! Offered --receiver take--> Taken --receiver finish--> Done     (the sender frees it then)
-//!    \--sender withdraw--> withdrawn (the generation moves on, so that a late receiver finds nothing)
+//!    \--sender withdraw--> withdrawn (a late receiver finds another generation)
 //! ```
 //!
-//! The number in the announcement names the ticket and its generation. Once taken, both sides claim chunks of the copy
-//! from `claimed`, so that two waiting ranks copy in parallel and one that computes costs nothing.
+//! The number in the announcement names the ticket and its generation. After the message is taken,
+//! both sides claim chunks of the copy from `claimed`: two waiting ranks copy in parallel, and a
+//! rank that computes delays nothing.
 
 use crate::segment::{Segment, TICKETS};
 use crate::sync::{AtomicU64, Ordering};
@@ -19,7 +21,7 @@ use std::sync::Arc;
 pub struct TicketId(pub u64);
 
 impl TicketId {
-    /// A ticket as a peer named it; `None` for a number that no sender gives out.
+    /// A ticket from a packet of a peer; `None` for a number that no sender gives out.
     #[inline]
     pub fn from_wire(word: u64) -> Option<TicketId> {
         let id = TicketId(word);
@@ -42,7 +44,7 @@ pub enum State {
     Offered,
     Taken,
     Done,
-    /// Withdrawn, or long gone.
+    /// Withdrawn, or an older generation.
     Gone,
 }
 
@@ -54,27 +56,28 @@ const DONE: u64 = 3;
 pub struct Ticket {
     /// Generation (high 32 bits) and one of the state numbers.
     state: AtomicU64,
-    /// Bytes of the copy that are claimed by either side; may run past `length`.
+    /// Bytes of the copy that either side has claimed; may exceed `length`.
     claimed: AtomicU64,
-    /// Bytes of the copy that are done.
+    /// Bytes of the copy that are complete.
     copied: AtomicU64,
-    /// Where the receiver wants the bytes, or where its list of pieces is; 0 until it asks the sender to help.
+    /// The address where the receiver wants the bytes, or of its list of pieces; 0 until it asks
+    /// the sender to help.
     target: AtomicU64,
-    /// Entries of that list; 0: the target is one run of bytes. Valid once there is a target.
+    /// Length of that list; 0: the target is contiguous. Valid when there is a target.
     pieces: AtomicU64,
-    /// Bytes to copy, which truncation may make fewer than were offered; valid once taken.
+    /// Bytes to copy, which may be fewer than offered after truncation; valid when taken.
     length: AtomicU64,
-    /// Bytes in a claim; valid once taken.
+    /// Bytes of a claim; valid when taken.
     chunk: AtomicU64,
     /// Set when the sender claimed a part and could not copy it.
     broken: AtomicU64,
 }
 
-/// What a receiver offers to its sender on taking a ticket.
+/// The part of a copy that the receiver offers to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
     pub target: usize,
-    /// 0: the target is one run of bytes. Else it is a list of that many pieces.
+    /// 0: the target is contiguous. Otherwise it is a list of that many pieces.
     pub pieces: u64,
     pub length: u64,
     pub chunk: u64,
@@ -87,7 +90,7 @@ impl Ticket {
     }
 
     pub fn state(&self, id: TicketId) -> State {
-        // Acquire: what the other side wrote before it changed the state is visible with it.
+        // Acquire: what the other side wrote before it changed the state is visible.
         let word = self.state.load(Ordering::Acquire);
         if word >> 32 != id.generation() {
             return State::Gone;
@@ -100,18 +103,19 @@ impl Ticket {
         }
     }
 
-    /// Receiver: whether the message still stands, for a probe.
+    /// Receiver: whether the message is still offered, for a probe.
     pub fn is_offered(&self, id: TicketId) -> bool {
         self.state(id) == State::Offered
     }
 
-    /// Receiver: takes the message, which the sender can no longer withdraw; `false` when it was withdrawn.
+    /// Receiver: takes the message, which the sender can no longer withdraw; `false` if it was
+    /// withdrawn.
     pub fn take(&self, id: TicketId) -> bool {
         let (from, taken) = (self.is(id, OFFERED), self.is(id, TAKEN));
         self.state.compare_exchange(from, taken, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Receiver, of a message it has taken: asks the sender to help with the copy.
+    /// Receiver of a taken message: asks the sender to help with the copy.
     pub fn invite(&self, copy: &Copy) {
         self.pieces.store(copy.pieces, Ordering::Relaxed);
         self.length.store(copy.length, Ordering::Relaxed);
@@ -119,22 +123,22 @@ impl Ticket {
         self.claimed.store(0, Ordering::Relaxed);
         self.copied.store(0, Ordering::Relaxed);
         self.broken.store(0, Ordering::Relaxed);
-        // Release: whoever sees the target sees the rest.
+        // Release: a sender that sees the target also sees the other fields.
         self.target.store(copy.target as u64, Ordering::Release);
     }
 
-    /// Receiver: the message is received, the sender's buffer is its own again.
+    /// Receiver: the message is received, and the sender may use its buffer again.
     pub fn finish(&self, id: TicketId) {
         self.state.store(self.is(id, DONE), Ordering::Release);
     }
 
-    /// Sender: takes an offer back; `false` when the receiver was faster.
+    /// Sender: withdraws an offer; `false` if the receiver took it first.
     pub fn withdraw(&self, id: TicketId) -> bool {
         let gone = self.is(id, 0);
         self.state.compare_exchange(self.is(id, OFFERED), gone, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Sender: where its help is wanted, if it is.
+    /// Sender: the copy with which the receiver wants help, if there is one.
     pub fn copy(&self) -> Option<Copy> {
         let target = self.target.load(Ordering::Acquire) as usize;
         (target != 0).then(|| Copy {
@@ -145,7 +149,7 @@ impl Ticket {
         })
     }
 
-    /// Either side: whether a part is left that nobody copies yet.
+    /// Either side: whether an unclaimed part is left.
     pub fn has_unclaimed(&self, copy: &Copy) -> bool {
         self.claimed.load(Ordering::Relaxed) < copy.length
     }
@@ -155,40 +159,41 @@ impl Ticket {
         if !self.has_unclaimed(copy) {
             return None;
         }
-        // Release: what was read of the other side's list was read before.
+        // Release: orders the reads of the other side's list before the claim.
         let from = self.claimed.fetch_add(copy.chunk, Ordering::AcqRel);
         (from < copy.length).then(|| (from, copy.chunk.min(copy.length - from)))
     }
 
-    /// Receiver: nothing more can be claimed. Where it gives the copy up, its list and its buffer are no longer for others.
+    /// Receiver: closes the copy, so that nothing more can be claimed. If the receiver gives up the
+    /// copy, the sender must not access its list and buffer any more.
     pub fn close(&self, copy: &Copy) {
         self.claimed.fetch_add(copy.length, Ordering::SeqCst);
     }
 
-    /// Either side: that many claimed bytes are in place.
+    /// Either side: adds claimed bytes that have been copied.
     pub fn add_copied(&self, bytes: u64) {
-        // Release: the copy comes before the count that says so.
+        // Release: orders the copy before the count.
         self.copied.fetch_add(bytes, Ordering::Release);
     }
 
-    /// Sender: a claimed part could not be copied; the receiver has to do it.
+    /// Sender: a claimed part could not be copied; the receiver must copy it.
     pub fn break_off(&self) {
         self.broken.store(1, Ordering::Release);
     }
 
-    /// Either side: whether the sender gave a claimed part up.
+    /// Either side: whether the sender gave up a claimed part.
     pub fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire) != 0
     }
 
-    /// Receiver: whether every byte is in place.
+    /// Receiver: whether all bytes have been copied.
     pub fn all_copied(&self, copy: &Copy) -> bool {
         self.copied.load(Ordering::Acquire) >= copy.length
     }
 }
 
-/// A rank's view of its own tickets: which are free, and each one's generation. Tickets are handed out from the low
-/// end, so that few pages are ever touched.
+/// A rank's view of its own tickets: which are free, and the generation of each. Tickets with low
+/// numbers are used first, so that few pages are touched.
 pub struct TicketBook {
     first: NonNull<Ticket>,
     free: Vec<u32>,
@@ -197,11 +202,12 @@ pub struct TicketBook {
     _segment: Arc<Segment>,
 }
 
-// SAFETY: nothing in it belongs to a thread: the pointer is to atomics in shared memory that the book keeps mapped.
+// SAFETY: nothing in it belongs to a thread: the pointer is to atomics in shared memory that the
+// book keeps mapped.
 unsafe impl Send for TicketBook {}
 
 impl TicketBook {
-    /// The book of `rank`. [`OwnSlot`](crate::own_slot::OwnSlot) makes one alone.
+    /// The book of `rank`. Only [`OwnSlot`](crate::own_slot::OwnSlot) calls it.
     pub(crate) fn new(segment: Arc<Segment>, rank: usize) -> TicketBook {
         TicketBook { first: segment.tickets(rank).cast(), free: Vec::new(), fresh: 0, _segment: segment }
     }
@@ -228,7 +234,7 @@ impl TicketBook {
         self.at(id.index())
     }
 
-    /// Takes a ticket that is Done or withdrawn back.
+    /// Frees a ticket that is Done or withdrawn.
     pub fn release(&mut self, id: TicketId) {
         debug_assert!(matches!(self.ticket(id).state(id), State::Done | State::Gone));
         self.free.push(id.index() as u32);
@@ -236,7 +242,8 @@ impl TicketBook {
 
     fn at(&self, index: usize) -> &Ticket {
         assert!(index < TICKETS);
-        // SAFETY: the assertion above: one of the rank's TICKETS tickets, all atomics, which the book keeps mapped.
+        // SAFETY: the assertion above: one of the rank's TICKETS tickets, all atomics, which the
+        // book keeps mapped.
         unsafe { &*self.first.as_ptr().add(index) }
     }
 }
@@ -244,7 +251,8 @@ impl TicketBook {
 /// A peer's ticket, as a receiver sees it.
 pub fn ticket_of(segment: &Segment, sender: usize, id: TicketId) -> &Ticket {
     assert!(id.index() < TICKETS);
-    // SAFETY: the assertion above: one of the sender's TICKETS tickets, all atomics, mapped as long as `segment` lives.
+    // SAFETY: the assertion above: one of the sender's TICKETS tickets, all atomics, mapped as long
+    // as `segment` lives.
     unsafe { &*segment.tickets(sender).cast::<Ticket>().as_ptr().add(id.index()) }
 }
 
@@ -339,7 +347,8 @@ mod loom_tests {
         });
     }
 
-    /// Both sides claim; every byte is copied once, and the receiver sees the end only when all is done.
+    /// Both sides claim: each byte is copied once, and the receiver sees the end only when all are
+    /// copied.
     #[test]
     fn loom_claims_are_disjoint_and_complete() {
         loom::model(|| {

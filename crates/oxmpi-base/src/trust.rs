@@ -1,33 +1,33 @@
-//! Which other processes this one believes. Processes of the same user, and root's, are believed; what an environment says
-//! is not, when the program has rights that the one who started it may lack.
+//! Which other processes this one trusts: those of the same user, and root's. The environment is
+//! not trusted in a program with more rights than the user who started it may have.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 
-/// The user that this process acts for.
+/// The effective user of this process.
 pub fn user() -> u32 {
     // SAFETY: the call has no arguments and cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// Whether what a user owns may be believed: one's own, and root's.
+/// Whether objects of this owner are trusted: own ones, and root's.
 pub fn believes(owner: u32) -> bool {
     owner == user() || owner == 0
 }
 
-/// Whether the program is setuid, setgid or has file capabilities: then its environment comes from somebody with fewer
-/// rights.
+/// Whether the program is setuid, setgid or has file capabilities: then its environment comes from
+/// a user with fewer rights.
 pub fn has_extra_rights() -> bool {
     // SAFETY: reads the auxiliary vector, which every process has.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// A variable of the environment, of a program that may believe it.
+/// An environment variable; `None` if the environment is not trusted.
 pub fn variable(name: &str) -> Option<OsString> {
     if has_extra_rights() { None } else { std::env::var_os(name) }
 }
 
-/// The inodes of the sockets that a process of this user has open; none of a process that is another user's.
+/// The inodes of the open sockets of a process of this user; empty for a process of another user.
 pub fn sockets_of(pid: u32) -> Vec<u64> {
     let owner = std::fs::metadata(format!("/proc/{pid}")).map(|found| found.uid());
     if owner.map_or(true, |owner| owner != user()) {

@@ -1,30 +1,31 @@
-//! Waiting for a peer without burning the machine: spin while that is free, hand the CPU over when ranks outnumber
-//! CPUs, then sleep on a futex in the segment.
+//! Waiting for a peer without wasting CPU time: spin while every rank has a CPU, yield the CPU when
+//! ranks outnumber CPUs, then sleep on a futex in the segment.
 //!
-//! The waker must not pay for sleepers that are not there. After it has published a packet it only loads the peer's
-//! `sleep` word, without a fence. The fence is on the sleeper's side: it sets the word, forces every rank's pending
-//! stores out with `membarrier`, looks at its rings once more, and only then sleeps. Where the kernel has no
-//! `membarrier` for this, the waker pays for a fence of its own.
+//! The waker must not pay for sleepers that do not exist. After it has published a packet, it only
+//! loads the peer's `sleep` word, without a fence. The sleeper has the fence: it sets the word,
+//! flushes the pending stores of all ranks with `membarrier`, looks at its rings again, and only
+//! then sleeps. Where the kernel has no such `membarrier`, the waker executes a fence.
 
 use crate::load::{self, now};
 use crate::segment::{JobHeader, RankBlock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-/// How this process orders its packets against the sleep words of others. Every rank must agree, so it is decided by
-/// what the kernel offers, which is the same for all.
+/// How packets are ordered against the sleep words of other ranks. All ranks must agree, so it
+/// depends only on what the kernel offers, which is the same for all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WakeFence {
     /// Sleepers use `membarrier`; wakers need no fence.
     Asymmetric,
-    /// Wakers fence.
+    /// Wakers execute a fence.
     Symmetric,
 }
 
 const MEMBARRIER_GLOBAL_EXPEDITED: i32 = 2;
 const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: i32 = 4;
 
-/// Registers this process for other ranks' barriers; to be called once, before the first packet is sent.
+/// Registers this process for the barriers of other ranks. Called once, before the first packet is
+/// sent.
 pub fn register() -> WakeFence {
     if membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED) { WakeFence::Asymmetric } else { WakeFence::Symmetric }
 }
@@ -34,10 +35,10 @@ fn membarrier(command: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Orders everything before it before everything after it, for all ranks.
+/// A full memory fence, for all ranks.
 #[inline(always)]
 pub fn full_fence() {
-    // A locked instruction does what `mfence` does, in half the time.
+    // A locked instruction is a full fence like `mfence`, in half the time.
     // SAFETY: changes nothing but the flags; the stack is there.
     #[cfg(target_arch = "x86_64")]
     unsafe {
@@ -47,8 +48,8 @@ pub fn full_fence() {
     fence(Ordering::SeqCst);
 }
 
-/// Orders what other threads and ranks did before they see what this thread did before, against what this thread does after:
-/// they need no fence of their own for that, if the barrier is asymmetric.
+/// A fence that also acts on the other threads and ranks. With an asymmetric barrier they need no
+/// fence of their own: either they see what this thread did before, or it sees what they did.
 pub fn order_everywhere(barrier: WakeFence) {
     fence(Ordering::SeqCst);
     if barrier == WakeFence::Asymmetric {
@@ -56,26 +57,28 @@ pub fn order_everywhere(barrier: WakeFence) {
     }
 }
 
-/// Wakes `peer` if it sleeps; to be called after something was published to it.
+/// Wakes `peer` if it sleeps; called after something was published to it.
 #[inline]
 pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: WakeFence) {
     if barrier == WakeFence::Symmetric {
         fence(Ordering::SeqCst);
     }
-    // Keeps the compiler from moving the load before the packet's stores; the processor is ordered by the sleeper.
+    // The compiler must not move the load before the stores of the packet; the sleeper's barrier
+    // orders the processor.
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
     if peer.sleep.load(Ordering::Relaxed) != 0 {
         wake_now(job, peer);
     }
 }
 
-/// Wakes everybody who sleeps on the rank's word.
+/// Wakes all threads that sleep on the rank's word.
 #[cold]
 pub fn wake_now(job: &JobHeader, peer: &RankBlock) {
     peer.woken_at.store(now(), Ordering::Relaxed);
     let was = peer.sleep.swap(0, Ordering::AcqRel);
     if was == COUNTED {
-        // Done for the sleeper: whoever spins on its CPU must see the oversubscription now, not once the sleeper runs.
+        // Count the sleeper now: a rank that spins on its CPU must see the oversubscription before
+        // the sleeper runs.
         job.awake.fetch_add(1, Ordering::Relaxed);
     }
     if was != 0 {
@@ -83,13 +86,14 @@ pub fn wake_now(job: &JobHeader, peer: &RankBlock) {
     }
 }
 
-/// The rank's sleep word while its one thread sleeps, which is not among the awake meanwhile.
+/// The rank's sleep word while its only thread sleeps; the rank is then not counted as awake.
 const COUNTED: u32 = 1;
-/// The same while one of several threads sleeps; the rank stays among the awake, since others of its threads may run.
+/// The same while one of several threads sleeps; the rank stays counted as awake, because its other
+/// threads may run.
 const UNCOUNTED: u32 = 2;
 
-/// Says that this rank is about to sleep, `alone` when it has no other thread in the library. The caller looks for work
-/// once more, then calls [`sleep`], or [`wake_now`] on itself.
+/// Announces that this rank is about to sleep; `alone` if it has no other thread in the library.
+/// The caller looks for work again, then calls [`sleep`], or [`wake_now`] on itself.
 pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: WakeFence, alone: bool) {
     if alone {
         job.awake.fetch_sub(1, Ordering::Relaxed);
@@ -103,25 +107,27 @@ pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: WakeFence, alo
     }
 }
 
-/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`]. With several threads the word is left as it is, since
-/// others may sleep on it too; at worst the next message makes a needless system call.
+/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`]. With several threads the word is
+/// not reset, because others may sleep on it too; at worst the next message makes a needless system
+/// call.
 pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration, alone: bool) {
     let start = now();
     futex_wait(&me.sleep, if alone { COUNTED } else { UNCOUNTED }, Some(limit));
     load::slept();
-    // Where ranks outnumber CPUs it is not the machine that makes us wait. Whoever cleared the word has said when before; if
-    // that was before we slept, we did not sleep.
+    // Measure the wake latency, but not where ranks outnumber CPUs: there the delay is expected.
+    // The waker stored the time before it cleared the word. A time before `start` means that we did
+    // not sleep.
     let woken_at = (me.sleep.load(Ordering::Acquire) == 0).then(|| me.woken_at.load(Ordering::Relaxed));
     if let Some(woken_at) = woken_at.filter(|&at| at > start && job.has_cpu_for_everybody()) {
         WAKE_LATENCY.was(now().saturating_sub(woken_at));
     }
     if alone && me.sleep.compare_exchange(COUNTED, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-        // Nobody woke us, so nobody has counted us.
+        // The sleep timed out, so no waker has counted this rank.
         job.awake.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Sleeps while the word has the expected value, or for `limit`; may return for no reason.
+/// Sleeps while the word has the expected value, or for `limit`; may return early.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
     let time =
         limit.map(|limit| libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) });
@@ -139,38 +145,39 @@ pub(crate) fn futex_wake(word: &AtomicU32, most: i32) {
     }
 }
 
-/// Whether more ranks are awake than there are CPUs for them, or something else runs on those CPUs.
+/// Whether more ranks are awake than CPUs are available, or other threads run on those CPUs.
 #[inline]
 pub fn is_oversubscribed(job: &JobHeader) -> bool {
     job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32 || load::is_contended()
 }
 
-/// Whether there is a CPU for one more rank than are awake.
+/// Whether a CPU is free for one more rank than are awake.
 pub fn has_idle_cpu(job: &JobHeader) -> bool {
     job.awake.load(Ordering::Relaxed) < job.cpus.load(Ordering::Relaxed) as i32
 }
 
-/// Lets another rank have this CPU.
+/// Yields this CPU to another rank.
 pub fn yield_cpu() {
     load::yield_cpu();
 }
 
-/// When a rank that asks again and again instead of waiting lets others have its CPU. A hand-over at every question would cost
-/// a program far more than the work that it does between them, and none at all would keep its peers from answering. So it comes
-/// at once while hand-overs bring something, and ever less often while they do not.
+/// Decides when a rank that polls (`MPI_Test`) instead of waiting yields its CPU. Yielding at each
+/// poll would cost a program far more than the work that it does in between; never yielding would
+/// keep its peers from answering. So it yields at once while that helps, and less and less often
+/// while it does not.
 #[derive(Default)]
 pub struct PollYieldPolicy {
-    /// When the last one came back, in nanoseconds of the monotonic clock.
+    /// When the last yield returned, in nanoseconds of the monotonic clock.
     came_back: AtomicU64,
-    /// How many were in vain since a question brought something.
+    /// Number of useless yields since a poll found something.
     in_vain: AtomicU32,
 }
 
-/// Hand-overs in vain before turns get longer.
+/// Useless yields before the time between them grows.
 const QUICK_TURNS: u32 = 4;
-/// No other rank had the CPU when it is back sooner than this, in nanoseconds.
+/// If a yield takes less than this, in nanoseconds, no other rank had the CPU.
 const SHORTEST_ABSENCE: u64 = 1_000;
-/// Some times the cost of a hand-over, in nanoseconds, so that little is lost to them.
+/// Some times the cost of a yield, in nanoseconds, so that little time is lost to yields.
 const LONGEST_TURN: u64 = 16_000;
 
 impl PollYieldPolicy {
@@ -178,14 +185,14 @@ impl PollYieldPolicy {
         PollYieldPolicy { came_back: AtomicU64::new(0), in_vain: AtomicU32::new(0) }
     }
 
-    /// A question brought something.
+    /// A poll found something.
     #[inline]
     pub fn found(&self) {
-        // Relaxed, here and below: these are hints, and mostly one thread's.
+        // Relaxed, here and below: these are hints, usually of one thread.
         self.in_vain.store(0, Ordering::Relaxed);
     }
 
-    /// A question was in vain: yields the CPU if the turn has ended.
+    /// A poll found nothing: yields the CPU if the time between yields has passed.
     pub fn ask_in_vain(&self) {
         let (in_vain, start) = (self.in_vain.load(Ordering::Relaxed), now());
         let lasted = start.saturating_sub(self.came_back.load(Ordering::Relaxed));
@@ -194,49 +201,52 @@ impl PollYieldPolicy {
         }
         let absence = load::yield_cpu();
         self.came_back.store(now(), Ordering::Relaxed);
-        // A scheduler that has given this rank less than others lets it go on; nobody could have brought anything.
+        // A scheduler that has given this rank less time than others returns at once; then no other
+        // rank could have progressed.
         if absence >= SHORTEST_ABSENCE {
             self.in_vain.store(in_vain.saturating_add(1), Ordering::Relaxed);
         }
     }
 }
 
-/// Doubles from a microsecond on.
+/// The time between yields: doubles from one microsecond on.
 fn length_after(in_vain: u32) -> u64 {
     (1_000 << in_vain.saturating_sub(QUICK_TURNS + 1).min(16)).min(LONGEST_TURN)
 }
 
-/// What a waiting loop does next.
+/// The next step of a waiting loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Look again at once.
+    /// Poll again at once.
     Again,
     /// Time to sleep.
     Sleep,
 }
 
-/// How long it takes this process to come back when it is woken, in nanoseconds, as seen lately.
+/// The recent time from the wake-up of this process until it runs, in nanoseconds.
 ///
-/// On a machine whose CPUs others use too, a sleeper may come back later than its peers fall asleep: those who wait for each
-/// other would then sleep at every step, for ever, once one of them was late. So whoever comes back late sleeps later.
+/// On a machine whose CPUs are also used by others, a sleeper may need longer to run again than its
+/// peers spin before they sleep. Ranks that wait for each other would then sleep at every step,
+/// without end, after one of them was late. So a process that wakes up late spins longer before it
+/// sleeps.
 struct WakeLatency(AtomicU64);
 
 static WAKE_LATENCY: WakeLatency = WakeLatency(AtomicU64::new(0));
 
-/// Whoever spins for a while anyway need not mind to be so late, in nanoseconds.
+/// Wake-ups faster than this need no extra spinning, in nanoseconds.
 const IN_TIME: u64 = 100_000;
-/// More is no habit of the machine's.
+/// Longer wake-ups are exceptions and not counted in full.
 const LATEST: u64 = 8_000_000;
 
 impl WakeLatency {
-    /// It took so long.
+    /// Records a wake-up.
     fn was(&self, time: u64) {
-        // Relaxed: a hint. It is forgotten in a few sleeps.
+        // Relaxed: a hint. It is halved at each sleep.
         let before = self.0.load(Ordering::Relaxed) / 2;
         self.0.store(before.max(time.min(LATEST)), Ordering::Relaxed);
     }
 
-    /// How much longer to be awake for something that may come soon.
+    /// How much longer to spin for something that may come soon.
     fn more_backoff(&self) -> u64 {
         match self.0.load(Ordering::Relaxed) {
             0..=IN_TIME => 0,
@@ -245,22 +255,22 @@ impl WakeLatency {
     }
 }
 
-/// The backoff of one waiting call: a few looks in a row, then hand-overs, then sleep.
+/// The backoff of one waiting call: first polls, then yields, then sleep.
 pub struct Backoff {
     looks: u32,
     yields: u32,
-    /// Until when it is awake for fear of being late, once it knows.
+    /// The end of the extra spinning after late wake-ups, once it has begun.
     until: Option<u64>,
 }
 
-/// Looks between two questions about the load of the machine.
+/// Polls between two checks of the machine's load.
 const LOOKS_A_ROUND: u32 = 64;
 /// Rounds of spinning while every awake rank has a CPU (some hundred microseconds).
 const ROUNDS_ALONE: u32 = 256;
-/// Hand-overs before sleeping while ranks outnumber CPUs.
+/// Yields before sleeping while ranks outnumber CPUs.
 const YIELDS_OVERSUBSCRIBED: u32 = 48;
 
-/// Looks before a hand-over while ranks outnumber CPUs.
+/// Polls before a yield while ranks outnumber CPUs.
 const LOOKS_OVERSUBSCRIBED: u32 = 4;
 
 impl Backoff {
@@ -273,14 +283,14 @@ impl Backoff {
         }
     }
 
-    /// Something moved, so that more may come soon: looks in vain are counted anew.
+    /// Something arrived, and more may come soon: restarts the backoff.
     #[inline]
     pub fn renew(&mut self) {
         self.looks %= LOOKS_A_ROUND;
         self.until = None;
     }
 
-    /// One look was in vain.
+    /// Called after a poll that found nothing.
     #[inline]
     pub fn pause(&mut self, job: &JobHeader) -> Step {
         self.looks += 1;
@@ -306,7 +316,7 @@ impl Backoff {
         }
         let more = WAKE_LATENCY.more_backoff();
         if !oversubscribed && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {
-            // Awake, but in nobody's way.
+            // Stay awake, but let other threads run.
             yield_cpu();
             return Step::Again;
         }
@@ -352,7 +362,7 @@ mod tests {
         assert_eq!(lengths, [1_000, 2_000, 4_000, 8_000, 16_000, 16_000]);
         assert_eq!(length_after(u32::MAX), LONGEST_TURN);
         let rank = PollYieldPolicy::new();
-        // Whether a rank that came back long ago, or only now, yields the CPU.
+        // Whether a rank whose last yield returned at this time yields the CPU.
         let hands_over = |came_back| {
             rank.came_back.store(came_back, Ordering::Relaxed);
             rank.ask_in_vain();

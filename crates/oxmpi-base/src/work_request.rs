@@ -1,37 +1,39 @@
-//! An work request is what one rank asks another to do in that rank's own memory: the words in the segment on which the two agree
-//! about it. Nobody depends on anybody: what is not taken up is taken back, and of a long work request both sides do parts.
+//! A work request: the words in the segment with which one rank (the origin) asks another (the
+//! target) to do something in the target's memory. Neither side depends on the other: a request
+//! that is not taken is withdrawn, and of a long request both sides do parts.
 //!
 //! ```text
 //!            origin            target           target
 //!  IDLE ---------------> ASKED -------> TAKEN ---------> DONE or BROKEN, which are as good as IDLE
 //!    ^   (or OFFERED)     | ^             |
-//!    +----- origin -------+ +-- target ---+   a part of a long one is done, and the target has other things to look after
+//!    +----- origin -------+ +-- target ---+   a part of a long request is done, and the
+//!                                             target returns the rest
 //! ```
 //!
-//! What is asked for lies beside these words. The origin writes it before it asks; from `TAKEN` to `DONE` it is the
-//! target's; in all other states nobody but the origin looks at it.
+//! The description of the work lies beside these words. The origin writes it before it asks. From
+//! `TAKEN` to `DONE` it belongs to the target; in all other states only the origin accesses it.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 const IDLE: u32 = 0;
-/// A short work request, which the target does as a whole.
+/// A short request, which the target executes as a whole.
 const ASKED: u32 = 1;
-/// A long one, of which both sides do parts.
+/// A long request, of which both sides do parts.
 const OFFERED: u32 = 2;
 const TAKEN: u32 = 3;
 const DONE: u32 = 4;
 /// The target could not do a part that it had claimed.
 const BROKEN: u32 = 5;
 
-/// Zeroes are a work request that nobody asks for.
+/// Zeroes: no request.
 #[repr(C)]
 pub struct WorkRequest {
     state: AtomicU32,
-    /// Bytes of a long work request that either side has claimed; may run past its length.
+    /// Bytes of a long request that either side has claimed; may exceed its length.
     claimed: AtomicU64,
 }
 
-/// What the target sees of a work request.
+/// The state of a request as the target sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     Nothing,
@@ -39,47 +41,48 @@ pub enum Wanted {
     Parts,
 }
 
-/// How a long work request ended for the origin.
+/// How a long request ended for the origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All that was claimed is done, and the words are the origin's again.
+    /// All claimed parts are done, and the words belong to the origin again.
     Over,
-    /// The same, but for one part that the target claimed and could not do.
+    /// The same, except for one part that the target claimed and could not do.
     Broken,
-    /// The target is at a part.
+    /// The target is doing a part.
     NotYet,
 }
 
 impl WorkRequest {
     // ---- the origin ----
 
-    /// Asks for a short work request.
+    /// Publishes a short request.
     #[inline]
     pub fn ask(&self) {
-        // Release: whoever takes it sees what is asked for.
+        // Release: the target that takes it sees the description.
         self.state.store(ASKED, Ordering::Release);
     }
 
-    /// Asks for help with a long work request.
+    /// Publishes a long request.
     pub fn offer(&self) {
         self.claimed.store(0, Ordering::Relaxed);
         self.state.store(OFFERED, Ordering::Release);
     }
 
-    /// Whether a short work request is done.
+    /// Whether a short request is done.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.state.load(Ordering::Acquire) == DONE
     }
 
-    /// Takes a short work request back; false when the target is at it, or done with it.
+    /// Withdraws a short request; false if the target is executing it or has finished.
     pub fn withdraw(&self) -> bool {
         self.state.compare_exchange(ASKED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Ends a long work request of which nothing is left to claim.
+    /// Ends a long request of which nothing is left to claim.
     pub fn end(&self) -> End {
-        // Acquire: the parts that the target has done came before it offered the work request again, or ended it.
+        // Acquire: pairs with the release in `hand_back` and `finish`, so the parts of the target
+        // are visible.
         match self.state.compare_exchange(OFFERED, IDLE, Ordering::Acquire, Ordering::Acquire) {
             Ok(_) | Err(DONE) => End::Over,
             Err(BROKEN) => End::Broken,
@@ -87,7 +90,7 @@ impl WorkRequest {
         }
     }
 
-    /// Lets nobody claim any more of a long work request.
+    /// Prevents further claims of a long request.
     pub fn stop(&self, length: u64) {
         self.claimed.fetch_add(length, Ordering::Relaxed);
     }
@@ -103,14 +106,14 @@ impl WorkRequest {
         }
     }
 
-    /// Takes what was seen to be wanted; false when the origin was faster.
+    /// Takes the request that `wanted` reported; false if the origin withdrew it first.
     #[inline]
     pub fn take(&self, wanted: Wanted) -> bool {
         let from = if wanted == Wanted::Parts { OFFERED } else { ASKED };
         self.state.compare_exchange(from, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Offers the rest of a long work request again, to come back to it or not.
+    /// Offers the rest of a long request again; the target may return to it or not.
     pub fn hand_back(&self) {
         self.state.store(OFFERED, Ordering::Release);
     }
@@ -120,18 +123,18 @@ impl WorkRequest {
         self.state.store(DONE, Ordering::Release);
     }
 
-    /// A claimed part could not be done.
+    /// The target could not do a part that it had claimed.
     pub fn break_off(&self) {
         self.state.store(BROKEN, Ordering::Release);
     }
 
-    // ---- both, the target only of what it has taken ----
+    // ---- both sides; the target only after it has taken the request ----
 
     pub fn has_unclaimed(&self, length: u64) -> bool {
         self.claimed.load(Ordering::Relaxed) < length
     }
 
-    /// The next part of a long work request, as offset and length.
+    /// Claims the next part of a long request: offset and length.
     pub fn claim(&self, part: u64, length: u64) -> Option<(u64, u64)> {
         if !self.has_unclaimed(length) {
             return None;
@@ -189,7 +192,7 @@ mod loom_tests {
     struct Asked {
         work: WorkRequest,
         order: UnsafeCell<u64>,
-        /// What was done, by whom it was claimed.
+        /// How often each part was done.
         parts: [UnsafeCell<u64>; 3],
     }
 
@@ -202,17 +205,18 @@ mod loom_tests {
     }
 
     fn write(cell: &UnsafeCell<u64>, value: u64) {
-        // SAFETY: loom checks that nobody else is at it.
+        // SAFETY: loom checks that no other thread accesses it.
         cell.with_mut(|at| unsafe { *at = value });
     }
 
     fn read(cell: &UnsafeCell<u64>) -> u64 {
-        // SAFETY: as above.
+        // SAFETY: loom checks that no other thread writes it.
         cell.with(|at| unsafe { *at })
     }
 
-    /// A target looks twice while an origin asks, has no backoff, and asks for something else: every question is answered
-    /// or taken back, the answer is to this question, and nobody looks at it too soon.
+    /// A target polls twice while an origin asks, gives up waiting, and asks for something else:
+    /// each request is executed or withdrawn, the answer belongs to its request, and no side
+    /// accesses the description too early.
     #[test]
     fn loom_questions_are_answered_or_taken_back() {
         loom::model(|| {
@@ -244,7 +248,8 @@ mod loom_tests {
         });
     }
 
-    /// Both sides do parts, the target one at a time: every part is done once, and the origin sees the end only when all are.
+    /// Both sides do parts, the target one at a time: each part is done once, and the origin sees
+    /// the end only when all are done.
     #[test]
     fn loom_parts_are_done_once_before_the_end() {
         loom::model(|| {
@@ -277,13 +282,13 @@ mod loom_tests {
                 loom::thread::yield_now();
             }
             assert!(shared.parts.iter().all(|part| read(part) == 1));
-            // The words are ours again.
+            // The words belong to the origin again.
             write(&shared.order, 7);
             servant.join().unwrap();
         });
     }
 
-    /// A target that fails at its part says so, and leaves it to the origin.
+    /// A target that fails at its part reports it and leaves the part to the origin.
     #[test]
     fn loom_a_broken_part_is_left_to_the_origin() {
         loom::model(|| {

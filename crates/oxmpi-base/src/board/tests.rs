@@ -1,6 +1,6 @@
 use super::*;
 
-/// A board of its own, outside any segment.
+/// A board outside any segment.
 struct Owned {
     header: Box<Header>,
     finished: Vec<Finished>,
@@ -88,7 +88,7 @@ mod alone {
         assert!(a.spare() < a.round());
     }
 
-    /// Two take turns in writing: each hears from the other's lines alone that its own were read.
+    /// Two ranks write in turn: each learns only from the other's entries that its own were read.
     #[test]
     fn lines_tell_what_is_settled() {
         let (_owned, memory) = Owned::new(2, 4, 128);
@@ -99,7 +99,7 @@ mod alone {
             assert!(members[writer].place(64).is_some());
             members[writer].publish();
             assert!(members[reader].has_arrived(writer));
-            // Nobody finishes a round here, so that the counts of finished ones tell nothing.
+            // No rank finishes a round here, so that the counters of finished rounds show nothing.
             members[reader].saw(writer);
         }
     }
@@ -121,7 +121,8 @@ mod alone {
 mod loom_tests {
     use super::*;
 
-    /// One tells another for more rounds than there are slots: nothing is overwritten before it was read.
+    /// A rank writes for another in more rounds than there are slots: nothing is overwritten before
+    /// it is read.
     #[test]
     fn loom_a_fast_writer_does_not_overrun_a_reader() {
         loom::model(|| {
@@ -149,7 +150,7 @@ mod loom_tests {
         });
     }
 
-    /// A chain's area is written again when its one reader has finished the round before.
+    /// The area of a chain is written again when its only reader has finished the round before.
     #[test]
     fn loom_an_area_of_a_chain_is_not_written_while_it_is_read() {
         loom::model(|| {
@@ -163,7 +164,7 @@ mod loom_tests {
                     while !tx.has_finished(1, round - 1) {
                         loom::thread::yield_now();
                     }
-                    // SAFETY: loom finds out whether somebody reads it.
+                    // SAFETY: loom checks that no thread reads it.
                     written.with_mut(|area| unsafe { *area = round });
                     tx.publish();
                     tx.finish();
@@ -174,7 +175,7 @@ mod loom_tests {
                 while !rx.has_arrived(0) {
                     loom::thread::yield_now();
                 }
-                // SAFETY: as above.
+                // SAFETY: loom checks that no thread writes it.
                 assert_eq!(area.with(|area| unsafe { *area }), round);
                 rx.finish();
             }
@@ -182,7 +183,8 @@ mod loom_tests {
         });
     }
 
-    /// Ranks in the same calls never seem to wait in different ones, whatever is written meanwhile.
+    /// Ranks in the same calls never appear to wait in different ones, whatever is written
+    /// meanwhile.
     #[test]
     fn loom_waiting_words_are_of_their_round() {
         loom::model(|| {
@@ -203,14 +205,14 @@ mod loom_tests {
         });
     }
 
-    /// They take turns in writing, with room for one: what a line tells is enough to know that the other's was read.
+    /// Two ranks write in turn, with room for one: an entry shows that the other's was read.
     #[test]
     fn loom_turns_settle_themselves() {
         fn take_turns(member: &mut BoardMember) {
             for turn in 0..4 {
                 let round = member.advance(10);
                 if turn % 2 == member.rank {
-                    // The finished counts would do, too, but are not looked at so soon.
+                    // The counters of finished rounds would show it too, but are not read so soon.
                     assert!(member.place(64).is_some() && member.settled + 2 >= round, "the other's line has told");
                     member.publish();
                 } else {
@@ -232,7 +234,8 @@ mod loom_tests {
         });
     }
 
-    /// Both write and both read: two slots are enough, and the counts of finished rounds are not needed.
+    /// Both ranks write and read: two slots are enough, and the counters of finished rounds are not
+    /// needed.
     #[test]
     fn loom_exchanges_settle_themselves() {
         fn take_part(member: &mut BoardMember) {
