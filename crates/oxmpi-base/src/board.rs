@@ -50,7 +50,7 @@ const ALTERNATE_MOST: usize = 64 << 10;
 const SELDOM: u64 = 16;
 
 /// Bytes of data in an entry.
-pub const LINE_BYTES: usize = CACHE_LINE - 16;
+pub const ENTRY_BYTES: usize = CACHE_LINE - 16;
 
 #[repr(C, align(64))]
 struct Header {
@@ -74,10 +74,10 @@ struct Finished {
 }
 
 #[repr(C, align(64))]
-struct Line {
+struct Entry {
     round: AtomicU64,
     call: AtomicU64,
-    body: [u8; LINE_BYTES],
+    body: [u8; ENTRY_BYTES],
 }
 
 #[cfg(not(loom))]
@@ -89,7 +89,7 @@ const _: () = assert!(size_of::<Header>() == CACHE_LINE && size_of::<Finished>()
 struct Memory {
     header: NonNull<Header>,
     finished: NonNull<Finished>,
-    lines: NonNull<Line>,
+    entries: NonNull<Entry>,
     staging_buffers: NonNull<u8>,
     ranks: usize,
     slots: usize,
@@ -103,7 +103,7 @@ const fn staging_stride(staging: usize) -> usize {
 }
 
 impl Memory {
-    fn lines_end(ranks: usize) -> usize {
+    fn entries_end(ranks: usize) -> usize {
         (CACHE_LINE * (1 + ranks + SLOTS * ranks)).next_multiple_of(PAGE)
     }
 
@@ -121,18 +121,18 @@ impl Memory {
     }
 
     #[inline]
-    fn line(&self, rank: usize, round: u64) -> NonNull<Line> {
+    fn entry(&self, rank: usize, round: u64) -> NonNull<Entry> {
         assert!(rank < self.ranks);
         let slot = round as usize & (self.slots - 1);
         // SAFETY: in bounds.
-        unsafe { self.lines.add(slot * self.ranks + rank) }
+        unsafe { self.entries.add(slot * self.ranks + rank) }
     }
 
     #[inline]
     fn words(&self, rank: usize, round: u64) -> (&AtomicU64, &AtomicU64) {
-        let line = self.line(rank, round).as_ptr();
+        let entry = self.entry(rank, round).as_ptr();
         // SAFETY: mapped; references to the two atomics alone, not to the body.
-        unsafe { (&(*line).round, &(*line).call) }
+        unsafe { (&(*entry).round, &(*entry).call) }
     }
 }
 
@@ -196,7 +196,7 @@ unsafe impl Sync for BoardMember {}
 impl BoardMember {
     /// Bytes of memory for a board. Zeroed memory is a new board.
     pub fn memory_for(ranks: usize, staging: usize) -> usize {
-        Memory::lines_end(ranks) + ranks * staging_stride(staging)
+        Memory::entries_end(ranks) + ranks * staging_stride(staging)
     }
 
     /// The member of rank `rank` on the board in this memory. All ranks pass the same number of
@@ -210,13 +210,13 @@ impl BoardMember {
         }
         let header = mapping.base().cast::<Header>();
         // SAFETY: the mapping has `memory_for(ranks, staging)` bytes, as was compared above:
-        // header, `ranks` lines of `Finished`, `SLOTS * ranks` lines, then the staging buffers. A
+        // header, `ranks` lines of `Finished`, `SLOTS * ranks` entries, then the staging buffers. A
         // mapping begins at a page, so all are aligned.
         let memory = unsafe {
             let finished = header.add(1).cast::<Finished>();
-            let lines = finished.add(ranks).cast::<Line>();
-            let staging_buffers = header.cast::<u8>().add(Memory::lines_end(ranks));
-            Memory { header, finished, lines, staging_buffers, ranks, slots: SLOTS, staging }
+            let entries = finished.add(ranks).cast::<Entry>();
+            let staging_buffers = header.cast::<u8>().add(Memory::entries_end(ranks));
+            Memory { header, finished, entries, staging_buffers, ranks, slots: SLOTS, staging }
         };
         Some(BoardMember { _mapping: Some(mapping), ..BoardMember::over(memory, rank) })
     }
@@ -286,13 +286,13 @@ impl BoardMember {
         self.round.saturating_sub(self.memory.slots as u64)
     }
 
-    /// The [`LINE_BYTES`] bytes of an entry, aligned to 16 bytes. Those of another rank are valid
+    /// The [`ENTRY_BYTES`] bytes of an entry, aligned to 16 bytes. Those of another rank are valid
     /// after it has [arrived](BoardMember::has_arrived).
     #[inline]
     pub fn body(&self, rank: usize, round: u64) -> NonNull<u8> {
-        let line = self.memory.line(rank, round).as_ptr();
-        // SAFETY: a place inside the line.
-        unsafe { NonNull::new_unchecked((&raw mut (*line).body).cast()) }
+        let entry = self.memory.entry(rank, round).as_ptr();
+        // SAFETY: a place inside the entry.
+        unsafe { NonNull::new_unchecked((&raw mut (*entry).body).cast()) }
     }
 
     /// Allocates a part of the own staging buffer for this round and returns its offset; `None`

@@ -4,7 +4,7 @@ use super::*;
 struct Owned {
     header: Box<Header>,
     finished: Vec<Finished>,
-    lines: Vec<Line>,
+    entries: Vec<Entry>,
     staging_buffers: Vec<u8>,
 }
 
@@ -16,7 +16,7 @@ impl Owned {
             cpu: AtomicU32::new(0),
             waiting: Notice::none(),
         };
-        let line = || Line { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; LINE_BYTES] };
+        let entry = || Entry { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; ENTRY_BYTES] };
         let mut owned = Owned {
             header: Box::new(Header {
                 broken: AtomicU32::new(0),
@@ -24,13 +24,13 @@ impl Owned {
                 moves: AtomicU32::new(0),
             }),
             finished: (0..ranks).map(|_| finished()).collect(),
-            lines: (0..ranks * slots).map(|_| line()).collect(),
+            entries: (0..ranks * slots).map(|_| entry()).collect(),
             staging_buffers: vec![0; ranks * staging_stride(staging)],
         };
         let memory = Memory {
             header: NonNull::from(&mut *owned.header),
             finished: NonNull::new(owned.finished.as_mut_ptr()).unwrap(),
-            lines: NonNull::new(owned.lines.as_mut_ptr()).unwrap(),
+            entries: NonNull::new(owned.entries.as_mut_ptr()).unwrap(),
             staging_buffers: NonNull::new(owned.staging_buffers.as_mut_ptr()).unwrap(),
             ranks,
             slots,
@@ -90,7 +90,7 @@ mod alone {
 
     /// Two ranks write in turn: each learns only from the other's entries that its own were read.
     #[test]
-    fn lines_tell_what_is_settled() {
+    fn entries_show_what_is_settled() {
         let (_owned, memory) = Owned::new(2, 4, 128);
         let mut members = [BoardMember::over(memory, 0), BoardMember::over(memory, 1)];
         for turn in 0..12 {
@@ -213,7 +213,10 @@ mod loom_tests {
                 let round = member.advance(10);
                 if turn % 2 == member.rank {
                     // The counters of finished rounds would show it too, but are not read so soon.
-                    assert!(member.place(64).is_some() && member.settled + 2 >= round, "the other's line has told");
+                    assert!(
+                        member.place(64).is_some() && member.settled + 2 >= round,
+                        "the entry of the other rank shows it"
+                    );
                     member.publish();
                 } else {
                     let other = 1 - member.rank;

@@ -6,7 +6,7 @@ use super::{Call, Node, Wait, demote_lines, pack, pieces, unpack, unpack_streami
 use crate::own;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
-use oxmpi_base::board::LINE_BYTES;
+use oxmpi_base::board::ENTRY_BYTES;
 use oxmpi_coll::choose::BoardWay;
 use oxmpi_datatype::{Source, Target};
 
@@ -179,7 +179,7 @@ impl Node {
                 let to = to.wrapping_add(rank * bytes);
                 // SAFETY: our staging buffer has a place for everybody's piece.
                 unsafe { pack(from, rank * block + at, to, bytes) };
-                if self.ranks() == 2 && bytes * 2 > LINE_BYTES {
+                if self.ranks() == 2 && bytes * 2 > ENTRY_BYTES {
                     demote_lines(to, bytes);
                 }
             }

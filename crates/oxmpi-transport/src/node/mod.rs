@@ -26,12 +26,11 @@ pub use reduction::{Kernel, Reduction};
 
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
-use oxmpi_base::board::{BoardMember, LINE_BYTES};
+use oxmpi_base::board::{BoardMember, ENTRY_BYTES};
 use oxmpi_base::ids::Peer;
 use oxmpi_base::wait::WakeFence;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
-use oxmpi_coll::rules::ENTRY_BYTES;
 use oxmpi_datatype::{Cursor, Source, Target};
 use std::sync::Arc;
 
@@ -507,7 +506,7 @@ impl Node {
     /// Where our bytes for a round go: to the line if they fit, else to our staging buffer, and the line says where.
     #[inline]
     fn target(&mut self, wait: &mut impl Wait, round: u64, bytes: usize) -> Result<*mut u8> {
-        if bytes <= LINE_BYTES {
+        if bytes <= ENTRY_BYTES {
             return Ok(self.member.body(self.rank(), round).as_ptr());
         }
         let at = self.place(wait, bytes)?;
@@ -536,7 +535,7 @@ impl Node {
         bytes: usize,
     ) -> Result<()> {
         let place = self.put(wait, round, buf, from, bytes)?;
-        if bytes > LINE_BYTES {
+        if bytes > ENTRY_BYTES {
             demote_lines(place, bytes);
         }
         Ok(())
@@ -575,7 +574,7 @@ impl Node {
     /// Where the bytes of a rank that has arrived are.
     #[inline]
     fn found(&self, rank: usize, round: u64, bytes: usize) -> *const u8 {
-        if bytes <= LINE_BYTES {
+        if bytes <= ENTRY_BYTES {
             self.member.body(rank, round).as_ptr()
         } else {
             self.member.staging(rank, self.heard(rank, round)).as_ptr()
@@ -600,7 +599,7 @@ fn demote_lines(staging: *const u8, bytes: usize) {
 /// What one round can move where staging buffers are large.
 const LARGE_STAGING: usize = 256 << 10;
 
-const _: () = assert!(ENTRY_BYTES == LINE_BYTES as u64, "the table knows what fits into a line");
+const _: () = assert!(oxmpi_coll::rules::ENTRY_BYTES == ENTRY_BYTES as u64, "the table knows the size of an entry");
 
 /// Copies bytes out of a buffer, from a place in its packed stream on.
 ///

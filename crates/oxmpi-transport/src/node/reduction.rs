@@ -8,7 +8,7 @@ use super::{Call, Node, Wait, pieces};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
-use oxmpi_base::board::LINE_BYTES;
+use oxmpi_base::board::ENTRY_BYTES;
 use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::wait::WakeFence;
 use oxmpi_base::{copy, prefetch};
@@ -296,7 +296,7 @@ impl Node {
         if index >= areas.count {
             self.await_finished(wait, behind, round - areas.count as u64)?;
         }
-        if bytes <= LINE_BYTES {
+        if bytes <= ENTRY_BYTES {
             return Ok(self.member.body(me, round).as_ptr());
         }
         let at = start + index % areas.count * areas.size;
@@ -357,7 +357,7 @@ pub(super) unsafe fn fold(
     let mut scratch = MaybeUninit::<[u128; PART / 16]>::uninit();
     let most = (PARTS / ranks).clamp(PART / 4, PART) / element;
     // What fits into a line has come with it.
-    if count * element > LINE_BYTES {
+    if count * element > ENTRY_BYTES {
         ask(0, count.min(most));
     }
     for (done, part) in pieces(count, most) {
