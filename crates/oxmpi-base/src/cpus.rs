@@ -120,29 +120,29 @@ impl FromIterator<usize> for CpuSet {
 }
 
 thread_local! {
-    /// The CPUs of the thread when it is not pinned (see [`Stay`]).
-    static OTHERWISE: RefCell<Option<CpuSet>> = const { RefCell::new(None) };
+    /// The CPUs of the thread when it is not pinned (see [`CpuPin`]).
+    static UNPINNED: RefCell<Option<CpuSet>> = const { RefCell::new(None) };
 }
 
 /// Pins the calling thread to one CPU until it is dropped; then the thread may use its former CPUs.
-pub struct Stay(PhantomData<*const ()>);
+pub struct CpuPin(PhantomData<*const ()>);
 
-impl Stay {
+impl CpuPin {
     /// Pins this thread to one of the CPUs that it may use, `all`. `None` if that fails, or if the
     /// thread is pinned already.
-    pub fn on(cpu: usize, all: CpuSet) -> Option<Stay> {
-        OTHERWISE.with_borrow_mut(|otherwise| {
-            if otherwise.is_some() || CpuSet::from_iter([cpu]).confine().is_err() {
+    pub fn on(cpu: usize, all: CpuSet) -> Option<CpuPin> {
+        UNPINNED.with_borrow_mut(|unpinned| {
+            if unpinned.is_some() || CpuSet::from_iter([cpu]).confine().is_err() {
                 return None;
             }
-            *otherwise = Some(all);
-            Some(Stay(PhantomData))
+            *unpinned = Some(all);
+            Some(CpuPin(PhantomData))
         })
     }
 
     /// Runs `body` without the pin. For user code, whose new threads would inherit the pin.
     pub fn interrupted<R>(body: impl FnOnce() -> R) -> R {
-        let Some(all) = OTHERWISE.take() else { return body() };
+        let Some(all) = UNPINNED.take() else { return body() };
         let here = CpuSet::affinity();
         // This was allowed before. If it is not any more, the thread stays on its CPU.
         let _ = all.confine();
@@ -150,14 +150,14 @@ impl Stay {
         if let Ok(here) = here {
             let _ = here.confine();
         }
-        OTHERWISE.set(Some(all));
+        UNPINNED.set(Some(all));
         result
     }
 }
 
-impl Drop for Stay {
+impl Drop for CpuPin {
     fn drop(&mut self) {
-        if let Some(all) = OTHERWISE.take() {
+        if let Some(all) = UNPINNED.take() {
             // This was allowed before. If it is not any more, the thread stays on its CPU.
             let _ = all.confine();
         }
@@ -273,13 +273,13 @@ mod tests {
         let all = CpuSet::affinity().unwrap();
         let one: CpuSet = all.iter().take(1).collect();
         let mask = || CpuSet::affinity().unwrap();
-        let stay = Stay::on(one.iter().next().unwrap(), all.clone()).unwrap();
-        assert!(mask() == one && Stay::on(0, all.clone()).is_none());
-        Stay::interrupted(|| assert_eq!(mask(), all));
+        let pin = CpuPin::on(one.iter().next().unwrap(), all.clone()).unwrap();
+        assert!(mask() == one && CpuPin::on(0, all.clone()).is_none());
+        CpuPin::interrupted(|| assert_eq!(mask(), all));
         assert_eq!(mask(), one);
-        drop(stay);
+        drop(pin);
         assert_eq!(mask(), all);
-        Stay::interrupted(|| assert_eq!(mask(), all));
+        CpuPin::interrupted(|| assert_eq!(mask(), all));
         assert_eq!(mask(), all);
     }
 

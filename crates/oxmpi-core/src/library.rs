@@ -14,7 +14,7 @@ use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{self, Comm, Errhandler};
-use oxmpi_base::cpus::Stay;
+use oxmpi_base::cpus::CpuPin;
 use oxmpi_base::segment::IN_CALL;
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_io::UserDatarep;
@@ -276,7 +276,7 @@ impl Library {
     /// hand; who has one uses [`Guard::call_user`].
     pub fn call_user<R>(&self, function: impl FnOnce() -> R) -> R {
         self.user_calls.fetch_add(1, Ordering::Relaxed);
-        Stay::interrupted(function)
+        CpuPin::interrupted(function)
     }
 
     /// How many of the user's functions have been called.

@@ -2,7 +2,7 @@
 //! takes: with three of four ranks on one of two CPUs it takes half as long again.
 
 use super::Node;
-use oxmpi_base::cpus::{self, CpuSet, Stay};
+use oxmpi_base::cpus::{self, CpuPin, CpuSet};
 
 /// Operations that move so many bytes a rank are worth it.
 const LONG: usize = 256 << 10;
@@ -22,13 +22,13 @@ impl Node {
     /// For the time of an operation when ranks outnumber CPUs that hands so many bytes from one rank to another at a time: neighbours stay on the
     /// same CPU. Along a chain they hand each other what is in its cache; and all have to wait for a rank that is moved in the middle
     /// of long copies. Where ranks share their work, the scheduler does better.
-    pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<Stay> {
+    pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<CpuPin> {
         if bytes < LONG_WITH_NEIGHBOURS || !self.is_oversubscribed() {
             return None;
         }
         let all = CpuSet::affinity().ok().filter(|all| (2..self.ranks()).contains(&all.len()))?;
         let cpu = all.iter().nth(self.rank() * all.len() / self.ranks())?;
-        Stay::on(cpu, all)
+        CpuPin::on(cpu, all)
     }
 
     #[cold]
