@@ -1,5 +1,6 @@
-//! How fast the kernels move the layouts that programs have, beside a loop written by hand for that layout and a plain copy
-//! of as many bytes. `cargo run --release -p oxmpi-datatype --example pack_bench [filter]`
+//! Measures how fast the kernels copy the layouts of real programs, compared with a handwritten
+//! loop for the layout and with a plain copy of as many bytes. `cargo run --release -p
+//! oxmpi-datatype --example pack_bench [filter]`
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ fn of(handle: usize) -> Arc<Datatype> {
     predefined(handle).unwrap().clone()
 }
 
-/// Best time of a few rounds, in nanoseconds a call.
+/// Best time of a few rounds, in nanoseconds per call.
 fn time(mut f: impl FnMut()) -> f64 {
     let start = Instant::now();
     f();
@@ -35,12 +36,12 @@ struct Case {
     count: u64,
     /// Bytes of memory that the elements span.
     span: usize,
-    /// The loop that someone who knows the layout would write: memory, packed.
+    /// A handwritten loop for the layout: memory, packed.
     pack: Pack,
     unpack: Unpack,
 }
 
-/// Blocks of `N` bytes at the offsets that an iterator gives, with the offsets computed in the loop.
+/// Blocks of `N` bytes at the offsets of an iterator, computed in the loop.
 fn by_hand<const N: usize, I: Iterator<Item = usize>>(offsets: impl Fn() -> I + Clone + 'static) -> (Pack, Unpack) {
     let again = offsets.clone();
     (
@@ -50,7 +51,7 @@ fn by_hand<const N: usize, I: Iterator<Item = usize>>(offsets: impl Fn() -> I + 
                 packed.add(i * N).cast::<[u8; N]>().write_unaligned(mem.add(o).cast::<[u8; N]>().read_unaligned());
             }
         }),
-        // SAFETY: as above.
+        // SAFETY: `main` gives memory of the case's span and a packed buffer of its size.
         Box::new(move |mem, packed| unsafe {
             for (i, o) in again().enumerate() {
                 mem.add(o).cast::<[u8; N]>().write_unaligned(packed.add(i * N).cast::<[u8; N]>().read_unaligned());
@@ -92,7 +93,7 @@ fn cases() -> Vec<Case> {
             let start: Vec<i64> = sub.iter().map(|_| 1).collect();
             let ty = Datatype::subarray(vec![n as i64; 3], inner.clone(), start, 12, &double).unwrap();
             let (a, b, c) = (inner[0] as usize, inner[1] as usize, inner[2] as usize);
-            // As a person would write it: three loops, the innermost over neighbours.
+            // Handwritten: three loops, the innermost over contiguous cells.
             let pack = move |mem: *const u8, packed: *mut u8| {
                 let mut at = packed.cast::<f64>();
                 for i in 1..=a {
@@ -112,7 +113,7 @@ fn cases() -> Vec<Case> {
                 for i in 1..=a {
                     for j in 1..=b {
                         for k in 1..=c {
-                            // SAFETY: as above.
+                            // SAFETY: inside the cube; the packed buffer has room for the face.
                             unsafe {
                                 *mem.cast::<f64>().add((i * n + j) * n + k) = *at;
                                 at = at.add(1);
@@ -175,7 +176,7 @@ fn cases() -> Vec<Case> {
         };
         let unpack = move |mem: *mut u8, packed: *const u8| {
             for i in 0..n {
-                // SAFETY: as above.
+                // SAFETY: inside the array and the packed buffer.
                 unsafe {
                     let (m, p) = (mem.add(i * 40), packed.add(i * 29));
                     m.cast::<[u8; 4]>().write_unaligned(p.cast::<[u8; 4]>().read_unaligned());
@@ -204,16 +205,17 @@ fn main() {
         let (mut packed, mut expected) = (vec![0u8; n], vec![2u8; n]);
         memory.iter_mut().enumerate().for_each(|(i, b)| *b = (i * 31) as u8);
         (case.pack)(memory.as_ptr(), expected.as_mut_ptr());
-        // SAFETY: here and below, the memory has the span of the case and the packed buffers its size.
+        // SAFETY: here and below, the memory has the span of the case and the packed buffers its
+        // size.
         unsafe { Cursor::new().pack(&buf, packed.as_mut_ptr(), n) };
         assert!(packed == expected, "{}: the loop and the type differ", case.name);
         let hand = time(|| (case.pack)(black_box(memory.as_ptr()), black_box(packed.as_mut_ptr())));
-        // SAFETY: as above.
+        // SAFETY: the memory has the span of the case and the packed buffers its size.
         let ours = time(|| unsafe {
             Cursor::new().pack(black_box(&buf), black_box(packed.as_mut_ptr()), n);
         });
         let hand_un = time(|| (case.unpack)(black_box(memory.as_mut_ptr()), black_box(packed.as_ptr())));
-        // SAFETY: as above.
+        // SAFETY: the memory has the span of the case and the packed buffers its size.
         let ours_un = time(|| unsafe {
             Cursor::new().unpack(black_box(&buf), black_box(packed.as_ptr()), n);
         });

@@ -1,5 +1,5 @@
-//! Subarrays and distributed arrays: parts of a global array, reduced to vectors between markers that span the whole
-//! array.
+//! Subarrays and distributed arrays: parts of a global array, expressed as vectors between markers
+//! that span the whole array.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use oxmpi_abi::constants::{
 };
 
 impl Datatype {
-    /// Part of an array of any number of dimensions; the three lists have one entry for each.
+    /// A part of an array. The three lists have one entry for each dimension.
     pub fn subarray(
         sizes: Vec<i64>,
         subsizes: Vec<i64>,
@@ -46,7 +46,7 @@ impl Datatype {
         let mut part: Option<Arc<Datatype>> = None;
         for i in fastest_first(order, sizes.len())? {
             part = Some(match part {
-                // In the fastest dimension the elements are neighbours.
+                // In the fastest dimension the elements are contiguous.
                 None => vector(1, subsizes[i], 0, old, Origin::Contiguous)?,
                 Some(inner) => vector(subsizes[i], 1, stride, &inner, Origin::Hvector)?,
             });
@@ -58,8 +58,8 @@ impl Datatype {
         Ok(bounded(part, 0, stride, Origin::Subarray(Box::new(args))))
     }
 
-    /// The part that `rank` of `size` processes holds of an array distributed over a grid of processes; the four lists
-    /// have one entry for each dimension.
+    /// The part of rank `rank` of an array that is distributed over a grid of `size` processes. The
+    /// four lists have one entry for each dimension.
     #[allow(clippy::too_many_arguments)]
     pub fn darray(
         size: i32,
@@ -108,7 +108,8 @@ fn check_grid(size: i32, rank: i32, gsizes: &[i64], psizes: &[i32]) -> Result<()
     Ok(())
 }
 
-/// Where a rank is in the grid of processes, which is row-major whatever the order of the array.
+/// The coordinates of a rank in the grid of processes, which is row-major, whatever the order of
+/// the array.
 fn coordinates(rank: i32, psizes: &[i32]) -> Vec<i64> {
     let mut rest = rank;
     let mut coords: Vec<i64> = psizes.iter().rev().map(|p| (rest % p, rest /= p).0.into()).collect();
@@ -116,7 +117,7 @@ fn coordinates(rank: i32, psizes: &[i32]) -> Vec<i64> {
     coords
 }
 
-/// Every distribution is a cyclic one of blocks of some size.
+/// The block size of a dimension: each distribution is a cyclic one of blocks of some size.
 fn block_size(i: usize, gsize: i64, distrib: i32, darg: i32, psize: i32) -> Result<i64> {
     let default = darg == MPI_DISTRIBUTE_DFLT_DARG;
     let psize = i64::from(psize);
@@ -143,7 +144,8 @@ fn block_size(i: usize, gsize: i64, distrib: i32, darg: i32, psize: i32) -> Resu
     }
 }
 
-/// Blocks of `block` elements dealt out in turn to `parts` processes, as the one at `part` has them.
+/// The blocks of process `part`, when blocks of `block` elements are assigned to `parts` processes
+/// in turn.
 fn cyclic(block: i64, gsize: i64, part: i64, parts: i64, old: &Arc<Datatype>) -> Result<Arc<Datatype>> {
     let extent = old.extent();
     let ub = mul(extent, Wide::from(gsize))?;
@@ -176,7 +178,7 @@ fn ceil(a: i64, b: i64) -> i64 {
     (a - 1) / b + 1
 }
 
-/// The dimensions, the one whose elements are neighbours first.
+/// The dimensions, beginning with the one whose elements are contiguous.
 fn fastest_first(order: i32, ndims: usize) -> Result<Box<dyn Iterator<Item = usize>>> {
     match order {
         MPI_ORDER_FORTRAN => Ok(Box::new(0..ndims)),

@@ -1,9 +1,11 @@
-//! Memory with a layout: where it is ([`Region`]), and that it may be read ([`Source`]) or written ([`Target`]); and the
-//! cursor that moves through its packed stream.
+//! User memory with a layout: its description ([`Region`]), the right to read it ([`Source`]) or to
+//! write it ([`Target`]), and the cursor that moves through its packed stream.
 //!
-//! A value of [`Source`] or [`Target`] is the proof that its memory is there. Making one from a pointer is unsafe, once,
-//! where a user's arguments come in; using it is safe. A [`Region`] proves nothing, and nothing follows its address.
-//! Others may write the memory meanwhile, as MPI allows in places: only raw copies touch it, never a reference.
+//! A [`Source`] or a [`Target`] is the proof that its memory is valid. Creating one from a pointer
+//! is unsafe, and is done once, where the arguments of the user come in; using it is safe. A
+//! [`Region`] proves nothing, and its address is never dereferenced. Other threads and processes
+//! may write the memory meanwhile, as MPI allows in some cases, so it is accessed by raw copies
+//! only, never through a reference.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -14,40 +16,41 @@ use oxmpi_base::copy;
 use crate::datatype::Datatype;
 use crate::walk::{Copy, List, walk_many};
 
-/// Address, count and layout of memory, which may be another process's, or none at all.
+/// Address, count and layout of memory, which may belong to another process or not exist at all.
 #[derive(Clone)]
 pub struct Region {
     base: *mut u8,
     /// Packed length.
     bytes: usize,
-    /// `None`: the bytes lie in one run from `base` on.
+    /// `None`: the bytes are contiguous from `base` on.
     typed: Option<Typed>,
 }
 
 #[derive(Clone)]
 struct Typed {
     ty: Arc<Datatype>,
-    /// Where in the packed stream of the elements the buffer begins.
+    /// Where the region starts in the packed stream of the elements.
     start: usize,
 }
 
-// SAFETY: an address that no method follows, and a shared datatype; nothing in it belongs to a thread.
+// SAFETY: an address that no method dereferences, and a shared datatype; nothing in it belongs to a
+// thread.
 unsafe impl Send for Region {}
 // SAFETY: nothing changes through `&Region`.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// `bytes` in one run from `base` on.
+    /// A contiguous region of `bytes` bytes at `base`.
     #[inline]
     pub fn dense(base: *mut u8, bytes: usize) -> Region {
         Region { base, bytes, typed: None }
     }
 
-    /// `count` elements of a type that has been committed, at `base` (which is null for `MPI_BOTTOM`). When they lie
-    /// in one run, the result is a dense buffer and does not hold on to the type.
+    /// `count` elements of a committed type at `base` (which is null for `MPI_BOTTOM`). If they are
+    /// contiguous, the result is a dense region without a reference to the type.
     ///
-    /// A packed length beyond the address space (possible only where elements overlap) is cut down to the largest
-    /// number of whole elements that fits.
+    /// A packed length beyond the address space (possible only if elements overlap) is reduced to
+    /// the largest number of whole elements that fits.
     pub fn typed(base: *mut u8, count: u64, ty: &Arc<Datatype>) -> Region {
         let facts = &ty.facts;
         let size = facts.size as usize;
@@ -61,7 +64,7 @@ impl Region {
         Region { base, bytes: count * size, typed: Some(Typed { ty: ty.clone(), start: 0 }) }
     }
 
-    /// A part of the packed stream, which ends where the buffer does at the latest.
+    /// A part of the packed stream; it ends at the end of the region at the latest.
     #[must_use]
     pub fn part(&self, from: usize, bytes: usize) -> Region {
         let from = from.min(self.bytes);
@@ -74,7 +77,7 @@ impl Region {
         }
     }
 
-    /// Packed bytes.
+    /// Packed length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes
@@ -85,14 +88,14 @@ impl Region {
         self.bytes == 0
     }
 
-    /// Where the bytes begin, when they lie in one run.
+    /// The address of the first byte, if the region is contiguous.
     #[inline]
     pub fn as_dense(&self) -> Option<*mut u8> {
         if self.typed.is_none() { Some(self.base) } else { None }
     }
 
-    /// Whether two elements surely share a place, so that the region must not be received into. Only what is cheap to
-    /// see is seen.
+    /// Whether elements surely overlap, so that the region must not be a receive buffer. Only
+    /// overlaps that are cheap to detect are found.
     #[inline]
     pub fn overlaps(&self) -> bool {
         match &self.typed {
@@ -101,7 +104,8 @@ impl Region {
         }
     }
 
-    /// How long a run of memory is on average, to choose between a list of pieces and a packed copy.
+    /// The average length of a contiguous run, to choose between a list of pieces and a packed
+    /// copy.
     pub fn average_block(&self) -> usize {
         match &self.typed {
             None => self.bytes,
@@ -122,37 +126,39 @@ pub struct Source<'m> {
 
 impl<'m> Source<'m> {
     /// # Safety
-    /// All bytes of the region may be read until `'m` ends. For `'static`, that is until the operation that the value
-    /// is given to has reported its end: the promise that a program makes with every call of MPI.
+    /// All bytes of the region may be read until `'m` ends. For `'static`, this means until the
+    /// operation that gets the value has reported its completion: a program promises this with
+    /// every MPI call.
     #[inline(always)]
     pub unsafe fn new(region: Region) -> Source<'m> {
         Source { region, memory: PhantomData }
     }
 
-    /// `bytes` in one run from `base` on.
+    /// A contiguous source of `bytes` bytes at `base`.
     ///
     /// # Safety
     /// As for [`Source::new`].
     #[inline(always)]
     pub unsafe fn dense(base: *const u8, bytes: usize) -> Source<'m> {
-        // SAFETY: the run of `bytes` at `base` may be read until 'm ends: this function's own condition.
+        // SAFETY: the run of `bytes` at `base` may be read until 'm ends: this function's own
+        // condition.
         unsafe { Source::new(Region::dense(base.cast_mut(), bytes)) }
     }
 
-    /// Bytes of this program's own.
+    /// The bytes of a slice.
     pub fn of(bytes: &'m [u8]) -> Source<'m> {
         // SAFETY: the slice is borrowed, so it can be read, until 'm ends.
         unsafe { Source::dense(bytes.as_ptr(), bytes.len()) }
     }
 
-    /// No memory at all.
+    /// A source without bytes.
     #[inline]
     pub fn empty() -> Source<'m> {
         // SAFETY: a region without bytes.
         unsafe { Source::new(Region::dense(std::ptr::null_mut(), 0)) }
     }
 
-    /// A part of the packed stream, which ends where this does at the latest.
+    /// A part of the packed stream; it ends at the end of this source at the latest.
     #[must_use]
     pub fn part(&self, from: usize, bytes: usize) -> Source<'m> {
         // SAFETY: a part of a region that may be read until 'm ends.
@@ -178,38 +184,40 @@ pub struct Target<'m> {
 
 impl<'m> Target<'m> {
     /// # Safety
-    /// All bytes of the region may be written and read until `'m` ends, and no Rust reference to them is used meanwhile.
-    /// For `'static`, that is until the operation that the value is given to has reported its end.
+    /// All bytes of the region may be written and read until `'m` ends, and no Rust reference to
+    /// them is used meanwhile. For `'static`, this means until the operation that gets the value
+    /// has reported its completion.
     #[inline(always)]
     pub unsafe fn new(region: Region) -> Target<'m> {
         // SAFETY: what may be written may be read.
         Target { source: unsafe { Source::new(region) }, memory: PhantomData }
     }
 
-    /// `bytes` in one run from `base` on.
+    /// A contiguous target of `bytes` bytes at `base`.
     ///
     /// # Safety
     /// As for [`Target::new`].
     #[inline(always)]
     pub unsafe fn dense(base: *mut u8, bytes: usize) -> Target<'m> {
-        // SAFETY: the run of `bytes` at `base` may be written until 'm ends: this function's own condition.
+        // SAFETY: the run of `bytes` at `base` may be written until 'm ends: this function's own
+        // condition.
         unsafe { Target::new(Region::dense(base, bytes)) }
     }
 
-    /// Bytes of this program's own.
+    /// The bytes of a slice.
     pub fn of(bytes: &'m mut [u8]) -> Target<'m> {
         // SAFETY: the slice is borrowed exclusively until 'm ends.
         unsafe { Target::dense(bytes.as_mut_ptr(), bytes.len()) }
     }
 
-    /// No memory at all.
+    /// A target without bytes.
     #[inline]
     pub fn empty() -> Target<'m> {
         // SAFETY: a region without bytes.
         unsafe { Target::new(Region::dense(std::ptr::null_mut(), 0)) }
     }
 
-    /// A part of the packed stream, which ends where this does at the latest.
+    /// A part of the packed stream; it ends at the end of this target at the latest.
     #[must_use]
     pub fn part(&self, from: usize, bytes: usize) -> Target<'m> {
         // SAFETY: a part of a region that may be written until 'm ends.
@@ -226,7 +234,7 @@ impl<'m> Deref for Target<'m> {
     }
 }
 
-/// A place in the packed stream of a buffer. It can stop and go on at any byte.
+/// A position in the packed stream of a buffer. A copy can stop and continue at any byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     position: usize,
@@ -244,23 +252,25 @@ impl Cursor {
         self.position
     }
 
-    /// Goes to a byte of the stream; beyond the end is the end.
+    /// Moves to a byte of the stream, or to its end if that is smaller.
     #[inline]
     pub fn seek(&mut self, buf: &Region, byte: usize) {
         self.position = byte.min(buf.bytes);
     }
 
-    /// Copies the next bytes of the stream, `max` at most, to `dst`. Returns how many.
+    /// Copies the next bytes of the stream, at most `max`, to `dst`. Returns their number.
     ///
     /// # Safety
-    /// `dst` is valid to write for `max` bytes (or for what is left of the stream), and does not overlap the source.
+    /// `dst` is valid to write for `max` bytes (or for what is left of the stream), and does not
+    /// overlap the source.
     #[inline]
     pub unsafe fn pack(&mut self, buf: &Source<'_>, dst: *mut u8, max: usize) -> usize {
         // SAFETY: a source may be read; `dst` has room for `max` bytes outside of it.
         unsafe { self.copy::<true>(buf, dst, max, false) }
     }
 
-    /// The same, where another processor has read or written `dst` just before: its lines have to come from there.
+    /// The same, for a `dst` that another processor has accessed just before, so that its cache
+    /// lines must come from there.
     ///
     /// # Safety
     /// As for [`Cursor::pack`].
@@ -270,18 +280,20 @@ impl Cursor {
         unsafe { self.copy::<true>(buf, dst, max, true) }
     }
 
-    /// Copies `len` bytes (or what is left of the stream, when that is less) from `src` into the buffer. Returns how
-    /// many.
+    /// Copies `len` bytes (or the rest of the stream, if that is shorter) from `src` into the
+    /// buffer. Returns their number.
     ///
     /// # Safety
-    /// `src` is valid to read for `len` bytes (or for what is left of the stream), and does not overlap the target.
+    /// `src` is valid to read for `len` bytes (or for what is left of the stream), and does not
+    /// overlap the target.
     #[inline]
     pub unsafe fn unpack(&mut self, buf: &Target<'_>, src: *const u8, len: usize) -> usize {
-        // SAFETY: a target may be written; `src` has `len` bytes outside of it, which are only read.
+        // SAFETY: a target may be written; `src` has `len` bytes outside of it, which are only
+        // read.
         unsafe { self.copy::<false>(buf, src.cast_mut(), len, false) }
     }
 
-    /// [`Cursor::pack`] for a slice, as far as it has room.
+    /// [`Cursor::pack`] into a slice, up to its length.
     pub fn pack_into(&mut self, buf: &Source<'_>, dst: &mut [u8]) -> usize {
         // SAFETY: the slice may be written, and being borrowed exclusively is not part of a source.
         unsafe { self.pack(buf, dst.as_mut_ptr(), dst.len()) }
@@ -294,8 +306,8 @@ impl Cursor {
     }
 
     /// # Safety
-    /// The region may be read to pack, written to unpack; `packed` has `max` bytes (or what is left of the stream) to
-    /// write or to read; the two do not overlap.
+    /// The region may be read for packing, or written for unpacking; `packed` has `max` bytes (or
+    /// the rest of the stream) to write or to read; the two do not overlap.
     #[inline]
     unsafe fn copy<const PACK: bool>(&mut self, buf: &Region, packed: *mut u8, max: usize, afar: bool) -> usize {
         let n = max.min(buf.bytes.saturating_sub(self.position));
@@ -306,7 +318,8 @@ impl Cursor {
             None => {
                 let mem = buf.base.wrapping_add(self.position);
                 let (src, dst) = if PACK { (mem, packed) } else { (packed, mem) };
-                // SAFETY: `n` bytes from the cursor on are inside the dense region, and at most `max` of `packed`.
+                // SAFETY: `n` bytes from the cursor on are inside the dense region, and at most
+                // `max` of `packed`.
                 unsafe { copy::bytes(src, dst, n) };
             }
             Some(Typed { ty, start }) => {
@@ -319,8 +332,9 @@ impl Cursor {
         n
     }
 
-    /// Adds the next pieces of memory, as address and length, to `out` until it holds `max_pieces`, or `max_bytes` have
-    /// been added. Neighbours are joined. Returns the number of bytes added, and moves behind them.
+    /// Appends the next pieces of memory (address and length) to `out` until it has `max_pieces`
+    /// entries or `max_bytes` have been added. Adjacent pieces are joined. Returns the number of
+    /// bytes added, and moves the cursor behind them.
     pub fn iovecs(
         &mut self,
         buf: &Region,

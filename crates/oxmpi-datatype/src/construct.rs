@@ -1,8 +1,9 @@
-//! The constructors: check the arguments, work out the facts, make the node. Each is named like the MPI function it
-//! serves; arrays whose extents are computed (subarray, darray) are in `array.rs`.
+//! The constructors: each checks its arguments, computes the facts and creates the node. Each has
+//! the name of its MPI function. Those that compute extents of arrays (subarray, darray) are in
+//! `array.rs`.
 //!
-//! Markers (`MPI_LB`, `MPI_UB`) may come in only through [`Datatype::create_struct`]: no other constructor can be given
-//! one, because [`crate::predefined`] does not know them.
+//! Markers (`MPI_LB`, `MPI_UB`) can enter only through [`Datatype::create_struct`]: no other
+//! constructor gets one, because [`crate::predefined`] does not find them.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ impl Datatype {
         vector(count, blocklength, Wide::from(stride), old, Origin::Hvector)
     }
 
-    /// Displacements in extents of the old type. As many lengths as displacements, here and below.
+    /// Displacements in extents of the old type. Here and below there are as many lengths as
+    /// displacements.
     pub fn indexed(blocklengths: Vec<i64>, displacements: Vec<i64>, old: &Arc<Datatype>) -> Result<Arc<Datatype>> {
         not_negative_each("array_of_blocklengths", &blocklengths)?;
         indexed(Lens::Each(blocklengths.into()), displacements, old.extent(), old, Origin::Indexed)
@@ -58,7 +60,8 @@ impl Datatype {
         indexed(Lens::All(blocklength), displacements, 1, old, Origin::HindexedBlock)
     }
 
-    /// Displacements in bytes; as many lengths and types as displacements. The types may be markers.
+    /// Displacements in bytes; as many lengths and types as displacements. The types may be
+    /// markers.
     pub fn create_struct(
         blocklengths: Vec<i64>,
         displacements: Vec<i64>,
@@ -81,7 +84,7 @@ impl Datatype {
         Ok(bounded(old.clone(), lb, lb + Wide::from(extent), Origin::Resized))
     }
 
-    /// The same type once more, committed if it was.
+    /// A duplicate of the type, committed if the original is.
     pub fn dup(old: &Arc<Datatype>) -> Arc<Datatype> {
         let new = Datatype::new(Shape::Same(old.clone()), Origin::Dup, old.facts);
         if old.is_committed() {
@@ -117,13 +120,13 @@ pub(crate) fn indexed(
     Ok(Datatype::new(shape, origin, map.finish()?))
 }
 
-/// The child's type map between markers.
+/// The type map of the child between markers.
 pub(crate) fn bounded(child: Arc<Datatype>, lb: Wide, ub: Wide, origin: Origin) -> Arc<Datatype> {
     let facts = Facts { lb, ub, marked_lb: true, marked_ub: true, ..child.facts };
     Datatype::new(Shape::Same(child), origin, facts)
 }
 
-/// The child's type map moved by some bytes.
+/// The type map of the child, displaced by some bytes.
 pub(crate) fn moved(child: Arc<Datatype>, by: Wide) -> Result<Arc<Datatype>> {
     if by == 0 {
         return Ok(child);

@@ -1,11 +1,12 @@
-//! Which call made a type, and with which arguments: what `MPI_Type_get_envelope` and `MPI_Type_get_contents` answer.
+//! The call and the arguments that created a type, for `MPI_Type_get_envelope` and
+//! `MPI_Type_get_contents`.
 
 use std::sync::Arc;
 
 use crate::datatype::{Datatype, Lens, Shape, predefined};
 use crate::named::Named;
 
-/// The constructor, with those of its arguments that the shape does not hold.
+/// The constructor, with those of its arguments that the shape does not contain.
 pub(crate) enum Origin {
     Named,
     Dup,
@@ -68,12 +69,12 @@ pub enum Combiner {
     ValueIndex = 117,
 }
 
-/// How many arguments of each sort the constructor had.
+/// The number of arguments of each sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     pub integers: usize,
     pub addresses: usize,
-    /// Arguments that were `MPI_Count`: only of a type made by the large-count form of a constructor.
+    /// Arguments of type `MPI_Count`: only for a type of the large-count form of a constructor.
     pub large_counts: usize,
     pub datatypes: usize,
     pub combiner: Combiner,
@@ -118,7 +119,7 @@ impl Datatype {
         Envelope { integers, addresses, large_counts, datatypes, combiner: self.combiner() }
     }
 
-    /// The arguments; none for a named type. Derived types among them are the very ones that were given, so handles
+    /// The arguments; none for a named type. Datatypes among them are the original ones, so handles
     /// to them are new references.
     pub fn contents(&self) -> Contents {
         let mut list = List { large: self.large, contents: Contents::default() };
@@ -163,7 +164,7 @@ impl Datatype {
                 Origin::Vector { step } => to.counts(&[*count, *len, step]),
                 _ => {
                     to.counts(&[*count, *len]);
-                    // It came in as 64 bits.
+                    // The argument had 64 bits.
                     to.addresses(&[*stride as i64]);
                 }
             },
@@ -192,18 +193,18 @@ impl Datatype {
     }
 }
 
-/// Takes arguments of a constructor, in its order.
+/// Receives the arguments of a constructor, in its order.
 trait Take {
     /// An argument that is an `int` in both forms.
     fn int(&mut self, value: i32);
-    /// Arguments that are `int` in the one form and `MPI_Count` in the other.
+    /// Arguments that are `int` in one form and `MPI_Count` in the other.
     fn counts(&mut self, values: &[i64]);
-    /// Arguments that are `MPI_Aint` in the one form and `MPI_Count` in the other.
+    /// Arguments that are `MPI_Aint` in one form and `MPI_Count` in the other.
     fn addresses(&mut self, values: &[i64]);
     fn datatype(&mut self, of: &Arc<Datatype>);
 }
 
-/// Only counts them.
+/// Counts the arguments.
 struct Tally {
     large: bool,
     sizes: [usize; 4],
@@ -227,7 +228,7 @@ impl Take for Tally {
     }
 }
 
-/// Keeps them.
+/// Collects the arguments.
 struct List {
     large: bool,
     contents: Contents,
@@ -242,7 +243,7 @@ impl Take for List {
         if self.large {
             self.contents.large_counts.extend(values);
         } else {
-            // They came in as ints.
+            // The arguments were ints.
             self.contents.integers.extend(values.iter().map(|v| *v as i32));
         }
     }

@@ -1,9 +1,9 @@
-//! A datatype: an immutable tree of constructors. Sizes and bounds are worked out when a node is made, the program that
-//! moves its data when it is committed.
+//! A datatype: an immutable tree of constructors. Sizes and bounds are computed when a node is
+//! created, the program that moves its data when it is committed.
 //!
-//! The tree may be very deep (a type nested a hundred thousand times is legal), so nothing here recurses over it, not
-//! even `Drop`. Sizes and bounds are 128-bit: a type too large for any address space may still be made and asked
-//! about; it cannot be committed.
+//! The tree may be very deep (a type nested a hundred thousand times is legal), so nothing here
+//! recurses over it, not even `Drop`. Sizes and bounds have 128 bits: a type that is too large for
+//! any address space can be created and queried, but not committed.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::lower;
 use crate::named::{LB, NAMED, NULL, Named, UB};
 use oxmpi_abi::constants::MPI_ERR_TYPE;
 
-/// Bytes, as displacement or length, of a type that need not fit into an address space.
+/// A displacement or length in bytes of a type that need not fit into an address space.
 pub type Wide = i128;
 
 pub struct Datatype {
@@ -37,14 +37,15 @@ pub(crate) enum Shape {
     Basic(&'static Named),
     LowerMarker,
     UpperMarker,
-    /// `count` blocks, `stride` bytes apart, each of `len` copies of the child, its extent apart.
+    /// `count` blocks at a distance of `stride` bytes, each of `len` copies of the child at a
+    /// distance of its extent.
     Vector {
         count: i64,
         len: i64,
         stride: Wide,
         child: Arc<Datatype>,
     },
-    /// Blocks of copies of the child; a displacement counts units of `unit` bytes.
+    /// Blocks of copies of the child; displacements are in units of `unit` bytes.
     Indexed {
         lens: Lens,
         disps: Box<[i64]>,
@@ -56,7 +57,7 @@ pub(crate) enum Shape {
         disps: Box<[i64]>,
         types: Box<[Arc<Datatype>]>,
     },
-    /// The type map of the child, under other bounds or another constructor's name.
+    /// The type map of the child, with other bounds or another constructor.
     Same(Arc<Datatype>),
 }
 
@@ -90,7 +91,7 @@ impl Datatype {
         })
     }
 
-    /// The new type, as made by the large-count form of its constructor.
+    /// Marks the new type as created by the large-count form of its constructor.
     pub fn as_large(mut self: Arc<Datatype>) -> Arc<Datatype> {
         if let Some(new) = Arc::get_mut(&mut self) {
             new.large = true;
@@ -98,7 +99,7 @@ impl Datatype {
         self
     }
 
-    /// Bytes of data in one element; negative never, beyond 64 bits perhaps.
+    /// Bytes of data in one element; never negative, but may exceed 64 bits.
     pub fn size(&self) -> Wide {
         self.facts.size
     }
@@ -128,13 +129,13 @@ impl Datatype {
         self.facts.elements
     }
 
-    /// The predefined type that all elements are of, when there is exactly one: what a reduction or an accumulate
-    /// over a derived type needs.
+    /// The predefined type of all elements, if there is exactly one. Reductions and accumulates
+    /// over derived types need it.
     pub fn only(&self) -> Option<&'static Named> {
         self.facts.only
     }
 
-    /// The table's entry, for a predefined type that has a name.
+    /// The entry in the table, for a predefined type with a name.
     pub fn named(&self) -> Option<&'static Named> {
         match (&self.origin, &self.shape) {
             (Origin::Named, Shape::Basic(named)) => Some(named),
@@ -151,7 +152,8 @@ impl Datatype {
         }
     }
 
-    /// Predefined, with or without a name: needs no commit and cannot be freed.
+    /// Whether the type is predefined, with or without a name: it needs no commit and cannot be
+    /// freed.
     pub fn is_predefined(&self) -> bool {
         matches!(
             self.origin,
@@ -168,7 +170,7 @@ impl Datatype {
         self.committed.load(Ordering::Relaxed)
     }
 
-    /// Makes the type fit for communication.
+    /// Prepares the type for communication.
     pub fn commit(&self) -> Result<()> {
         if self.is_committed() {
             return Ok(());
@@ -191,21 +193,21 @@ impl Datatype {
         Ok(())
     }
 
-    /// Relaxed: the layout is published by its own lock, and a handle reaches another thread by the user's
-    /// synchronisation.
+    /// Relaxed: the layout is published by its own lock, and a handle reaches another thread
+    /// through the user's synchronisation.
     pub(crate) fn set_committed(&self) {
         self.committed.store(true, Ordering::Relaxed);
     }
 
-    /// The program that moves one element, made when the type is committed or, where that is the work of a moment, when it is
-    /// used. Only a type that could be committed has one.
+    /// The program that moves one element. It is created when the type is committed or, if that
+    /// takes no time, at its first use. Only a type that can be committed has one.
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         self.layout.get_or_init(|| lower::lower(self))
     }
 
-    /// Whether elements of a committed type surely overlap, so that receiving into it is erroneous. Only what is cheap
-    /// to see is seen.
+    /// Whether elements of a committed type surely overlap, so that receiving into it is erroneous.
+    /// Only overlaps that are cheap to detect are found.
     pub fn overlaps(&self, count: u64) -> bool {
         let f = &self.facts;
         if count == 0 || f.size == 0 {
@@ -215,7 +217,7 @@ impl Datatype {
         copies || (!f.block && *self.overlaps.get_or_init(|| self.layout().overlaps()))
     }
 
-    /// How many blocks of children the type map is made of.
+    /// The number of blocks of children in the type map.
     pub(crate) fn blocks(&self) -> usize {
         match &self.shape {
             Shape::Basic(_) | Shape::LowerMarker | Shape::UpperMarker => 0,
@@ -225,7 +227,7 @@ impl Datatype {
         }
     }
 
-    /// Block `i`: of which child, at which displacement, how many copies.
+    /// Block `i`: its child, its displacement, its number of copies.
     pub(crate) fn nth_block(&self, i: usize) -> Option<(&Arc<Datatype>, Wide, i64)> {
         match &self.shape {
             Shape::Basic(_) | Shape::LowerMarker | Shape::UpperMarker => None,
@@ -247,7 +249,7 @@ impl Datatype {
     }
 }
 
-/// One line: what it is and how large, for error texts. Never the tree below it.
+/// One line with the kind and the size, for error texts; never the tree below.
 impl fmt::Debug for Datatype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.named() {
@@ -261,7 +263,7 @@ impl fmt::Debug for Datatype {
 }
 
 impl Drop for Datatype {
-    /// Takes the tree apart with a list instead of the stack.
+    /// Takes the tree apart with a list instead of recursion.
     fn drop(&mut self) {
         fn take(of: &mut Datatype, into: &mut Vec<Arc<Datatype>>) {
             if let Origin::Subarray(args) = &mut of.origin {
@@ -289,7 +291,7 @@ impl Drop for Datatype {
     }
 }
 
-/// The predefined datatype with that handle; `None` also for `MPI_DATATYPE_NULL` and for the markers.
+/// The predefined datatype of a handle; `None` also for `MPI_DATATYPE_NULL` and for the markers.
 #[inline]
 pub fn predefined(handle: usize) -> Option<&'static Arc<Datatype>> {
     static TABLE: LazyLock<Box<[Option<Arc<Datatype>>]>> = LazyLock::new(|| {
@@ -302,7 +304,7 @@ pub fn predefined(handle: usize) -> Option<&'static Arc<Datatype>> {
     TABLE.get(handle.wrapping_sub(NULL))?.as_ref()
 }
 
-/// `MPI_LB` or `MPI_UB`, for the list of types of a struct; else what [`predefined`] says.
+/// Like [`predefined`], but also finds `MPI_LB` and `MPI_UB`, for the list of types of a struct.
 pub fn predefined_or_marker(handle: usize) -> Option<&'static Arc<Datatype>> {
     static MARKERS: LazyLock<[Arc<Datatype>; 2]> = LazyLock::new(|| {
         let none = Facts::EMPTY;

@@ -1,16 +1,17 @@
-//! The type map, element by element, and the arithmetic between bytes and elements. What a message that ended in the
-//! middle of a type delivered is found by descending to the place where it ended, not by counting up to it.
+//! The type map, element by element, and conversions between bytes and elements. For a message that
+//! ended inside a type, the elements are found by descending to the end of the message, not by
+//! counting up to it.
 
 use std::sync::Arc;
 
 use crate::datatype::{Datatype, Shape, Wide};
 use crate::named::Named;
 
-/// Elements of one predefined type that lie one behind the other.
+/// Consecutive elements of one predefined type.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub named: &'static Named,
-    /// Of the first element, from the start of the buffer.
+    /// Displacement of the first element from the start of the buffer.
     pub disp: Wide,
     pub count: i64,
 }
@@ -20,7 +21,7 @@ pub struct Runs<'a> {
     path: Vec<Place<'a>>,
 }
 
-/// Where in a node the walk is: which copy of which block comes next.
+/// The position of the walk in a node: the next copy of the next block.
 struct Place<'a> {
     of: &'a Datatype,
     disp: Wide,
@@ -34,8 +35,8 @@ impl Datatype {
         Runs { path: vec![Place { of: self, disp: 0, block: 0, copy: 0 }] }
     }
 
-    /// How many whole elements of this type a message of so many bytes holds: `MPI_Get_count`. `None`: not a whole
-    /// number of them.
+    /// The number of whole elements of this type in a message of so many bytes (`MPI_Get_count`);
+    /// `None` if the message does not end after a whole element.
     pub fn count_of(&self, bytes: u64) -> Option<Wide> {
         let (bytes, size) = (Wide::from(bytes), self.facts.size);
         match size {
@@ -44,7 +45,8 @@ impl Datatype {
         }
     }
 
-    /// How many basic elements a message of so many bytes holds: `MPI_Get_elements`. `None`: it ends inside one.
+    /// The number of basic elements in a message of so many bytes (`MPI_Get_elements`); `None` if
+    /// it ends inside one.
     pub fn elements_of(&self, bytes: u64) -> Option<Wide> {
         if self.facts.size == 0 {
             return (bytes == 0).then_some(0);
@@ -53,8 +55,8 @@ impl Datatype {
         (rest == 0).then_some(elements)
     }
 
-    /// How many bytes so many basic elements are, from the start of the type map on: what `MPI_Status_set_elements`
-    /// stores.
+    /// The number of bytes of so many basic elements from the start of the type map
+    /// (`MPI_Status_set_elements`).
     pub fn bytes_of(&self, elements: u64) -> Option<Wide> {
         if self.facts.elements == 0 {
             return (elements == 0).then_some(0);
@@ -62,8 +64,9 @@ impl Datatype {
         Some(self.measure(elements.into(), |d| d.facts.elements, |d| d.facts.size, true).0)
     }
 
-    /// Follows the type map, repeated as often as needed, until `amount` of what `give` measures is used up; returns
-    /// how much of what `get` measures that was, and what is left of the amount inside a basic element.
+    /// Follows the type map, repeated as often as needed, until `amount`, in the unit of `give`, is
+    /// used up. Returns the same distance in the unit of `get`, and the remainder of the amount
+    /// inside a basic element.
     fn measure(
         &self,
         amount: Wide,
@@ -81,14 +84,14 @@ impl Datatype {
                 return (got, 0);
             }
             if let Shape::Basic(named) = of.shape {
-                // Only the value of a pair can still be whole.
+                // Inside a pair, only the value can be complete.
                 let value = named.scalar.size() as Wide;
                 let (give, get) = if by_elements { (1, value) } else { (value, 1) };
                 return if named.index.is_some() && rest >= give { (got + get, rest - give) } else { (got, rest) };
             }
             let mut block = 0;
             if let Shape::Vector { len, child, .. } = &of.shape {
-                // All blocks are alike.
+                // All blocks have the same size.
                 let each = give(child) * Wide::from(*len);
                 block = (rest / each) as usize;
                 got += get(child) * Wide::from(*len) * block as Wide;
@@ -111,7 +114,8 @@ impl Datatype {
         }
     }
 
-    /// The type signature of one element, runs of the same type joined: what two matching types have in common.
+    /// The type signature of one element, with runs of the same type joined: it is the same for
+    /// matching types.
     pub fn signature(&self) -> Vec<(&'static Named, Wide)> {
         let mut signature: Vec<(&'static Named, Wide)> = Vec::new();
         for run in self.runs() {

@@ -1,7 +1,8 @@
-//! `external32`, the canonical representation: big-endian, IEEE formats, sizes that the standard fixes.
+//! `external32`, the portable representation: big-endian, IEEE formats, sizes that the standard
+//! fixes.
 //!
-//! An integer that is shorter there than in memory keeps its low bytes, and is extended by its sign when it comes back.
-//! A NaN stays a NaN. Nothing is aligned and nothing is padded.
+//! An integer that is shorter there than in memory keeps its low bytes, and is sign-extended when
+//! it is read. A NaN stays a NaN. There is no alignment and no padding.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ impl Datatype {
 /// Writes `count` elements at `base` to `dst` in `external32`. Returns the bytes written.
 ///
 /// # Safety
-/// The memory that the elements describe is valid to read, `dst` is valid to write for `room` bytes, and they do not
-/// overlap.
+/// The memory that the elements describe is valid to read, `dst` is valid to write for `room`
+/// bytes, and they do not overlap.
 pub unsafe fn pack_external(
     base: *const u8,
     count: u64,
@@ -34,7 +35,8 @@ pub unsafe fn pack_external(
     let mut to = dst;
     each_run(count, ty, |named, disp, n| {
         let from = base.wrapping_offset(disp);
-        // SAFETY: the run is a part of the elements, and its place in `dst` a part of the bytes counted above.
+        // SAFETY: the run is a part of the elements, and its place in `dst` a part of the bytes
+        // counted above.
         to = unsafe { convert_run::<true>(named, from.cast_mut(), n, to) };
     });
     Ok(need)
@@ -43,8 +45,8 @@ pub unsafe fn pack_external(
 /// Reads `count` elements in `external32` from `src` into memory at `base`. Returns the bytes read.
 ///
 /// # Safety
-/// The memory that the elements describe is valid to write, `src` is valid to read for `available` bytes, and they do
-/// not overlap.
+/// The memory that the elements describe is valid to write, `src` is valid to read for `available`
+/// bytes, and they do not overlap.
 pub unsafe fn unpack_external(
     base: *mut u8,
     count: u64,
@@ -55,14 +57,15 @@ pub unsafe fn unpack_external(
     let need = room_for(count, ty, available, "the elements need", "the input buffer has")?;
     let mut from = src.cast_mut();
     each_run(count, ty, |named, disp, n| {
-        // SAFETY: as in `pack_external`; `src` is only read.
+        // SAFETY: the run is a part of the elements, and its place in `src`, which is only read, a
+        // part of the bytes counted above.
         from = unsafe { convert_run::<false>(named, base.wrapping_offset(disp), n, from) };
     });
     Ok(need)
 }
 
-/// As [`unpack_external`], where there may be less than the elements need: whole basic elements are read as far as they go.
-/// Returns the bytes that they have in memory.
+/// Like [`unpack_external`], for input that may be shorter than the elements: reads whole basic
+/// elements as far as they go. Returns the bytes that they have in memory.
 ///
 /// # Safety
 /// As for [`unpack_external`].
@@ -79,7 +82,8 @@ pub unsafe fn unpack_external_part(
         let each = named.external_size();
         let whole = if ended { 0 } else { n.min((left / each.max(1)) as i64) };
         ended |= whole < n;
-        // SAFETY: the run is a part of the elements, and what is read of it lies within `available`.
+        // SAFETY: the run is a part of the elements, and what is read of it lies within
+        // `available`.
         from = unsafe { convert_run::<false>(named, base.wrapping_offset(disp), whole, from) };
         left -= whole as usize * each;
         bytes += whole as usize * named.size();
@@ -105,14 +109,16 @@ fn each_run(count: u64, ty: &Datatype, mut f: impl FnMut(&'static Named, isize, 
     }
 }
 
-/// Converts `n` elements, one extent apart in memory and without gaps outside. Returns where the next one goes outside.
+/// Converts `n` elements at a distance of their extent in memory, and without gaps outside. Returns
+/// the address of the next one outside.
 ///
 /// # Safety
 /// As [`pack_external`] or [`unpack_external`].
 unsafe fn convert_run<const PACK: bool>(named: &Named, mem: *mut u8, n: i64, mut outside: *mut u8) -> *mut u8 {
     for i in 0..n as isize {
         let mem = mem.wrapping_offset(i * named.extent() as isize);
-        // SAFETY: as the caller promised; both parts lie inside the element.
+        // SAFETY: the caller promises valid memory on both sides; both parts are inside the
+        // element.
         unsafe {
             convert::<PACK>(named.scalar, named.external.into(), mem, outside);
             outside = outside.wrapping_add(named.external.into());
@@ -128,7 +134,8 @@ unsafe fn convert_run<const PACK: bool>(named: &Named, mem: *mut u8, n: i64, mut
 /// Converts one number; a complex one as its two parts.
 ///
 /// # Safety
-/// `mem` is valid for the size of the scalar, `outside` for `len`; the one that is written to, to write.
+/// `mem` is valid for the size of the scalar, `outside` for `len` bytes; the destination may be
+/// written.
 unsafe fn convert<const PACK: bool>(scalar: Scalar, len: usize, mem: *mut u8, outside: *mut u8) {
     let part = match scalar {
         Scalar::C16 => Scalar::F16,
@@ -137,11 +144,12 @@ unsafe fn convert<const PACK: bool>(scalar: Scalar, len: usize, mem: *mut u8, ou
         Scalar::CLongDouble => Scalar::LongDouble,
         Scalar::C128 => Scalar::F128,
         _ => {
-            // SAFETY: as the caller promised.
+            // SAFETY: the caller promises `mem` for the scalar and `outside` for `len` bytes.
             return unsafe { convert_part::<PACK>(scalar, len, mem, outside) };
         }
     };
-    // SAFETY: as the caller promised; the parts are the halves.
+    // SAFETY: the caller promises `mem` for the scalar and `outside` for `len` bytes; the parts are
+    // their halves.
     unsafe {
         convert_part::<PACK>(part, len / 2, mem, outside);
         convert_part::<PACK>(part, len / 2, mem.wrapping_add(part.size()), outside.wrapping_add(len / 2));
@@ -157,7 +165,8 @@ unsafe fn convert_part<const PACK: bool>(scalar: Scalar, len: usize, mem: *mut u
         // SAFETY: `mem` is valid for `size`, at most 16.
         unsafe { word.as_mut_ptr().copy_from_nonoverlapping(mem, size) };
         let value = to_external(scalar, u128::from_le_bytes(native(word, size)));
-        // SAFETY: `outside` is valid for `len`, at most 16: the low bytes of the value, highest first.
+        // SAFETY: `outside` is valid for `len`, at most 16: the low bytes of the value, highest
+        // first.
         unsafe { outside.copy_from_nonoverlapping(value.to_be_bytes()[16 - len..].as_ptr(), len) };
     } else {
         // SAFETY: `outside` is valid for `len`, at most 16.
@@ -177,17 +186,17 @@ fn native(mut word: [u8; 16], size: usize) -> [u8; 16] {
     word
 }
 
-/// The bits outside, from the bits in memory (in the low `size` bytes).
+/// The external bits of a value in memory (in the low `size` bytes).
 fn to_external(scalar: Scalar, bits: u128) -> u128 {
     match scalar {
         Scalar::LongDouble if cfg!(target_arch = "x86_64") => x87_to_quad(bits),
-        // Whatever is not zero is true, and true is one outside.
+        // Any value except zero is true, and true is one outside.
         Scalar::Bool | Scalar::Logical(_) => u128::from(bits != 0),
         _ => bits,
     }
 }
 
-/// The bits in memory, from the low `len` bytes outside.
+/// The bits in memory of the low `len` bytes outside.
 fn from_external(scalar: Scalar, len: usize, bits: u128) -> u128 {
     match scalar {
         Scalar::LongDouble if cfg!(target_arch = "x86_64") => quad_to_x87(bits),
@@ -202,25 +211,25 @@ fn from_external(scalar: Scalar, len: usize, bits: u128) -> u128 {
 
 const QUAD_FRACTION: u128 = (1 << 112) - 1;
 
-/// An x87 extended number (sign and exponent of 16 bits, 64 bits of significand with its leading one written out) as
-/// binary128. Same exponent, 49 more bits of fraction: always exact.
+/// Converts an x87 extended number (sign and exponent in 16 bits, 64 bits of significand with an
+/// explicit leading one) to binary128. Same exponent, 49 more bits of fraction: always exact.
 fn x87_to_quad(bits: u128) -> u128 {
     let sign_exponent = bits >> 64 & 0xffff;
     let significand = bits as u64;
-    // The leading bit is 0 only for zero and for numbers below the smallest normal one, as the exponent says too. A
-    // number with exponent 0 and a leading one is the smallest normal one.
+    // The leading bit is 0 only for zero and subnormal numbers, whose exponent is 0 too. A number
+    // with exponent 0 and a leading one is the smallest normal one.
     let leading = u128::from(significand >> 63);
     let exponent = if sign_exponent & 0x7fff == 0 { sign_exponent | leading } else { sign_exponent };
     exponent << 112 | u128::from(significand << 1 >> 1) << 49
 }
 
-/// A binary128 number as x87 extended, rounded to nearest, ties to even.
+/// Converts a binary128 number to x87 extended, rounded to nearest, ties to even.
 fn quad_to_x87(bits: u128) -> u128 {
     let sign = bits >> 127 << 15;
     let mut exponent = bits >> 112 & 0x7fff;
     let fraction = bits & QUAD_FRACTION;
     if exponent == 0x7fff {
-        // A NaN whose set bits are all lost must not become an infinity.
+        // A NaN that loses all its set bits must not become an infinity.
         let kept = fraction >> 49 | u128::from(fraction != 0) << 62;
         return (sign | 0x7fff) << 64 | 1 << 63 | kept;
     }
@@ -256,7 +265,8 @@ mod tests {
     fn round<T: Copy>(name: &str, value: T) -> (Vec<u8>, T) {
         let ty = of(name);
         let mut out = vec![0u8; 64];
-        // SAFETY: one value in, 64 bytes out; then the same bytes back into a value of the same type.
+        // SAFETY: one value in, 64 bytes out; then the same bytes back into a value of the same
+        // type.
         unsafe {
             let n = pack_external(std::ptr::from_ref(&value).cast(), 1, ty, out.as_mut_ptr(), out.len()).unwrap();
             out.truncate(n);
@@ -299,20 +309,21 @@ mod tests {
             assert_eq!(quad_to_x87(x87_to_quad(bits)), bits, "{bits:x}");
         }
         assert_eq!(x87_to_quad(x87(0x3fff, 1 << 63)), 0x3fff << 112);
-        // One and a bit more than half of the last place of an x87 number rounds up; exactly half goes to even.
+        // One and a little more than half a unit in the last place of x87 rounds up; exactly half
+        // rounds to even.
         assert_eq!(quad_to_x87(0x3fff << 112 | 1 << 48 | 1), x87(0x3fff, 1 << 63 | 1));
         assert_eq!(quad_to_x87(0x3fff << 112 | 1 << 48), x87(0x3fff, 1 << 63));
         // Rounding carries into the exponent, and out of the largest number into infinity.
         assert_eq!(quad_to_x87(0x3fff << 112 | QUAD_FRACTION), x87(0x4000, 1 << 63));
         assert_eq!(quad_to_x87(0x7ffe << 112 | QUAD_FRACTION), x87(0x7fff, 1 << 63));
-        // Not a number either way.
+        // NaN stays NaN.
         assert_eq!(quad_to_x87(0x7fff << 112 | 1), x87(0x7fff, 3 << 62));
     }
 
     #[test]
     fn room_is_checked() {
         let mut out = [0u8; 7];
-        // SAFETY: one double in, and the room is said truly.
+        // SAFETY: one double is read, and the given length of the output is correct.
         let err = unsafe { pack_external([0u8; 8].as_ptr(), 1, of("MPI_DOUBLE"), out.as_mut_ptr(), 7) }.unwrap_err();
         assert_eq!(err.class(), MPI_ERR_TRUNCATE);
     }

@@ -1,5 +1,6 @@
-//! What is known of a type map without walking it, and the algebra that finds it: type maps are repeated, moved and put
-//! one behind the other, and so are the facts about them. All arithmetic is 128-bit and checked.
+//! Facts about a type map that are known without walking it, and the rules to compute them: when
+//! type maps are repeated, displaced or concatenated, their facts are combined. All arithmetic is
+//! 128-bit and checked.
 
 use oxmpi_abi::{Error, Result};
 
@@ -18,19 +19,20 @@ pub(crate) struct Facts {
     pub external: Wide,
     pub lb: Wide,
     pub ub: Wide,
-    /// Where the data begins and ends; both 0 when there is none.
+    /// Start and end of the data; both 0 if there is none.
     pub true_lb: Wide,
     pub true_ub: Wide,
-    /// Whether the bounds come from markers, and so stay what they are whatever data is added.
+    /// Whether the bounds come from markers, so that added data does not change them.
     pub marked_lb: bool,
     pub marked_ub: bool,
     /// The largest alignment among the elements.
     pub align: u8,
-    /// The data, in the order of the type map, is one run of bytes from `true_lb` on.
+    /// The data, in the order of the type map, is contiguous from `true_lb` on.
     pub block: bool,
-    /// The one predefined type that all elements are of.
+    /// The predefined type of all elements, if there is only one.
     pub only: Option<&'static Named>,
-    /// A struct somewhere below has several derived members, so that a subtree may be reached in more than one way.
+    /// A struct somewhere below has several derived members, so a subtree may be reached on several
+    /// paths.
     pub branching: bool,
 }
 
@@ -69,15 +71,15 @@ impl Facts {
         self.ub - self.lb
     }
 
-    /// Copies one extent apart form one run of bytes.
+    /// Whether copies at a distance of the extent are contiguous.
     pub fn dense(&self) -> bool {
         self.block && self.size == self.extent()
     }
 }
 
 impl Facts {
-    /// What [`Map::repeat`], twice, would find for a vector, when numbers are as small as they mostly are and nothing is
-    /// marked; `None` otherwise.
+    /// A shortcut for a vector: the result of calling [`Map::repeat`] twice, for the usual small
+    /// numbers and without markers; `None` otherwise.
     pub fn small_vector(&self, count: i64, len: i64, stride: Wide) -> Option<Facts> {
         const SMALL: u128 = 1 << 20;
         let small = |w: Wide| w.unsigned_abs() < SMALL;
@@ -107,16 +109,16 @@ impl Facts {
     }
 }
 
-/// The facts about a type map in the making: without the rounding of its upper bound, and with bounds only where
-/// there are markers.
+/// The facts about an unfinished type map: the upper bound is not rounded, and bounds exist only
+/// where there are markers.
 #[derive(Clone, Copy)]
 pub(crate) struct Map {
     size: Wide,
     elements: Wide,
     external: Wide,
-    /// From the first to behind the last byte of data.
+    /// Start and end of the data.
     data: Option<(Wide, Wide)>,
-    /// Behind the last of the types that this one is made of, with the padding that each has at its end.
+    /// The end of the last component type, with its padding.
     end: Wide,
     lb: Option<Wide>,
     ub: Option<Wide>,
@@ -154,7 +156,7 @@ impl Map {
             elements: f.elements,
             external: f.external,
             data: (f.size > 0).then_some((f.true_lb, f.true_ub)),
-            // A marked bound says nothing of padding, and the mark will count.
+            // A marked bound says nothing about padding; the marker decides.
             end: if f.marked_ub { f.true_ub } else { f.ub },
             lb: f.marked_lb.then_some(f.lb),
             ub: f.marked_ub.then_some(f.ub),
@@ -169,7 +171,7 @@ impl Map {
         }
     }
 
-    /// `n` copies, `stride` bytes apart.
+    /// `n` copies at a distance of `stride` bytes.
     pub fn repeat(self, n: i64, stride: Wide) -> Result<Map> {
         match n {
             0 => return Ok(Map::EMPTY),
@@ -202,11 +204,11 @@ impl Map {
         })
     }
 
-    /// Blocks of copies of a map, `extent` apart, each block somewhere: what [`Map::repeat`], [`Map::shift`] and
-    /// [`Map::then`] would find one block after the other, for very many blocks.
+    /// Blocks of copies of a map, at any displacements: the same as [`Map::repeat`], [`Map::shift`]
+    /// and [`Map::then`] for one block after the other, but fast for very many blocks.
     pub fn blocks(self, extent: Wide, lens: &Lens, disps: &[i64], unit: Wide) -> Result<Map> {
-        // Where all arithmetic is known to fit into 64 bits, the loop does without checks. Markers are rare, and few
-        // blocks are not worth it.
+        // If all arithmetic surely fits into 64 bits, the loop needs no checks. Markers are rare,
+        // and few blocks are not worth it.
         let far = disps.iter().fold(0, |most: u64, d| most.max(d.unsigned_abs()));
         let (long, total) = match lens {
             Lens::All(len) => (*len, Wide::from(*len) * disps.len() as Wide),
@@ -262,7 +264,7 @@ impl Map {
         Ok(map)
     }
 
-    /// This map and then another.
+    /// Concatenates another map.
     pub fn then(self, next: Map) -> Result<Map> {
         fn both(a: Option<Wide>, b: Option<Wide>, of: fn(Wide, Wide) -> Wide) -> Option<Wide> {
             match (a, b) {
@@ -299,9 +301,10 @@ impl Map {
         })
     }
 
-    /// The bounds as the standard defines them: the markers where there are any, else the data, its end rounded so
-    /// that the extent is a multiple of the largest alignment. The end counts with the padding of the types inside, so that a
-    /// type covers all of what it is made of; where everything is aligned, that is the same.
+    /// Computes the bounds by the standard's definition: the markers if there are any, else the
+    /// data, with its end rounded so that the extent is a multiple of the largest alignment. The
+    /// end includes the padding of component types, so that a type covers all its components; if
+    /// everything is aligned, this makes no difference.
     pub fn finish(self) -> Result<Facts> {
         let (true_lb, true_ub) = self.data.unwrap_or((0, 0));
         let lb = self.lb.unwrap_or(if self.data.is_some() { true_lb } else { self.ub.unwrap_or(0) });
@@ -313,7 +316,7 @@ impl Map {
                 add(self.end, add(lb, -self.end)? & (Wide::from(self.align) - 1))?
             }
         };
-        // So that an extent can always be formed.
+        // The extent must not overflow.
         add(ub, -lb)?;
         Ok(Facts {
             size: self.size,
@@ -336,7 +339,7 @@ impl Map {
     }
 }
 
-/// The largest magnitude that a displacement may reach: with it, a difference of two never overflows.
+/// The largest magnitude of a displacement: a difference of two never overflows.
 const LIMIT: Wide = Wide::MAX / 4;
 
 pub(crate) fn add(a: Wide, b: Wide) -> Result<Wide> {
@@ -345,7 +348,7 @@ pub(crate) fn add(a: Wide, b: Wide) -> Result<Wide> {
 
 #[inline]
 pub(crate) fn mul(a: Wide, b: Wide) -> Result<Wide> {
-    // Nearly always both fit into a word, and the product is one instruction instead of a call.
+    // Usually both fit into a word, and the product is one instruction instead of a call.
     let product = match (i64::try_from(a), i64::try_from(b)) {
         (Ok(a), Ok(b)) => Some(Wide::from(a) * Wide::from(b)),
         _ => a.checked_mul(b),
@@ -365,7 +368,7 @@ mod tests {
     use crate::{Datatype, construct};
     use std::sync::Arc;
 
-    /// The short way to the facts of a vector finds what the long way does.
+    /// The shortcut for vectors finds the same facts as the general way.
     #[test]
     fn small_vectors_are_vectors() {
         let int = predefined(oxmpi_abi::constants::MPI_INT.0).unwrap();

@@ -1,7 +1,8 @@
-//! The copy loops. `PACK` says the direction: from memory into the packed stream, or back. Block lengths that occur in
-//! practice are constants of the loop, so that the compiler turns a block into one or two moves.
+//! The copy loops. `PACK` is the direction: from memory into the packed stream, or back. Common
+//! block lengths are constants of the loops, so that the compiler turns a block into one or two
+//! moves.
 //!
-//! Nothing here checks anything: the callers have computed every address from a layout.
+//! Nothing here is checked: the callers compute every address from a layout.
 
 use std::ops::Range;
 
@@ -10,51 +11,59 @@ use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::{copy, prefetch};
 use std::time::{Duration, Instant};
 
-/// How many blocks ahead in a list a load is announced.
+/// Prefetch distance in a list, in blocks.
 const AHEAD: usize = 8;
 
-/// Blocks so far apart are loaded from several places in turn: the processor foresees all of them, and has more to fetch at once.
-/// Columns of matrices that the second cache holds are packed 15 to 30 % faster than from one place.
+/// Blocks at this distance are loaded from several places in turn: the processor prefetches all
+/// streams, and more loads are in flight. Columns of matrices that fit the second-level cache are
+/// packed 15 to 30 % faster than from one place.
 const FAR_APART: usize = 128;
 
-/// From so many places. Up to so far apart two instructions may share the loads of a place.
+/// The number of places; and the distance up to which two instructions may share the loads of a
+/// place.
 const PLACES: usize = 4;
 const SHARED_LOADS: usize = 1024;
 
-/// The processor foresees loads of one instruction that are less than 2 KiB apart. Others are announced, so many blocks ahead; a
-/// page has few of them then, and more places would need more pages.
+/// The processor prefetches loads of one instruction that are less than 2 KiB apart. Loads farther
+/// apart are prefetched by software, [`FAR_AHEAD`] blocks ahead; a page has few of them, and more
+/// places would need more pages.
 const FAR_LOADS: usize = 2048;
 const FAR_PLACES: usize = 2;
 const FAR_AHEAD: isize = 8;
 
-/// The same where lines, not that far apart, come from memory. Announced to the second cache only, more of them come at once:
-/// columns are packed 20 to 30 % faster. Lines that are in a cache come sooner unannounced. So many blocks may well come from
-/// memory; they do if the first ones take so long.
+/// The same for nearer lines that come from memory. With prefetches into the second-level cache
+/// only, more of them are in flight: columns are packed 20 to 30 % faster. Lines that are in a
+/// cache arrive sooner without prefetches. [`MANY`] blocks may come from memory; they do if the
+/// [`FIRST`] ones take [`FROM_MEMORY`] or longer.
 const PLACES_IN_MEMORY: usize = 8;
 const MEMORY_AHEAD: isize = 4;
 const MANY: usize = 64 << 10;
 const FIRST: usize = 1024;
 const FROM_MEMORY: Duration = Duration::from_nanos(13 * FIRST as u64);
 
-/// How many blocks ahead a strided store is announced, when the blocks are at least so far apart. Stores retire in order,
-/// each after its line has come and its page was found; announced, many come at once: messages of a matrix's column
-/// became twice as fast. Many more would push each other out of the cache where the stride is a power of two.
+/// Prefetch distance of strided stores, in blocks, for blocks at least [`FAR_STORES`] bytes apart.
+/// Stores retire in order, each after its line and its page translation have arrived; with
+/// prefetches many are in flight: messages with a column of a matrix became twice as fast. Many
+/// more would evict each other from the cache if the stride is a power of two.
 const STORES_AHEAD: isize = 8;
 const FAR_STORES: usize = 256;
 
-/// Blocks of these lengths are moved here, others by the library's `memcpy`. It is better where the last moves of a block, which
-/// overlap, would be many of all, and where a block is so long that its choices cost nothing.
+/// Blocks of these lengths are copied here, others by `memcpy` of the C library. That is better
+/// where the overlapping last moves of a block would be a large share, and where a block is so long
+/// that its choices cost nothing.
 const MEDIUM: usize = 512;
 const LONG: usize = 4096;
 
-/// From this length on it is worth it to announce more than the first line of a block that will be stored to.
+/// From this length on, more than the first line of a block to be stored is prefetched.
 const SEVERAL_LINES: usize = 192;
 
-/// `count` blocks of `len`: `mem_stride` apart in memory, `packed_stride` apart in the stream. `once`: nothing else in their
-/// cache lines is about to be moved, so that the lines are not there yet.
+/// Copies `count` blocks of `len` bytes, at a distance of `mem_stride` in memory and of
+/// `packed_stride` in the stream. `once`: nothing else in their cache lines is copied soon, so the
+/// lines are not in the cache yet.
 ///
 /// # Safety
-/// All blocks are valid to read on the one side and to write on the other, and the two sides do not overlap.
+/// All blocks are valid to read on the one side and to write on the other, and the two sides do not
+/// overlap.
 pub(crate) unsafe fn strided<const PACK: bool>(
     mem: *mut u8,
     mem_stride: isize,
@@ -68,26 +77,26 @@ pub(crate) unsafe fn strided<const PACK: bool>(
     macro_rules! by_len {
         ($($n:literal)*) => {
             match len {
-                // SAFETY: as the caller promised.
+                // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
                 $($n => unsafe { fixed_len::<$n, PACK>(mem, mem_stride, packed, packed_stride, count, announce) },)*
                 _ => {
-                    // SAFETY: as the caller promised.
+                    // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
                     unsafe { any_len::<PACK>(mem, mem_stride, packed, packed_stride, len, count, announce) }
                 }
             }
         };
     }
-    // Every second element: the stride is a constant too, and the compiler makes vectors of it.
+    // Every second element: the stride is a constant too, so that the compiler vectorises it.
     match (len, mem_stride, packed_stride) {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         (4, 8, 4) => return unsafe { fixed::<4, PACK>(mem, 8, packed, 4, count, false) },
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         (8, 16, 8) => return unsafe { fixed::<8, PACK>(mem, 16, packed, 8, count, false) },
         _ => {}
     }
     let apart = mem_stride.unsigned_abs();
     if PACK && count >= MANY && (FAR_APART..FAR_LOADS).contains(&apart) && packed_stride == len {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         unsafe {
             match len {
                 4 => return many::<4>(mem, mem_stride, packed, count),
@@ -100,7 +109,7 @@ pub(crate) unsafe fn strided<const PACK: bool>(
     by_len!(1 2 3 4 6 8 12 16 20 24 32 40 48 56 64);
 }
 
-/// Blocks of a length that is not worth loops of its own.
+/// Copies blocks of a length without loops of its own.
 ///
 /// # Safety
 /// As [`strided`].
@@ -116,10 +125,10 @@ unsafe fn any_len<const PACK: bool>(
     let at =
         |i: usize| (mem.wrapping_offset(mem_stride.wrapping_mul(i as isize)), packed.wrapping_add(packed_stride * i));
     let all = len * count;
-    // SAFETY: as the caller promised.
+    // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
     unsafe {
         if len >= LONG || PACK && announce && len >= SEVERAL_LINES && all >= copy::LONG {
-            // In the stream the next blocks go behind this one.
+            // The next blocks go behind this one in the stream.
             let following = |i: usize| if PACK && packed_stride == len { all - (i + 1) * len } else { 0 };
             for i in 0..count {
                 let (m, p) = at(i);
@@ -145,7 +154,8 @@ unsafe fn any_len<const PACK: bool>(
     }
 }
 
-/// A function of its own for every length: all in one, they would not find registers for their loops.
+/// A separate function for each length: in one function, their loops would not get enough
+/// registers.
 ///
 /// # Safety
 /// As [`strided`].
@@ -158,7 +168,7 @@ unsafe fn fixed_len<const N: usize, const PACK: bool>(
     count: usize,
     announce: bool,
 ) {
-    // SAFETY: as the caller promised.
+    // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
     unsafe { fixed::<N, PACK>(mem, mem_stride, packed, packed_stride, count, announce) }
 }
 
@@ -176,7 +186,7 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
     let mut left = count;
     let apart = mem_stride.unsigned_abs();
     if PACK && packed_stride == N && apart >= FAR_APART && count >= 8 * PLACES {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         let done = unsafe {
             if apart <= SHARED_LOADS {
                 from_places::<N, PLACES, 2, 0>(mem, mem_stride, packed, count, |_| ())
@@ -193,7 +203,7 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
     #[cfg(target_arch = "x86_64")]
     if PACK && N == 8 && packed_stride == 8 {
         while left >= 4 {
-            // SAFETY: as the caller promised.
+            // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
             unsafe {
                 two_words(mem, mem_stride, packed);
                 two_words(mem.wrapping_offset(2 * mem_stride), mem_stride, packed.wrapping_add(16));
@@ -208,7 +218,7 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
             if announce && !PACK {
                 prefetch::line_for_writing(mem.wrapping_offset((i + STORES_AHEAD).wrapping_mul(mem_stride)));
             }
-            // SAFETY: as the caller promised.
+            // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
             unsafe {
                 one::<N, PACK>(mem.wrapping_offset(i * mem_stride), packed.wrapping_add(i as usize * packed_stride))
             };
@@ -218,7 +228,7 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
         left -= 4;
     }
     while left > 0 {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         unsafe { one::<N, PACK>(mem, packed) };
         mem = mem.wrapping_offset(mem_stride);
         packed = packed.wrapping_add(packed_stride);
@@ -226,14 +236,16 @@ unsafe fn fixed<const N: usize, const PACK: bool>(
     }
 }
 
-/// Unpacks into memory that is not in the near caches, where there is a better way than [`strided`]; was there one?
+/// Unpacks into memory that is not in the near caches, if there is a better way than [`strided`].
+/// Returns whether there was.
 ///
 /// # Safety
 /// As [`strided`], for blocks that follow each other in the stream.
 pub(crate) unsafe fn unpack_afar(mem: *mut u8, mem_stride: isize, packed: *mut u8, len: usize, count: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     if mem_stride == 2 * len as isize && is_x86_feature_detected!("avx512f") {
-        // SAFETY: as the caller promised; the processor has the instructions.
+        // SAFETY: the caller promises valid blocks, as for [`strided`]; the processor has the
+        // instructions.
         unsafe {
             match len {
                 4 => unpack_every_second::<4>(mem, packed, count),
@@ -247,8 +259,8 @@ pub(crate) unsafe fn unpack_afar(mem: *mut u8, mem_stride: isize, packed: *mut u
     false
 }
 
-/// Unpacks into every second element of 4 or 8 bytes, a line of the stream at a time, which is two of memory; those are announced.
-/// What lies between the elements is not touched.
+/// Unpacks into every second element of 4 or 8 bytes, one line of the stream (two lines of memory)
+/// at a time, with prefetches. The elements in between are not written.
 ///
 /// # Safety
 /// As [`strided`]; the processor has AVX-512.
@@ -261,7 +273,8 @@ unsafe fn unpack_every_second<const N: usize>(mem: *mut u8, packed: *mut u8, cou
     let (low_8, high_8) = (_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0), _mm512_set_epi64(7, 7, 6, 6, 5, 5, 4, 4));
     let low_4 = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
     let high_4 = _mm512_add_epi32(low_4, _mm512_set1_epi32(8));
-    // SAFETY: as the caller promised: so many elements are left wherever a line is moved, and the masks leave out what is between.
+    // SAFETY: the caller promises valid elements; so many are left wherever a line is copied, and
+    // the masks leave out the elements in between.
     unsafe {
         for i in (0..whole).step_by(in_line) {
             let elements = _mm512_loadu_si512(packed.add(i * N).cast());
@@ -283,15 +296,15 @@ unsafe fn unpack_every_second<const N: usize>(mem: *mut u8, packed: *mut u8, cou
     }
 }
 
-/// Packs so many blocks, far apart, that their lines may come from memory or from a cache: which, the first ones tell by the time
-/// that they take.
+/// Packs so many distant blocks that their lines may come from memory or from a cache. The time of
+/// the first blocks tells which.
 ///
 /// # Safety
 /// As [`strided`]; the blocks follow each other in the stream.
 unsafe fn many<const N: usize>(mem: *mut u8, mem_stride: isize, packed: *mut u8, count: usize) {
     let block = |i: usize| (mem.wrapping_offset(mem_stride.wrapping_mul(i as isize)), packed.wrapping_add(i * N));
     let start = Instant::now();
-    // SAFETY: as the caller promised.
+    // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
     unsafe {
         fixed_len::<N, true>(mem, mem_stride, packed, N, FIRST, false);
         let mut done = FIRST;
@@ -305,7 +318,8 @@ unsafe fn many<const N: usize>(mem: *mut u8, mem_stride: isize, packed: *mut u8,
     }
 }
 
-/// Packs most of the blocks, `STEP` from each place in turn; how many? Lines `AHEAD` blocks further on are announced.
+/// Packs most of the blocks, `STEP` from each place in turn, and returns their number. Lines
+/// `AHEAD` blocks further on are prefetched.
 ///
 /// # Safety
 /// As [`strided`]; the blocks follow each other in the stream.
@@ -323,7 +337,7 @@ unsafe fn from_places<const N: usize, const PLACES: usize, const STEP: usize, co
             let m = mem.wrapping_offset(mem_stride.wrapping_mul(first as isize));
             let p = packed.wrapping_add(first * N);
             announce(m.wrapping_offset(mem_stride.wrapping_mul(AHEAD)));
-            // SAFETY: as the caller promised.
+            // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
             unsafe {
                 #[cfg(target_arch = "x86_64")]
                 if N == 8 && STEP == 2 {
@@ -339,7 +353,8 @@ unsafe fn from_places<const N: usize, const PLACES: usize, const STEP: usize, co
     PLACES * of_each
 }
 
-/// Packs two words with one store: that leaves more of the processor to the loads, which are what takes time.
+/// Packs two words with one store, which leaves more execution slots for the loads that limit the
+/// speed.
 ///
 /// # Safety
 /// Both words may be read, and 16 bytes written.
@@ -347,14 +362,15 @@ unsafe fn from_places<const N: usize, const PLACES: usize, const STEP: usize, co
 #[inline(always)]
 unsafe fn two_words(mem: *mut u8, mem_stride: isize, packed: *mut u8) {
     use std::arch::x86_64::{_mm_load_sd, _mm_loadh_pd, _mm_storeu_pd};
-    // SAFETY: as the caller promised. These moves need no alignment and leave the bits as they are.
+    // SAFETY: the caller promises both words and 16 bytes of `packed`. These moves need no
+    // alignment and do not change bits.
     unsafe {
         let both = _mm_loadh_pd(_mm_load_sd(mem.cast()), mem.wrapping_offset(mem_stride).cast());
         _mm_storeu_pd(packed.cast(), both);
     }
 }
 
-/// Blocks of `len` at `mem` plus each of `disps`, one after the other in the stream.
+/// Copies blocks of `len` bytes at `mem` plus each of `disps`, consecutive in the stream.
 ///
 /// # Safety
 /// As [`strided`].
@@ -362,11 +378,12 @@ pub(crate) unsafe fn equal<const PACK: bool>(mem: *mut u8, disps: &[isize], pack
     macro_rules! by_len {
         ($($n:literal)*) => {
             match len {
-                // SAFETY: as the caller promised.
+                // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
                 $($n => unsafe { equal_fixed::<$n, PACK>(mem, disps, packed) },)*
                 _ => {
                     for (i, d) in disps.iter().enumerate() {
-                        // SAFETY: as the caller promised.
+                        // SAFETY: the caller promises valid blocks on both sides, as for
+                        // [`strided`].
                         unsafe { any::<PACK>(mem.wrapping_offset(*d), packed.wrapping_add(i * len), len) };
                     }
                 }
@@ -380,23 +397,23 @@ pub(crate) unsafe fn equal<const PACK: bool>(mem: *mut u8, disps: &[isize], pack
 /// As [`strided`].
 #[inline(never)]
 unsafe fn equal_fixed<const N: usize, const PACK: bool>(mem: *mut u8, disps: &[isize], mut packed: *mut u8) {
-    // The far ones first, with their successors announced; then the rest, which have been.
+    // First the blocks with a successor to prefetch, then the last ones.
     let far = disps.len().saturating_sub(AHEAD);
     for (d, ahead) in disps[..far].iter().zip(&disps[AHEAD.min(disps.len())..]) {
         prefetch::line_for_reading(mem.wrapping_offset(*ahead));
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         unsafe { one::<N, PACK>(mem.wrapping_offset(*d), packed) };
         packed = packed.wrapping_add(N);
     }
     for d in &disps[far..] {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         unsafe { one::<N, PACK>(mem.wrapping_offset(*d), packed) };
         packed = packed.wrapping_add(N);
     }
 }
 
-/// Some of the blocks of a list: block `i` is `starts[i + 1] - starts[i]` bytes at `mem + disps[i]`, and follows the one before
-/// it in the stream; the first of them goes to `packed`.
+/// Copies some of the blocks of a list: block `i` is `starts[i + 1] - starts[i]` bytes at `mem +
+/// disps[i]`, and follows its predecessor in the stream; the first of them goes to `packed`.
 ///
 /// # Safety
 /// As [`strided`].
@@ -413,18 +430,19 @@ pub(crate) unsafe fn blocks<const PACK: bool>(
         if let Some(next) = ahead.get(i) {
             prefetch::line_for_reading(mem.wrapping_offset(*next));
         }
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
         unsafe { any::<PACK>(mem.wrapping_offset(*d), packed.wrapping_add(w[0] - first), w[1] - w[0]) };
     }
 }
 
-/// One block of any length.
+/// Copies one block of any length.
 ///
 /// # Safety
 /// As [`strided`].
 #[inline(always)]
 pub(crate) unsafe fn any<const PACK: bool>(mem: *mut u8, packed: *mut u8, len: usize) {
-    // SAFETY: as the caller promised; a length between two powers of two is two moves that overlap.
+    // SAFETY: the caller promises valid blocks, as for [`strided`]; a length between two powers of
+    // two is two moves that overlap.
     unsafe {
         match len {
             0 => {}
@@ -441,8 +459,8 @@ pub(crate) unsafe fn any<const PACK: bool>(mem: *mut u8, packed: *mut u8, len: u
     }
 }
 
-/// A block of at least 64 bytes, 64 at a time; the last ones may be some that were moved already. `ANNOUNCE`: the lines at
-/// `next` will be stored to soon.
+/// Copies a block of at least 64 bytes, 64 bytes at a time; the last move may overlap the one
+/// before. `ANNOUNCE`: the lines at `next` are prefetched for storing.
 ///
 /// # Safety
 /// As [`strided`]; `next` may be any address.
@@ -452,25 +470,26 @@ unsafe fn lines<const PACK: bool, const ANNOUNCE: bool>(mem: *mut u8, packed: *m
         if ANNOUNCE {
             prefetch::line_for_writing(next.wrapping_add(at));
         }
-        // SAFETY: as the caller promised; inside the block.
+        // SAFETY: the caller promises a valid block; the move is inside it.
         unsafe { one::<64, PACK>(mem.wrapping_add(at), packed.wrapping_add(at)) };
         at += 64;
     }
     if at < len {
         let last = len - 64;
-        // SAFETY: as above; the block has at least 64 bytes.
+        // SAFETY: the caller promises a valid block of at least 64 bytes; the move is inside it.
         unsafe { one::<64, PACK>(mem.wrapping_add(last), packed.wrapping_add(last)) };
     }
 }
 
-/// The first and the last `N` bytes of a block of `N..=2 * N`.
+/// Copies the first and the last `N` bytes of a block of `N..=2 * N` bytes.
 ///
 /// # Safety
 /// As [`strided`].
 #[inline(always)]
 unsafe fn ends<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8, len: usize) {
     let (src, dst) = if PACK { (mem, packed) } else { (packed, mem) };
-    // SAFETY: as the caller promised; both loads come before the stores, and lie inside the block.
+    // SAFETY: the caller promises a valid block; both loads come before the stores, and lie inside
+    // the block.
     unsafe {
         let head = src.cast::<[u8; N]>().read_unaligned();
         let tail = src.add(len - N).cast::<[u8; N]>().read_unaligned();
@@ -484,7 +503,7 @@ unsafe fn ends<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8, 
 #[inline(always)]
 unsafe fn one<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8) {
     let (src, dst) = if PACK { (mem, packed) } else { (packed, mem) };
-    // SAFETY: as the caller promised.
+    // SAFETY: the caller promises valid blocks on both sides, as for [`strided`].
     unsafe { dst.cast::<[u8; N]>().write_unaligned(src.cast::<[u8; N]>().read_unaligned()) };
 }
 
@@ -492,7 +511,7 @@ unsafe fn one<const N: usize, const PACK: bool>(mem: *mut u8, packed: *mut u8) {
 mod tests {
     use super::*;
 
-    /// Every way of moving a block, by its length: what arrives, and that nothing beside it is touched.
+    /// All ways to copy a block, by its length: the right bytes arrive, and no others change.
     #[test]
     fn strided_blocks_of_every_length() {
         for len in (1..=200).chain([255, 1000, 2047, 2048, 4095, 4096, 4097]) {
@@ -519,13 +538,14 @@ mod tests {
         }
     }
 
-    /// Blocks far apart, so many that their lines may come from memory, packed from several places in turn.
+    /// Distant blocks, so many that their lines may come from memory, packed from several places in
+    /// turn.
     fn pack_many<const N: usize>(stride: usize, count: usize) {
         let mut memory: Vec<u8> = (0..count * stride).map(|i| (i * 31 + i / 255) as u8).collect();
         let expected: Vec<u8> = memory.chunks(stride).flat_map(|block| &block[..N]).copied().collect();
         let mem = memory.as_mut_ptr();
         let (mut packed, mut announced) = (vec![0; N * count], vec![0; N * count]);
-        // SAFETY: memory for so many blocks, and for their bytes.
+        // SAFETY: both vectors have room for so many blocks.
         let done = unsafe {
             strided::<true>(mem, stride as isize, packed.as_mut_ptr(), N, N, count, true);
             let (to, announce) = (announced.as_mut_ptr(), prefetch::line_from_memory);

@@ -1,16 +1,16 @@
-//! The lowered form of a type map: nested strided blocks, as few as can be, in packing order. It says where the bytes
-//! of the packed stream lie and nothing about what they mean.
+//! The lowered form of a type map: nested strided blocks, as few as possible, in packing order. It
+//! describes where the bytes of the packed stream are, and nothing about their meaning.
 //!
-//! Every node knows its packed length, so that any byte of the stream is found by descending from the root: a cursor
-//! needs no state but a position. The nesting is bounded (each level at least doubles the bytes, and lowering bounds
-//! the rest), so walking a layout may recurse.
+//! Each node knows its packed length, so any byte of the stream is found by descending from the
+//! root: a cursor needs no state except a position. The nesting is bounded (each level at least
+//! doubles the bytes, and lowering bounds the rest), so walking a layout may recurse.
 
 use std::sync::Arc;
 
 pub(crate) struct Layout {
     /// Packed length.
     pub bytes: usize,
-    /// Contiguous pieces, as an upper bound; what a list of memory pieces may need.
+    /// Upper bound of the number of contiguous pieces, for lists of memory pieces.
     pub pieces: usize,
     pub kind: Kind,
 }
@@ -20,20 +20,20 @@ pub(crate) enum Kind {
     Block { disp: isize },
     /// `count` runs of `len`, `stride` apart.
     Strided { disp: isize, len: usize, count: usize, stride: isize },
-    /// Runs of equal length, anywhere.
+    /// Runs of equal length, at any displacements.
     Equal { len: usize, disps: Box<[isize]> },
     /// Runs of any length; run `i` is bytes `starts[i]..starts[i + 1]` of the stream.
     Blocks { disps: Box<[isize]>, starts: Box<[usize]> },
     /// `count` copies of the body, `stride` apart.
     Loop { disp: isize, count: usize, stride: isize, body: Arc<Layout> },
-    /// Copies of the body, anywhere.
+    /// Copies of the body, at any displacements.
     EqualLoop { disps: Box<[isize]>, body: Arc<Layout> },
-    /// One after the other; part `i` begins at byte `starts[i]` of the stream.
+    /// A sequence; part `i` begins at byte `starts[i]` of the stream.
     Seq { parts: Box<[Layout]>, starts: Box<[usize]> },
 }
 
-/// A loop of no more pieces than this is unrolled into its neighbours' list, and a list of no more pieces than this
-/// may be the body that the tiled kernel repeats.
+/// A loop of at most this many pieces is unrolled into its neighbours' list, and a list of at most
+/// this many pieces may be the body that the tiled kernel repeats.
 pub(crate) const SMALL: usize = 16;
 
 impl Layout {
@@ -48,7 +48,7 @@ impl Layout {
         Layout { bytes: len * count, pieces: count, kind: Kind::Strided { disp, len, count, stride } }
     }
 
-    /// `count > 0` copies of a body with data, folded into the body where they continue it.
+    /// `count > 0` copies of a body with data, merged with the body if they continue it.
     pub fn repeat(disp: isize, count: usize, stride: isize, body: &Arc<Layout>) -> Layout {
         let folded = |inner: usize, step: isize| step.checked_mul(inner as isize) == Some(stride);
         match body.kind {
@@ -69,7 +69,8 @@ impl Layout {
         Layout { bytes, pieces, kind: Kind::Loop { disp, count, stride, body } }
     }
 
-    /// Whether two bytes of the stream surely share a place in memory. `false` where it is not cheap to see.
+    /// Whether two bytes of the stream surely have the same address. `false` if that is not cheap
+    /// to detect.
     pub fn overlaps(&self) -> bool {
         match &self.kind {
             Kind::Block { .. } => false,
@@ -84,7 +85,7 @@ impl Layout {
         }
     }
 
-    /// Calls `f` with every run of a layout of few pieces.
+    /// Calls `f` for each run of a layout of few pieces.
     fn each_block(&self, at: isize, f: &mut dyn FnMut(isize, usize)) {
         match &self.kind {
             Kind::Block { disp } => f(at + disp, self.bytes),
@@ -104,7 +105,7 @@ impl Layout {
     }
 }
 
-/// Looks at neighbours only, in the order given or, for a short list, in that of the addresses.
+/// Compares neighbours only, in the given order or, for a short list, in the order of addresses.
 fn runs_overlap(runs: impl ExactSizeIterator<Item = (isize, usize)>) -> bool {
     const SHORT: usize = 1024;
     if runs.len() <= SHORT {
@@ -122,7 +123,7 @@ fn runs_overlap(runs: impl ExactSizeIterator<Item = (isize, usize)>) -> bool {
     false
 }
 
-/// Puts runs and loops, in packing order, together into one layout.
+/// Combines runs and loops, in packing order, into one layout.
 #[derive(Default)]
 pub(crate) struct Builder {
     disps: Vec<isize>,
@@ -131,14 +132,14 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Makes room for as many runs.
+    /// Reserves memory for so many runs.
     pub fn reserve(&mut self, runs: usize) {
         self.disps.reserve(runs);
-        // One more: the lengths become the starts, which have an end.
+        // One more: the lengths become the starts, which include the end.
         self.lens.reserve(runs + 1);
     }
 
-    /// A run of bytes; joins the run before it when it continues it.
+    /// Adds a run of bytes; joins it to the run before if it continues that.
     #[inline]
     pub fn block(&mut self, disp: isize, len: usize) {
         if let (Some(last), Some(last_len)) = (self.disps.last(), self.lens.last_mut())
@@ -175,7 +176,7 @@ impl Builder {
         Layout { bytes, pieces, kind: Kind::Seq { parts: self.parts.into(), starts: starts.into() } }
     }
 
-    /// Turns the runs gathered so far into one part of the simplest kind.
+    /// Turns the collected runs into one part of the simplest kind.
     fn flush(&mut self) {
         let (disps, lens) = (std::mem::take(&mut self.disps), std::mem::take(&mut self.lens));
         let (&[first, ..], &[len, ..]) = (&disps[..], &lens[..]) else { return };
@@ -183,7 +184,8 @@ impl Builder {
         let pieces = disps.len();
         let equal = lens.iter().all(|l| *l == len);
         let stride = if pieces > 1 { disps[1].wrapping_sub(first) } else { 0 };
-        // Equal blocks some of which happened to be neighbours are better moved as equal blocks than as a mixture.
+        // Equal blocks, some of which happen to be adjacent, are faster as equal blocks than as a
+        // mixture.
         let unit = lens.iter().copied().min().unwrap_or(0);
         let parted = bytes / unit;
         let mixed = !equal && parted <= pieces + pieces / 2 && lens.iter().all(|l| l % unit == 0);

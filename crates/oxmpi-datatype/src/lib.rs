@@ -1,8 +1,11 @@
-//! Datatypes: constructors build a tree, [`Datatype::commit`] lowers it to a flat program of nested strided blocks, and a
-//! [`Cursor`] runs that program over a [`Source`] or a [`Target`], from any byte to any byte.
+//! Datatypes. Constructors build a tree, [`Datatype::commit`] lowers it to a flat program of nested
+//! strided blocks, and a [`Cursor`] runs that program over a [`Source`] or a [`Target`], from any
+//! byte to any byte.
 //!
-//! This crate knows no handles but the predefined ones, no communicators and no files. It touches user memory only in
-//! `kernel.rs`, for a [`Cursor`] over a source or a target, whose making is the promise that the memory is there.
+//! This crate knows no handles except the predefined ones, no communicators and no files. It
+//! accesses user memory only in `kernel.rs`, for a [`Cursor`] over a source or a target; creating
+//! these is the promise that the memory is valid. Start with `datatype.rs`, then `lower.rs` and
+//! `walk.rs`.
 
 mod array;
 mod buf;

@@ -1,8 +1,9 @@
 //! Lowering: from the tree of constructors to a [`Layout`].
 //!
-//! Members that occur once are written straight into the list of their parent, whatever the depth; a member that
-//! occurs many times is lowered by itself, once, and repeated by a loop. The tree is walked with lists, never by
-//! recursion. Memory stays in proportion to the blocks that the user named.
+//! A member that occurs once is written directly into the list of its parent, at any depth. A
+//! member that occurs many times is lowered once by itself and repeated by a loop. The tree is
+//! walked with lists, never by recursion. Memory use is proportional to the number of blocks that
+//! the user specified.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use crate::datatype::{Datatype, Lens, Shape, Wide};
 use crate::layout::{Builder, Kind, Layout};
 
-/// The layout of one element of `of`. The caller has checked that all its displacements fit into an `isize`.
+/// The layout of one element of `of`. The caller has checked that all its displacements fit into an
+/// `isize`.
 pub(crate) fn lower(of: &Datatype) -> Layout {
     if let Some(simple) = lower_simple(of) {
         return simple;
@@ -19,7 +21,8 @@ pub(crate) fn lower(of: &Datatype) -> Layout {
     let mut done: HashMap<*const Datatype, Arc<Layout>> = HashMap::new();
     let mut frames = vec![Frame::new(of)];
     loop {
-        // A deep chain of shared subtrees is written out rather than nested, so that nesting stays bounded.
+        // A deep chain of shared subtrees is written out instead of nested, so that the nesting
+        // stays bounded.
         let nest = frames.len() < MAX_NESTING;
         let Some(frame) = frames.last_mut() else { unreachable!("the first frame returns") };
         match frame.run(&done, &mut shared, nest) {
@@ -36,12 +39,12 @@ pub(crate) fn lower(of: &Datatype) -> Layout {
     }
 }
 
-/// Whether the layout takes no longer to make than to ask for.
+/// Whether creating the layout takes no longer than looking it up.
 pub(crate) fn is_simple(of: &Datatype) -> bool {
     (of.facts.block && of.facts.size > 0) || matches!(&of.shape, Shape::Vector { child, .. } if child.facts.block)
 }
 
-/// Types of one run or of runs at a stride, which most are, without any book-keeping.
+/// Types of one run or of strided runs, which most types are, without book-keeping.
 fn lower_simple(of: &Datatype) -> Option<Layout> {
     let facts = &of.facts;
     if facts.block && facts.size > 0 {
@@ -65,18 +68,19 @@ fn lower_simple(of: &Datatype) -> Option<Layout> {
 
 const MAX_NESTING: usize = 192;
 
-/// A subtree with more elements than this, when it can be reached in several ways, is lowered once and referred to.
+/// A subtree with more elements than this that can be reached on several paths is lowered once and
+/// referenced.
 const SHARE_ABOVE: Wide = 64;
 
-/// The lowering of one subtree, as far as it has come.
+/// The state of the lowering of one subtree.
 struct Frame<'a> {
     of: *const Datatype,
     builder: Builder,
-    /// What is still to be written, last first.
+    /// The remaining work, last first.
     work: Vec<Work<'a>>,
 }
 
-/// `copies` of a type, one extent apart.
+/// `copies` of a type at a distance of its extent.
 struct Work<'a> {
     of: &'a Datatype,
     disp: Wide,
@@ -88,7 +92,7 @@ impl<'a> Frame<'a> {
         Frame { of, builder: Builder::default(), work: vec![Work { of, disp: 0, copies: 1 }] }
     }
 
-    /// Writes until all is written, or until a subtree is needed that has not been lowered yet.
+    /// Writes until everything is written, or until a subtree is needed that has not been lowered.
     fn run(
         &mut self,
         done: &HashMap<*const Datatype, Arc<Layout>>,
@@ -121,7 +125,8 @@ impl<'a> Frame<'a> {
         None
     }
 
-    /// Writes one element of `of`, which is not a single run; or says which child has to be lowered before.
+    /// Writes one element of `of`, which is not a single run; or returns the child that must be
+    /// lowered first.
     fn expand(
         &mut self,
         of: &'a Datatype,
@@ -131,7 +136,7 @@ impl<'a> Frame<'a> {
         match &of.shape {
             Shape::LowerMarker | Shape::UpperMarker => {}
             Shape::Basic(named) => {
-                // Only a pair with a gap is no single run.
+                // Only a pair with a gap is not a single run.
                 self.builder.block(disp as isize, named.scalar.size());
                 if let Some(index) = named.index {
                     self.builder.block((disp + Wide::from(index.at)) as isize, index.scalar.size());
@@ -176,7 +181,7 @@ impl<'a> Frame<'a> {
         let facts = &child.facts;
         if facts.block {
             let size = facts.size as usize;
-            // Where data lies fits into a word, whatever the sums on the way to it do.
+            // The displacement of data fits into a word, even if intermediate sums do not.
             let (first, unit) = ((disp + facts.true_lb) as isize, unit as isize);
             let (each, all) = match lens {
                 Lens::All(len) => (&[][..], *len),
@@ -221,8 +226,9 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The subtrees that can be reached in more than one way and are large enough to be kept once: without this, a type
-/// that holds the same member twice at every level would be written out 2^levels times.
+/// The subtrees that can be reached on several paths and are large enough to be stored once.
+/// Without this, a type that contains the same member twice at each level would be written out
+/// 2^levels times.
 #[derive(Default)]
 struct Shared(HashMap<*const Datatype, bool>);
 

@@ -1,9 +1,10 @@
-//! The predefined datatypes: handle value, name, size, alignment, what an element is in memory, and its length in
-//! `external32`. One table; everything else about a named type is derived from it.
+//! The predefined datatypes: handle, name, size, alignment, representation in memory, and length in
+//! `external32`. One table; all other facts about a named type are derived from it.
 //!
-//! On the platforms of OxMPI (64-bit Linux, x86-64 and aarch64) every optional type of the ABI has a representation,
-//! so none reports an undefined size of itself. A half-precision real (`MPI_REAL2`, `MPI_COMPLEX4`) is an IEEE
-//! binary16 in two bytes: it is only ever moved as bytes, or widened to binary32 to be computed with.
+//! On the platforms of OxMPI (64-bit Linux, x86-64 and aarch64) every optional type of the ABI has
+//! a representation, so none has an undefined size. A half-precision real (`MPI_REAL2`,
+//! `MPI_COMPLEX4`) is an IEEE binary16 in two bytes: it is moved as bytes, or converted to binary32
+//! for computations.
 
 use oxmpi_abi::{Result, bail};
 
@@ -12,12 +13,12 @@ use oxmpi_abi::constants::{MPI_DATATYPE_NULL, MPI_LB, MPI_UB};
 /// The handle of `MPI_DATATYPE_NULL`; the predefined datatypes are the 255 values after it.
 pub const NULL: usize = MPI_DATATYPE_NULL.0;
 
-/// `MPI_LB` and `MPI_UB`, the markers that MPI removed after MPI-2: values of our own, outside those of the ABI. They are
-/// types only among those of a struct, and to be asked about.
+/// `MPI_LB` and `MPI_UB`, the markers that MPI removed after MPI-2: OxMPI's own values, outside
+/// those of the ABI. They are allowed only in the list of types of a struct, and in queries.
 pub const LB: usize = MPI_LB.0;
 pub const UB: usize = MPI_UB.0;
 
-/// The machine representation of one element: what a reduction or a conversion computes with.
+/// The machine representation of one element, for reductions and conversions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     I8,
@@ -64,7 +65,8 @@ impl Scalar {
         }
     }
 
-    /// The alignment that C and Fortran compilers give it: its size, and half of it for a complex number.
+    /// The alignment that C and Fortran compilers use: its size, or half of it for a complex
+    /// number.
     pub const fn align(self) -> usize {
         match self {
             Scalar::C16 | Scalar::C32 | Scalar::C64 | Scalar::CLongDouble | Scalar::C128 => self.size() / 2,
@@ -73,7 +75,7 @@ impl Scalar {
     }
 }
 
-/// The groups in which the standard says what operation a type allows in a reduction.
+/// The groups of types by which the standard defines the allowed reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Group {
     CInteger,
@@ -105,7 +107,8 @@ pub struct Named {
     pub external: u8,
 }
 
-/// The index of a pair type: its representation, where it lies in the pair, and its length in `external32`.
+/// The index of a pair type: its representation, its position in the pair, and its length in
+/// `external32`.
 #[derive(Clone, Copy, Debug)]
 pub struct Index {
     pub scalar: Scalar,
@@ -118,7 +121,8 @@ impl Named {
         Named { handle, name, group, scalar, index: None, external }
     }
 
-    /// A pair as a C struct of the two would have it; `external` is the length of the value and of the index.
+    /// A pair with the layout of a C struct; `external` is the length of the value and of the
+    /// index.
     const fn pair(handle: u16, name: &'static str, scalar: Scalar, index: Scalar, external: (u8, u8)) -> Named {
         let align = index.align();
         let at = (scalar.size().div_ceil(align) * align) as u8;
@@ -143,7 +147,7 @@ impl Named {
         }
     }
 
-    /// Where the last element ends.
+    /// The end of the last element.
     pub const fn end(&self) -> usize {
         match self.index {
             Some(index) => index.at as usize + index.scalar.size(),
@@ -239,7 +243,8 @@ pub static NAMED: &[Named] = &{
     ]
 };
 
-/// Size in bytes by low byte of the handle; 0 where the value is no predefined type or is one with a gap inside.
+/// Size in bytes by the low byte of the handle; 0 if the value is not a predefined type or is one
+/// with a gap.
 static DENSE: [u8; 256] = {
     let mut table = [0; 256];
     let mut i = 0;
@@ -252,8 +257,8 @@ static DENSE: [u8; 256] = {
     table
 };
 
-/// Bytes of an element of the predefined type `handle`, when elements of it lie without gaps; `None` for every
-/// other value. This is what a send of a named type asks, so it is one load from a small table.
+/// Bytes of an element of the predefined type `handle`, if its elements are contiguous; `None` for
+/// any other value. A send of a named type needs this, so it is one load from a small table.
 #[inline]
 pub fn dense_size(handle: usize) -> Option<usize> {
     let at = handle.wrapping_sub(NULL);
@@ -266,7 +271,7 @@ pub fn named(handle: usize) -> Option<&'static Named> {
     NAMED.binary_search_by_key(&handle, |n| n.handle).ok().map(|i| &NAMED[i])
 }
 
-/// What `MPI_Type_match_size` finds: the size-specific type of a class.
+/// The size-specific type of a class, for `MPI_Type_match_size`.
 pub fn match_size(class: i32, size: i32) -> Result<&'static Named> {
     use oxmpi_abi::constants::{
         MPI_ERR_ARG, MPI_TYPECLASS_COMPLEX, MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPIX_TYPECLASS_LOGICAL,
@@ -315,7 +320,8 @@ mod tests {
                 raw => assert!(named(raw).is_some(), "{name}"),
             }
         }
-        // Of two names for one type the standard calls the second a synonym; the ABI's table has that one.
+        // Of two names for one type, the standard calls the second a synonym; the ABI's table has
+        // the second one.
         let synonyms = [("MPI_LONG_LONG", "MPI_LONG_LONG_INT"), ("MPI_C_FLOAT_COMPLEX", "MPI_C_COMPLEX")];
         let first =
             |name: &'static str| synonyms.iter().find(|(second, _)| *second == name).map_or(name, |(_, first)| *first);

@@ -1,20 +1,22 @@
-//! Bytes of the library's own that an operation reads or writes while their owner moves.
+//! Bytes of the library itself that an operation reads or writes while their owner may be moved.
 //!
-//! A `Box` or a `Vec` promises the compiler that nobody else reaches its bytes, and moving it repeats the promise. So
-//! memory that an operation holds a pointer to is a raw allocation: [`OwnedBytes`] frees it and promises nothing else.
+//! A `Box` or a `Vec` promises the compiler that its bytes are not aliased, and moving it renews
+//! the promise. So memory that an operation holds a pointer to is a raw allocation: [`OwnedBytes`]
+//! frees it and promises nothing else.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
 use crate::buf::{Cursor, Region, Source, Target};
 
-/// A number of bytes on the heap, aligned for any scalar, which stay where they are when this moves.
+/// Bytes on the heap, aligned for any scalar. Their address does not change when this value is
+/// moved.
 pub struct OwnedBytes {
     at: NonNull<u8>,
     len: usize,
 }
 
-/// Of the largest scalar.
+/// Alignment of the largest scalar.
 const ALIGN: usize = 16;
 
 // SAFETY: an allocation that one value owns; nothing in it belongs to a thread.
@@ -33,7 +35,7 @@ impl OwnedBytes {
         }
     }
 
-    /// The packed bytes of a source.
+    /// A packed copy of a source.
     pub fn packed(from: &Source<'_>) -> OwnedBytes {
         let bytes = OwnedBytes::zeroed(from.len());
         // SAFETY: just made, with room for all of the stream.
@@ -54,16 +56,18 @@ impl OwnedBytes {
         self.at.as_ptr()
     }
 
-    /// All bytes, as long as no operation uses them.
+    /// All bytes; not while an operation uses them.
     pub fn as_slice(&mut self) -> &[u8] {
-        // SAFETY: initialised when made; whoever made a target that is still in use broke that function's condition.
+        // SAFETY: initialised when allocated; the caller of `lend_to_write` promises not to look
+        // while a target is in use.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
     }
 
-    /// For an operation that outlives every borrow of this.
+    /// A source for an operation that outlives every borrow of this value.
     ///
     /// # Safety
-    /// This is not dropped before the operation that is given the source has reported its end.
+    /// This value is not dropped before the operation that gets the source has reported its
+    /// completion.
     pub unsafe fn lend(&self) -> Source<'static> {
         // SAFETY: the allocation lives until this is dropped, which is after the operation.
         unsafe { Source::new(Region::dense(self.at.as_ptr(), self.len)) }
@@ -72,9 +76,11 @@ impl OwnedBytes {
     /// The same for an operation that writes.
     ///
     /// # Safety
-    /// This is not dropped, nor its bytes looked at, before the operation that is given the target has reported its end.
+    /// This value is not dropped, nor its bytes read, before the operation that gets the target has
+    /// reported its completion.
     pub unsafe fn lend_to_write(&self) -> Target<'static> {
-        // SAFETY: the allocation lives until this is dropped, which is after the operation, and nobody looks meanwhile.
+        // SAFETY: the allocation lives until this is dropped, which is after the operation, and its
+        // bytes are not read meanwhile.
         unsafe { Target::new(Region::dense(self.at.as_ptr(), self.len)) }
     }
 }
@@ -106,7 +112,8 @@ mod tests {
     #[test]
     fn bytes_stay_where_they_are_when_their_owner_moves() {
         let bytes = OwnedBytes::zeroed(24);
-        // SAFETY: `bytes` lives to the end of the test and is looked at after the last use.
+        // SAFETY: `bytes` lives to the end of the test and is read after the last use of the
+        // target.
         let target = unsafe { bytes.lend_to_write() };
         let mut moved = Box::new(Some(bytes));
         assert_eq!(Cursor::new().unpack_from(&target, &[7; 30]), 24);

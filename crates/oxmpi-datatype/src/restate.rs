@@ -1,6 +1,6 @@
-//! A type as it would have been made, by the same calls, where elements have other lengths: in a file whose representation of
-//! data is not that of memory. Displacements in extents follow the lengths, displacements in bytes stay what they are, and
-//! nothing is aligned.
+//! Rebuilds a type for elements of other lengths, by the same constructor calls: for a file whose
+//! data representation differs from that of memory. Displacements in extents change with the
+//! lengths, displacements in bytes do not, and nothing is aligned.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,12 +13,13 @@ use crate::datatype::{Datatype, Lens, Shape, predefined};
 use crate::named::Named;
 
 impl Datatype {
-    /// The type of runs of bytes, committed, that has `length` bytes for each predefined type.
+    /// A committed type of runs of bytes, with `length` bytes for each predefined type.
     pub fn restated(
         self: &Arc<Datatype>,
         length: &mut dyn FnMut(&'static Named) -> Result<i64>,
     ) -> Result<Arc<Datatype>> {
-        // The tree may be deep, so it is walked with a list; a child that is used more than once is made once.
+        // The tree may be deep, so it is walked with a list; a child that is used several times is
+        // rebuilt once.
         let mut made: HashMap<*const Datatype, Arc<Datatype>> = HashMap::new();
         let mut left = vec![self];
         while let Some(next) = left.last().copied() {
@@ -38,7 +39,7 @@ impl Datatype {
         Ok(new)
     }
 
-    /// The types that the constructor was given.
+    /// The types among the constructor's arguments.
     fn arguments(&self) -> &[Arc<Datatype>] {
         match &self.origin {
             Origin::Subarray(args) => args.old.as_slice(),
@@ -47,7 +48,7 @@ impl Datatype {
         }
     }
 
-    /// The constructor's call once more, with other types.
+    /// Repeats the constructor's call with other types.
     fn remade(
         self: &Arc<Datatype>,
         new: &dyn Fn(&Arc<Datatype>) -> Arc<Datatype>,
@@ -71,7 +72,7 @@ impl Datatype {
             Shape::Vector { count, len, stride, child } => match self.origin {
                 Origin::Contiguous => Datatype::contiguous(*len, &new(child)),
                 Origin::Vector { step } => Datatype::vector(*count, *len, step, &new(child)),
-                // It came in as 64 bits.
+                // The argument had 64 bits.
                 _ => Datatype::hvector(*count, *len, *stride as i64, &new(child)),
             },
             Shape::Indexed { lens, disps, child, .. } => {
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn displacements_in_extents_follow_the_lengths() {
-        // Eight bytes in memory and four outside.
+        // Eight bytes in memory and four in the file.
         let long = of("MPI_LONG");
         let vector = external(&Datatype::vector(3, 2, 5, long).unwrap());
         assert_eq!((vector.size(), vector.extent()), (24, 4 * 12));

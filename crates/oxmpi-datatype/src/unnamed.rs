@@ -1,5 +1,6 @@
-//! Predefined types without a name: those that Fortran programs ask for by precision and range, and the pairs of a value
-//! and an index beyond the named ones. Asking twice gives the same type, and it lives as long as the program.
+//! Predefined types without a name: those that Fortran programs request by precision and range, and
+//! the pairs of a value and an index beyond the named ones. The same request returns the same type,
+//! and a type is never freed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use crate::datatype::{Datatype, basic, predefined};
 use crate::named::{Group, NAMED, Named, Scalar};
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
 
-/// What was asked for.
+/// The request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Real(i32, i32),
@@ -49,7 +50,7 @@ impl Datatype {
         Ok(keep(Key::Integer(r), || basic(by_name(name), Origin::F90Integer(r))))
     }
 
-    /// The type of a pair for MINLOC and MAXLOC; `None` when there is none.
+    /// The type of a pair for MINLOC and MAXLOC; `None` if there is none.
     pub fn value_index(value: &Datatype, index: &Datatype) -> Option<Arc<Datatype>> {
         use Group::{CInteger, Floating, FortranInteger, MultiLanguage};
         let (value, index) = (value.named()?, index.named()?);
@@ -66,7 +67,8 @@ impl Datatype {
             ("MPI_INTEGER", "MPI_INTEGER") => "MPI_2INTEGER",
             _ if comparable && matches!(index.group, CInteger | FortranInteger | MultiLanguage) => {
                 return Some(keep(Key::Pair(value.handle, index.handle), || {
-                    // Lives for ever, like all that is predefined; there are at most as many as pairs of names.
+                    // Never freed, like all predefined types; there are at most as many as pairs of
+                    // names.
                     let pair = Box::leak(Box::new(Named::unnamed_pair(value, index)));
                     basic(pair, Origin::ValueIndex(value, index))
                 }));
@@ -77,7 +79,7 @@ impl Datatype {
     }
 }
 
-/// The real and the complex type with at least that precision and range, as compilers choose them.
+/// The real and the complex type with at least this precision and range, as compilers choose them.
 fn real_kind(p: i32, r: i32) -> Result<(&'static str, &'static str)> {
     if p == MPI_UNDEFINED && r == MPI_UNDEFINED {
         bail!(MPI_ERR_ARG, "p and r are both MPI_UNDEFINED; one of them has to be given");

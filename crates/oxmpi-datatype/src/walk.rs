@@ -1,5 +1,5 @@
-//! Walking a range of the packed stream of a layout: which bytes of memory, in which order. What is done with them is
-//! the sink's affair: copied one way, copied the other way, or listed.
+//! Walks a range of the packed stream of a layout: which bytes of memory, in which order. The sink
+//! decides what happens to them: copied in one of the two directions, or listed.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use oxmpi_base::segment::CACHE_LINE;
 use crate::kernel;
 use crate::layout::{Kind, Layout, SMALL};
 
-/// Takes runs of memory in packing order. `false` ends the walk.
+/// Receives runs of memory in packing order. Returning `false` ends the walk.
 pub(crate) trait Sink {
     fn block(&mut self, mem: *mut u8, len: usize) -> bool;
 
@@ -29,14 +29,15 @@ pub(crate) trait Sink {
         body: &mut dyn Iterator<Item = (isize, usize)>,
     ) -> bool;
 
-    /// `count` copies, `stride` apart, of `inner` runs of `len`, `step` apart.
+    /// `count` copies, `stride` apart, of `inner` runs of `len` bytes, `step` apart.
     fn grid(&mut self, mem: *mut u8, count: usize, stride: isize, len: usize, inner: usize, step: isize) -> bool;
 
-    /// Whether [`Sink::tiled`] and [`Sink::grid`] are any better than one body after the other.
+    /// Whether [`Sink::tiled`] and [`Sink::grid`] are faster than one body after the other.
     const TILES: bool;
 }
 
-/// Walks bytes `from..to` of elements that are one `extent` apart. The range is not empty and within the stream.
+/// Walks bytes `from..to` of elements at a distance of `extent`. The range is not empty and within
+/// the stream.
 pub(crate) fn walk_many<S: Sink>(
     layout: &Layout,
     extent: isize,
@@ -83,7 +84,7 @@ fn walk<S: Sink>(layout: &Layout, mem: *mut u8, from: usize, to: usize, sink: &m
                 }
                 i += 1;
             }
-            // The last run that is taken whole ends before or at `to`.
+            // The last complete run ends before or at `to`.
             let j = i + starts[i + 1..].partition_point(|s| *s <= to);
             (i == j || sink.blocks(mem, &disps[i..j], &starts[i..=j]))
                 && (starts[j] == to || sink.block(shift(mem, disps[j]), to - starts[j]))
@@ -128,11 +129,12 @@ fn repeat<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, from: usize, to: 
         && tail.is_none_or(|(i, end)| walk(body, at(i), 0, end, sink))
 }
 
-/// Runs as close as this share cache lines.
+/// Runs at this distance or less share cache lines.
 const NEAR: usize = 64;
 
 fn repeat_whole<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, count: usize, sink: &mut S) -> bool {
-    // A short body is moved run by run for many copies at once: the loops are then over constants.
+    // A short body is copied run by run for many copies at once, so that the loops have constant
+    // bounds.
     let tile = S::TILES && count >= 4 && body.pieces <= SMALL;
     match &body.kind {
         Kind::Block { disp } => return sink.strided(shift(mem, *disp), body.bytes, count, stride),
@@ -157,12 +159,13 @@ fn repeat_whole<S: Sink>(body: &Layout, mem: *mut u8, stride: isize, count: usiz
     (0..count).all(|i| walk(body, shift(mem, stride.wrapping_mul(i as isize)), 0, body.bytes, sink))
 }
 
-/// The range `from..to` in units of `len`: a first unit that is entered after its start (which, from where), the
-/// units taken whole, and a last one left before its end (which, up to where). `None`: all within one unit, not whole.
+/// Splits the range `from..to` into units of `len`: a first unit that begins inside (its number,
+/// the offset), the complete units, and a last one that ends inside (its number, the end). `None`:
+/// the range is within one unit and does not complete it.
 #[inline(always)]
 #[allow(clippy::type_complexity)]
 fn split(from: usize, to: usize, len: usize) -> Option<(Option<(usize, usize)>, Range<usize>, Option<(usize, usize)>)> {
-    // The usual case, from the very start, needs no division for it.
+    // The usual case, from the start, needs no division.
     let (first, off) = if from == 0 { (0, 0) } else { (from / len, from % len) };
     let (last, end) = (to / len, to % len);
     if first == last {
@@ -172,7 +175,7 @@ fn split(from: usize, to: usize, len: usize) -> Option<(Option<(usize, usize)>, 
     Some(((off > 0).then_some((first, off)), start..last, (end > 0).then_some((last, end))))
 }
 
-/// Which of the items that begin at `starts` holds byte `at`. Items are not empty.
+/// The item, of those that begin at `starts`, that contains byte `at`. Items are not empty.
 fn holding(starts: &[usize], at: usize) -> usize {
     if at == 0 { 0 } else { starts.partition_point(|s| *s <= at) - 1 }
 }
@@ -184,33 +187,37 @@ fn shift(mem: *mut u8, by: isize) -> *mut u8 {
 
 /// Copies between memory and a packed buffer.
 pub(crate) struct Copy<const PACK: bool> {
-    /// Where the next byte of the stream is, or goes.
+    /// The address of the next byte of the stream.
     packed: *mut u8,
-    /// The end of the stream, if its lines are in the cache of another, who has read what was there: they are announced.
+    /// The end of the stream, if its lines are in the cache of another processor that has read
+    /// them; then they are prefetched.
     afar: Option<*mut u8>,
-    /// Memory is not in the near caches.
+    /// The memory is not in the near caches.
     long: bool,
 }
 
-/// A whole stream of so many bytes comes from or goes to memory that is not in the near caches.
+/// A stream of at least so many bytes is assumed not to be in the near caches.
 const LONG: usize = 256 << 10;
 
-/// So many bytes of a stream whose lines have to come from another cache are packed between announcements of as many.
+/// Bytes that are packed between two rounds of prefetches, for a stream whose lines come from
+/// another cache.
 const ANNOUNCED: usize = 1024;
 
-/// Blocks of different lengths are packed so many at a time.
+/// Number of blocks of different lengths that are packed at a time.
 const SOME_BLOCKS: usize = 32;
 
-/// Blocks that are no farther apart than this are packed faster than those lines would come unannounced.
+/// Blocks at this distance or less are packed faster than such lines arrive without prefetches.
 const FAST_STRIDE: usize = 64;
 
 impl<const PACK: bool> Copy<PACK> {
-    /// `all`: bytes of the whole stream, of which some go to `packed`, or come from there.
+    /// `all` is the length of the whole stream, of which a part goes to `packed` or comes from
+    /// there.
     pub fn new(packed: *mut u8, all: usize, afar: Option<*mut u8>) -> Copy<PACK> {
         Copy { packed, afar, long: all >= LONG }
     }
 
-    /// Calls `some` for groups of `count` blocks of `len` bytes; while a group is moved, the lines of the next come.
+    /// Calls `some` for groups of the `count` blocks of `len` bytes; while a group is copied, the
+    /// lines of the next one are prefetched.
     #[inline(always)]
     fn in_groups(&mut self, len: usize, count: usize, mut some: impl FnMut(Range<usize>, *mut u8)) {
         let group = ANNOUNCED / len;
@@ -227,7 +234,7 @@ impl<const PACK: bool> Copy<PACK> {
         self.packed = self.packed.wrapping_add(len * (count - done));
     }
 
-    /// Announces what comes behind the next `bytes`, and is as long.
+    /// Prefetches the lines behind the next `bytes`, over the same length.
     #[inline(always)]
     fn announce(&self, bytes: usize) {
         let Some(end) = self.afar else { return };
@@ -238,7 +245,8 @@ impl<const PACK: bool> Copy<PACK> {
     }
 }
 
-/// Copies of a body that are moved together: a few KiB of memory, which stay in the first-level cache.
+/// Number of copies of a body that are moved together: a few KiB of memory, which stay in the
+/// first-level cache.
 const TILE: usize = 32;
 
 impl<const PACK: bool> Sink for Copy<PACK> {
@@ -246,7 +254,8 @@ impl<const PACK: bool> Sink for Copy<PACK> {
 
     #[inline]
     fn block(&mut self, mem: *mut u8, len: usize) -> bool {
-        // SAFETY: whoever made the sink promised that the buffer, as its type describes it, and the packed bytes are valid.
+        // SAFETY: the creator of the sink promised that the buffer, as its type describes it, and
+        // the packed bytes are valid.
         unsafe { kernel::any::<PACK>(mem, self.packed, len) };
         self.packed = self.packed.wrapping_add(len);
         true
@@ -257,14 +266,15 @@ impl<const PACK: bool> Sink for Copy<PACK> {
         if stride.unsigned_abs() > FAST_STRIDE {
             self.afar = None;
         }
-        // SAFETY: as in `block`.
+        // SAFETY: the creator of the sink promised that the buffer and the packed bytes are valid.
         if !PACK && self.long && unsafe { kernel::unpack_afar(mem, stride, self.packed, len, count) } {
             self.packed = self.packed.wrapping_add(len * count);
             return true;
         }
         self.in_groups(len, count, |some, packed| {
             let mem = shift(mem, stride.wrapping_mul(some.start as isize));
-            // SAFETY: as in `block`.
+            // SAFETY: the creator of the sink promised that the buffer and the packed bytes are
+            // valid.
             unsafe { kernel::strided::<PACK>(mem, stride, packed, len, len, some.len(), true) };
         });
         true
@@ -273,7 +283,8 @@ impl<const PACK: bool> Sink for Copy<PACK> {
     #[inline]
     fn equal(&mut self, mem: *mut u8, len: usize, disps: &[isize]) -> bool {
         self.in_groups(len, disps.len(), |some, packed| {
-            // SAFETY: as in `block`.
+            // SAFETY: the creator of the sink promised that the buffer and the packed bytes are
+            // valid.
             unsafe { kernel::equal::<PACK>(mem, &disps[some], packed, len) };
         });
         true
@@ -286,7 +297,8 @@ impl<const PACK: bool> Sink for Copy<PACK> {
             let to = if self.afar.is_none() { disps.len() } else { disps.len().min(from + SOME_BLOCKS) };
             let bytes = starts[to] - starts[from];
             self.announce(bytes.min(ANNOUNCED));
-            // SAFETY: as in `block`.
+            // SAFETY: the creator of the sink promised that the buffer and the packed bytes are
+            // valid.
             unsafe { kernel::blocks::<PACK>(mem, disps, starts, from..to, self.packed) };
             self.packed = self.packed.wrapping_add(bytes);
             from = to;
@@ -316,7 +328,8 @@ impl<const PACK: bool> Sink for Copy<PACK> {
             self.announce(bytes * now);
             let mut packed = self.packed;
             for &(disp, len) in &runs[..n] {
-                // SAFETY: as in `block`.
+                // SAFETY: the creator of the sink promised that the buffer and the packed bytes are
+                // valid.
                 unsafe { kernel::strided::<PACK>(shift(tile, disp), stride, packed, bytes, len, now, false) };
                 packed = packed.wrapping_add(len);
             }
@@ -326,8 +339,8 @@ impl<const PACK: bool> Sink for Copy<PACK> {
         true
     }
 
-    /// Columns of a matrix one after the other, that is a transposition: a few rows of a few columns at a time, so that
-    /// a cache line is used up while it is there.
+    /// Columns of a matrix, one after the other (a transposition): a few rows of a few columns at a
+    /// time, so that a cache line is used completely while it is in the cache.
     fn grid(&mut self, mem: *mut u8, count: usize, stride: isize, len: usize, inner: usize, step: isize) -> bool {
         let column = len * inner;
         for left in (0..count).step_by(COLUMNS) {
@@ -337,7 +350,8 @@ impl<const PACK: bool> Sink for Copy<PACK> {
                 for i in columns.clone() {
                     let at = stride.wrapping_mul(i as isize).wrapping_add(step.wrapping_mul(top as isize));
                     let to = self.packed.wrapping_add(i * column + top * len);
-                    // SAFETY: as in `block`.
+                    // SAFETY: the creator of the sink promised that the buffer and the packed bytes
+                    // are valid.
                     unsafe { kernel::strided::<PACK>(shift(mem, at), step, to, len, len, rows, false) };
                 }
             }
@@ -351,7 +365,7 @@ impl<const PACK: bool> Sink for Copy<PACK> {
 const COLUMNS: usize = 16;
 const ROWS: usize = 32;
 
-/// Lists the runs, neighbours joined, up to a number of them.
+/// Lists the runs, with adjacent ones joined, up to a maximum.
 pub(crate) struct List<'a> {
     pub pieces: &'a mut Vec<(usize, usize)>,
     pub max: usize,
@@ -367,7 +381,7 @@ impl Sink for List<'_> {
         let mem = mem.addr();
         let full = self.pieces.len() == self.max;
         match self.pieces.last_mut() {
-            // Only with what this walk has listed: an older piece may belong to another buffer.
+            // Join only with pieces of this walk: an older piece may belong to another buffer.
             Some((at, old)) if self.bytes > 0 && at.wrapping_add(*old) == mem => *old += len,
             _ if full => return false,
             _ => self.pieces.push((mem, len)),

@@ -1,5 +1,5 @@
-//! What the constructors make of their arguments: bounds as in the standard's examples, contents that give back what went
-//! in, and every refusal.
+//! The results of the constructors: bounds as in the standard's examples, contents equal to the
+//! arguments, and all errors.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn map(ty: &Datatype) -> Vec<(&'static str, i128)> {
         .collect()
 }
 
-/// A double and a char behind it.
+/// A double followed by a char.
 fn double_char() -> Arc<Datatype> {
     Datatype::create_struct(vec![1, 1], vec![0, 8], vec![of(DOUBLE), of(CHAR)]).unwrap()
 }
@@ -74,11 +74,11 @@ fn markers_and_resizing_set_bounds() {
     let marked = Datatype::create_struct(vec![1, 1, 1], vec![-3, 0, 6], vec![of(LB), of(INT), of(UB)]).unwrap();
     assert_eq!((bounds(&marked), marked.size()), ((-3, 9), 4));
     assert_eq!(bounds(&Datatype::contiguous(2, &marked).unwrap()), (-3, 18));
-    // Markers of a member outweigh data; new ones erase old ones.
+    // Markers of a member override data; new markers replace old ones.
     let outer = Datatype::create_struct(vec![1, 1], vec![0, 100], vec![one.clone(), of(DOUBLE)]).unwrap();
     assert_eq!(bounds(&outer), (-3, 9));
     assert_eq!(bounds(&Datatype::resized(&outer, 1, 2).unwrap()), (1, 2));
-    // A marker whose block length is zero is not there.
+    // A marker with block length zero has no effect.
     let none = Datatype::create_struct(vec![0, 1], vec![-50, 0], vec![of(LB), of(INT)]).unwrap();
     assert_eq!(bounds(&none), (0, 4));
     assert!(predefined(LB).is_none() && predefined(UB).is_none());
@@ -272,7 +272,7 @@ fn overlaps_that_are_easy_to_see_are_seen() {
     assert!(!committed(Datatype::resized(&of(INT), 0, 2)).overlaps(1));
     assert!(!committed(Datatype::hvector(3, 1, 4, &of(INT))).overlaps(9));
     assert!(!committed(Datatype::vector(3, 1, -2, &of(INT))).overlaps(1));
-    // Columns of a matrix interlock without overlapping.
+    // Columns of a matrix interleave without overlapping.
     let column = Datatype::vector(10, 1, 10, &of(INT)).unwrap();
     assert!(!committed(Datatype::resized(&column, 0, 4)).overlaps(10));
 }

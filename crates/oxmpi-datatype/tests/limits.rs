@@ -18,7 +18,7 @@ fn pack(buf: &Source<'_>) -> Vec<u8> {
     out
 }
 
-/// A part of a buffer is packed and listed as that part of the whole, whatever it cuts through.
+/// A part of a buffer is packed and listed like that part of the whole, at any cut.
 #[test]
 fn parts_of_buffers() {
     let memory: Vec<u8> = (0..20_000u32).map(|i| (i * 7 + i / 250) as u8).collect();
@@ -46,8 +46,8 @@ fn parts_of_buffers() {
     }
 }
 
-/// Every kind of long list, packed as for a ring (in groups whose lines are announced), in parts of any length, and unpacked:
-/// against the runs of the type.
+/// Every kind of long list, packed as for a ring (in groups with prefetches), in parts of any
+/// length, and unpacked; compared with the runs of the type.
 #[test]
 fn long_lists_are_packed_in_groups() {
     const COUNT: i64 = 40_001;
@@ -101,7 +101,7 @@ fn long_lists_are_packed_in_groups() {
 #[test]
 fn nesting_has_no_limit() {
     const LEVELS: usize = 20_000;
-    // One int more at each level, and every other way to wrap a type in between.
+    // One int more at each level, with every other way to wrap a type in between.
     let mut chain = of(INT);
     for i in 0..LEVELS {
         chain = match i % 4 {
@@ -135,7 +135,7 @@ fn a_member_that_occurs_twice_at_every_level_is_kept_once() {
     assert!(before.elapsed() < Duration::from_millis(500));
     assert_eq!(ty.elements(), (1 << 35) - 1);
     assert_eq!(ty.elements_of(4 * 1_234_567_891), Some(1_234_567_891));
-    // The last int lies where the last member of the last member … does.
+    // The last int is at the place of the last member of the last member, and so on.
     let buf = Region::typed(std::ptr::null_mut(), 1, &ty);
     let mut cursor = Cursor::new();
     cursor.seek(&buf, buf.len() - 4);

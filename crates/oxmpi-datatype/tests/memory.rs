@@ -1,4 +1,5 @@
-//! Types leave nothing behind. Alone in its program, because it looks at the memory of the whole process.
+//! Types leak no memory. This test is alone in its program, because it measures the memory of the
+//! whole process.
 
 use std::sync::Arc;
 

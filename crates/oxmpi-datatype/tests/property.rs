@@ -1,6 +1,7 @@
-//! Random nested types against a naive reference that knows nothing but the standard's definition of a type map: a list
-//! of elements and displacements, and markers. Every case is a seed; a failure prints it, and
-//! `OXMPI_PROPERTY_SEED=<seed>` runs that one alone. `OXMPI_PROPERTY_CASES` sets how many are run.
+//! Random nested types against a naive reference that knows nothing but the standard's definition
+//! of a type map: a list of elements and displacements, and markers. Every case is a seed; a
+//! failure prints it, and `OXMPI_PROPERTY_SEED=<seed>` runs that one alone. `OXMPI_PROPERTY_CASES`
+//! sets how many are run.
 
 mod reference;
 
@@ -9,13 +10,13 @@ use std::sync::{Arc, LazyLock};
 use oxmpi_datatype::{Cursor, Datatype, Region, Source, Target, pack_external, unpack_external};
 use reference::{Element, Generator, Map, Rng};
 
-/// Bytes on each side of the origin that a case may touch.
+/// Bytes on each side of the origin that a case may access.
 const REACH: i128 = 1 << 13;
 
 struct Memory(Vec<u8>);
 
 impl Memory {
-    /// Bytes without a pattern; another stretch of them each time.
+    /// Bytes without a pattern; different ones each time.
     fn random(rng: &mut Rng) -> Memory {
         static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let mut rng = Rng::new(0);
@@ -30,9 +31,10 @@ impl Memory {
         self.0.as_mut_ptr().wrapping_add(REACH as usize)
     }
 
-    /// Elements at the origin, none of which may be farther from it than REACH.
+    /// Elements at the origin, none of them farther away than REACH.
     fn target(&mut self, count: u64, ty: &Arc<Datatype>) -> Target<'static> {
-        // SAFETY: `pick` gives only types that stay within REACH, and the tests drop the target before the memory.
+        // SAFETY: `pick` gives only types that stay within REACH, and the tests drop the target
+        // before the memory.
         unsafe { Target::new(Region::typed(self.origin(), count, ty)) }
     }
 
@@ -55,7 +57,7 @@ fn run(name: &str, usual: u64, case: fn(&mut Rng)) {
     }
 }
 
-/// Says which case it was when one fails.
+/// Prints the seed of a case that fails.
 struct Announce<'a>(&'a str, u64);
 
 impl Drop for Announce<'_> {
@@ -81,7 +83,7 @@ fn pick(rng: &mut Rng) -> (Arc<Datatype>, Map, u64) {
     }
 }
 
-/// Where each byte of the packed stream lies.
+/// The address of each byte of the packed stream.
 fn stream(elements: &[Element]) -> Vec<i128> {
     elements.iter().flat_map(|e| (0..e.size as i128).map(|b| e.disp + b)).collect()
 }
@@ -116,7 +118,7 @@ fn streams_are_those_of_the_type_map() {
         pack_in_one_and_in_pieces(rng, &buf, &expected);
         list_pieces(rng, &buf, &places, memory.origin());
 
-        // Unpacking: where nothing overlaps, each byte has one place, and nothing else is touched.
+        // Unpacking: if nothing overlaps, each byte has one place, and no other byte changes.
         let mut touched = places.clone();
         touched.sort_unstable();
         let overlap = touched.windows(2).any(|w| w[0] == w[1]);
@@ -154,7 +156,7 @@ fn pack_in_one_and_in_pieces(rng: &mut Rng, buf: &Source<'_>, expected: &[u8]) {
     loop {
         let at = cursor.position();
         let max = rng.below(step + 1) as usize;
-        // SAFETY: as above; the pieces follow each other.
+        // SAFETY: the memory outlives the call, and the pieces follow each other in the output.
         let n = unsafe { cursor.pack_afar(buf, packed[at..].as_mut_ptr(), max) };
         assert_eq!(n, max.min(expected.len() - at));
         assert_eq!(cursor.position(), at + n);
@@ -246,7 +248,7 @@ fn partial_messages_are_counted_exactly() {
         }
         assert_eq!(ty.elements_of(bytes), (rest == 0).then_some(expected), "{bytes} bytes");
         assert_eq!(ty.count_of(bytes), (bytes % size == 0).then_some((bytes / size).into()));
-        // And back: whole elements are so many bytes.
+        // And back: the number of bytes of whole elements.
         assert_eq!(ty.bytes_of(expected as u64), Some(i128::from(bytes - rest)));
     });
 }

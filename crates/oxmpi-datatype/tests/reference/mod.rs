@@ -1,5 +1,5 @@
-//! The naive reference: a type map as the standard defines it, written out element by element, and a generator that builds
-//! a random type and its map side by side.
+//! The reference: a type map as the standard defines it, element by element, and a generator that
+//! builds a random type together with its map.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub struct Element {
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     pub elements: Vec<Element>,
-    /// Behind the last of the types inside, padding included; only with elements.
+    /// The end of the last component type, with padding; only with elements.
     pub end: Option<i128>,
     pub lb: Option<i128>,
     pub ub: Option<i128>,
@@ -85,7 +85,7 @@ impl Map {
     pub fn lower(&self) -> i128 {
         match self.lb {
             Some(lb) => lb,
-            // Without any data there is nothing between the bounds.
+            // Without data the bounds are empty.
             None if self.elements.is_empty() => self.ub.unwrap_or(0),
             None => self.true_bounds().0,
         }
@@ -129,12 +129,12 @@ impl Map {
     }
 }
 
-/// Builds a type and its map side by side.
+/// Builds a type together with its map.
 pub struct Generator<'a> {
     rng: &'a mut Rng,
 }
 
-/// No type in a test has more elements than this.
+/// Maximum number of elements of a type in a test.
 const MOST: usize = 600;
 
 impl<'a> Generator<'a> {
@@ -166,7 +166,7 @@ impl<'a> Generator<'a> {
         let elements = basic(named, 0);
         let mut map = Map { elements, ..Map::default() };
         if named.index.is_some() {
-            // The trailing gap of a pair follows from its alignment, as for any struct.
+            // The gap at the end of a pair follows from its alignment, as for any struct.
             assert_eq!(map.extent(), named.extent() as i128);
         }
         map.lb = None;
@@ -254,7 +254,7 @@ impl<'a> Generator<'a> {
         (Datatype::create_struct(lens, disps, types).unwrap(), new)
     }
 
-    /// A subarray or a distributed array, by the definition: which coordinates are in it, in storage order.
+    /// A subarray or a distributed array by definition: the coordinates in it, in storage order.
     fn array(&mut self, old: &Arc<Datatype>, map: &Map) -> (Arc<Datatype>, Map) {
         let rng = &mut *self.rng;
         let ndims = rng.between(1, 3) as usize;
@@ -277,7 +277,7 @@ impl<'a> Generator<'a> {
                     (16, _) => (0, *s),
                     (17, 0) => (19, ceil),
                     (18, 0) => (19, 1),
-                    // 19 is the number that means the default.
+                    // 19 stands for the default.
                     _ => {
                         let block = if distrib == 17 { rng.between(ceil, ceil + 2) } else { rng.between(1, 3) };
                         (block as i32, block)
@@ -318,16 +318,16 @@ impl<'a> Generator<'a> {
         (ty.unwrap(), new)
     }
 
-    /// A type with these elements in this order, at places of its own that do not overlap.
+    /// A type with these elements in this order, at places that do not overlap.
     pub fn scatter(&mut self, elements: &[Element]) -> (Arc<Datatype>, Map) {
-        // Basic elements again: a pair is one.
+        // Basic elements again: a pair is one element.
         let whole: Vec<&Element> = elements.iter().filter(|e| e.part == 0).collect();
         let (mut lens, mut disps, mut types) = (vec![], vec![], vec![]);
         let mut slots = vec![];
         let mut at = -((whole.len() * 20) as i64);
         let mut i = 0;
         while i < whole.len() {
-            // A run of equal elements becomes one member now and then.
+            // A run of equal elements sometimes becomes one member.
             let same = whole[i..].iter().take_while(|e| e.handle == whole[i].handle).count();
             let n = if self.rng.below(2) == 0 { 1 } else { 1 + self.rng.below(same as u64) as usize };
             let ty = predefined(whole[i].handle.into()).unwrap();
