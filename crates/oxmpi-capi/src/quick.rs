@@ -333,9 +333,9 @@ fn perform(
     let watch = watch.counted();
     let wait = &mut BoardWait::new(cx, guard, &watch);
     let mut result = operation(&mut node, wait);
-    if result.is_err() {
+    if let Err(error) = result {
         node.fail(wait);
-        result = wait.error.take().map_or(result, Err);
+        result = Err(wait.cause(error));
     }
     match guard.comm_mut(comm) {
         Ok(found) => found.board = Board::Ready(node),
@@ -401,7 +401,6 @@ fn take_slowly(
         }
         Board::Wanted(_) => {
             let mut joined = join(cx, guard, comm, watch);
-            watch.end(guard);
             let found = guard.comm_mut(comm)?;
             match &mut joined {
                 Ok(Some(node)) => {
@@ -452,7 +451,7 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
         return Ok(None);
     };
     let wait = &mut BoardWait::new(cx, guard, watch);
-    let probed = node.probe(wait).map_err(|error| wait.error.take().unwrap_or(error))?;
+    let probed = node.probe(wait).map_err(|error| wait.cause(error))?;
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let common =

@@ -92,8 +92,11 @@ enum Order {
 }
 
 enum Question {
-    Receive(Pattern, usize),
-    Draw { between_jobs: bool },
+    /// So many words; `None` for the group: whoever else has died.
+    Receive(Pattern, usize, Option<Ranks>),
+    Draw {
+        between_jobs: bool,
+    },
     Reserve(u32),
     SpansJobs(Ranks),
     IdsOf(Ranks),
@@ -135,11 +138,27 @@ impl Line {
         self.pending().orders.push(Order::Send(route, bytes));
     }
 
-    /// Waits for so many words from a member.
+    /// Waits for so many words from a member; an error when any member has died, since another that
+    /// has noticed it sends no more.
     pub async fn receive(&self, participants: &Participants, from: usize, count: usize) -> Result<Vec<u64>> {
+        self.receive_unless(participants, from, count, Some(participants.members.clone())).await
+    }
+
+    /// Waits for a word from a member, unless just that one has ended.
+    async fn receive_if_lives(&self, participants: &Participants, from: usize) {
+        let _ = self.receive_unless(participants, from, 1, None).await;
+    }
+
+    async fn receive_unless(
+        &self,
+        participants: &Participants,
+        from: usize,
+        count: usize,
+        members: Option<Ranks>,
+    ) -> Result<Vec<u64>> {
         let source = participants.members.peer(Rank::new(from)).as_source();
         let pattern = Pattern { context: participants.context, source, tag: participants.tag };
-        match self.ask(Question::Receive(pattern, count)).await {
+        match self.ask(Question::Receive(pattern, count, members)).await {
             Answer::Words(words) => words,
             _ => unreachable!("the answer fits the question"),
         }
@@ -248,19 +267,20 @@ impl Line {
         Ok(so_far)
     }
 
-    /// Waits until all members have come here, but for those that have died: up the tree and down again, whoever is missing.
-    pub async fn part(&self, participants: &Participants) {
+    /// Waits until all members have come here, but for those that have ended: up the tree and down
+    /// again, whoever is missing. Never fails.
+    pub async fn part(&self, participants: &Participants) -> Result<()> {
         let (rank, size) = (participants.rank, participants.len());
         let mut bit = 1;
         while bit < size && rank & bit == 0 {
             if rank + bit < size {
-                let _ = self.receive(participants, rank + bit, 1).await;
+                self.receive_if_lives(participants, rank + bit).await;
             }
             bit *= 2;
         }
         if rank != 0 {
             self.send(participants, rank - bit, &[0]);
-            let _ = self.receive(participants, rank - bit, 1).await;
+            self.receive_if_lives(participants, rank - bit).await;
         }
         while bit > 1 {
             bit /= 2;
@@ -268,6 +288,7 @@ impl Line {
                 self.send(participants, rank + bit, &[0]);
             }
         }
+        Ok(())
     }
 
     /// What each member says, by rank, in rounds that double what is known. Every member says the same number of words.
@@ -320,12 +341,21 @@ pub fn spans_jobs(ids: &[ProcessId]) -> bool {
 pub struct Agreement<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     line: Line,
-    /// A receive: its operation, the process that it is from, and where the words go.
-    receiving: Option<(OpId, i32, OwnedBytes)>,
+    receiving: Option<Awaited>,
     /// Messages that wait for room. The conversation lasts until they have left, so that a process that starts one
     /// after the other is held back by those that are slower.
     sending: Vec<OpId>,
     result: Option<T>,
+}
+
+/// A receive under way.
+struct Awaited {
+    op: OpId,
+    pattern: Pattern,
+    /// Where the words go.
+    bytes: OwnedBytes,
+    /// The processes of which none may die, beside the sender.
+    members: Option<Ranks>,
 }
 
 impl<T> Agreement<T> {
@@ -438,7 +468,7 @@ pub(crate) mod simulated {
                 }
                 let question = agreement.line.pending().question.take()?;
                 let answer = match question {
-                    Question::Receive(pattern, count) => {
+                    Question::Receive(pattern, count, _) => {
                         *wait = Some((pattern, count));
                         continue;
                     }

@@ -3,12 +3,9 @@
 //! A job is known as long as something of this process names one of its processes: a communicator, a group, a window, a file, a
 //! request, a message. `MPI_Comm_disconnect` looks whether anything still does.
 
-use crate::comm::{Comm, Ranks};
-use crate::matching::Pattern;
+use crate::comm::Ranks;
 use crate::process::Process;
 use crate::request::{Body, Start};
-use oxmpi_abi::Error;
-use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ERR_PROC_ABORTED};
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT};
@@ -154,27 +151,6 @@ impl Process {
         self.engine.leave_jobs(&named);
     }
 
-    /// Looks for processes of other jobs that have ended. What waits for them ends with an error.
-    pub fn look_for_dead(&mut self) {
-        for dead in self.engine.look_for_dead() {
-            self.engine.end_with_dead(dead, &died(None));
-            for (_, comm) in self.comms.iter() {
-                let Some(rank) = comm.group.position(dead) else { continue };
-                let hopeless = |pattern: &Pattern| {
-                    pattern.context & !1 == comm.context
-                        && (pattern.source == rank as i32 || pattern.source == MPI_ANY_SOURCE)
-                };
-                self.engine.end_posted(hopeless, &died(Some((rank, comm))));
-            }
-        }
-    }
-
-    /// Why nothing will come of a collective operation on a communicator, if one of its processes has died.
-    pub fn dead_member(&self, comm: &Comm) -> Option<Error> {
-        let rank = comm.group.iter().position(|process| self.engine.node().is_dead(process))?;
-        Some(died(Some((rank, comm))))
-    }
-
     /// Whether a receive is posted on a communicator that has been freed, so that nobody knows whom it is from.
     fn awaits_unknown(&self) -> bool {
         let lives = |context: u32| {
@@ -184,15 +160,6 @@ impl Process {
         let mut contexts = self.engine.posted_contexts().map(|context| context & !1);
         contexts.any(|context| crate::contexts::is_between_jobs(context) && !lives(context))
     }
-}
-
-#[cold]
-fn died(of: Option<(usize, &Comm)>) -> Error {
-    let who = match of {
-        Some((rank, comm)) => format!("rank {rank} of {}, a process of another job,", comm.describe()),
-        None => "the process of another job that the message is for or from".into(),
-    };
-    Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so this call cannot complete"))
 }
 
 #[cfg(test)]

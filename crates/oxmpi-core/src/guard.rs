@@ -10,7 +10,9 @@
 //! look for that.
 
 use crate::library::Library;
+use crate::matching::Pattern;
 use crate::process::Process;
+use oxmpi_abi::Result;
 use oxmpi_base::load;
 use oxmpi_base::lock::Lock;
 use oxmpi_base::segment::{JobHeader, RankBlock};
@@ -297,6 +299,7 @@ impl<'l> Guard<'l> {
     /// The same for calls that programs also make between pieces of work.
     #[inline]
     pub fn yield_cpu_at_times(&mut self) {
+        self.polled_in_vain();
         if wait::is_oversubscribed(self.shared().job()) {
             self.yield_unlocked_at_times();
         } else {
@@ -307,6 +310,12 @@ impl<'l> Guard<'l> {
     #[inline(never)]
     fn yield_unlocked_at_times(&mut self) {
         self.unlocked(|shared| shared.occupancy.ask_in_vain());
+    }
+
+    /// A program looked for a message in vain; an error when every further look will be in vain.
+    pub fn probed_in_vain(&mut self, pattern: Option<Pattern>) -> Result<()> {
+        self.yield_cpu_at_times();
+        pattern.and_then(|pattern| self.dead_source(&pattern)).map_or(Ok(()), Err)
     }
 
     /// Wakes threads of ours that sleep: something was done that one of them may wait for.

@@ -36,6 +36,7 @@ mod foreign;
 pub mod group;
 pub mod guard;
 pub mod library;
+pub mod liveness;
 pub mod names;
 pub mod operation;
 pub mod partitioned;

@@ -116,6 +116,8 @@ enum Heard {
     /// The receive of the note, and the memory for it.
     NotYet(OpId, OwnedBytes),
     Note(Note),
+    /// It will never come: the sender has ended, or nobody asks any more.
+    Never,
 }
 
 /// A receive that was started.
@@ -150,15 +152,17 @@ impl Incoming {
         }
         match *heard {
             Heard::Note(note) => Some(note),
-            Heard::NotYet(..) => None,
+            Heard::NotYet(..) | Heard::Never => None,
         }
     }
 
     /// The request is given up.
     pub fn forget(&self, engine: &mut Engine) {
-        if let Heard::NotYet(op, _) = &*self.heard() {
+        let mut heard = self.heard();
+        if let Heard::NotYet(op, _) = &*heard {
             engine.cancel_recv(*op);
             engine.detach(*op);
+            *heard = Heard::Never;
         }
     }
 }
@@ -198,6 +202,25 @@ impl Receiving {
 
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome { status: self.status, error: self.error.clone() }
+    }
+
+    /// The rank that the partitions come from.
+    pub(crate) fn source(&self) -> usize {
+        self.plan.from.0 as usize
+    }
+
+    /// Nothing more will come: ends the receive, unless all has come.
+    pub(crate) fn fail(&mut self, engine: &mut Engine, why: Error) {
+        if self.is_done(engine) {
+            return;
+        }
+        self.plan.forget(engine);
+        let missing = self.missing.replace(Vec::new()).unwrap_or_default();
+        for (op, _) in missing {
+            engine.cancel_recv(op);
+            engine.detach(op);
+        }
+        note(&mut self.error, Some(why));
     }
 
     /// Whether one of our own partitions has come.

@@ -10,6 +10,7 @@ use crate::contexts::Contexts;
 use crate::engine::Engine;
 use crate::file::File;
 use crate::group::Group;
+use crate::liveness::Polls;
 use crate::matching::Envelope;
 use crate::memory::Allocations;
 use crate::names::Names;
@@ -97,6 +98,8 @@ pub struct Process {
     pub(crate) parent_job: Option<JobId>,
     /// That job and those that this process has spawned, as long as it is connected to them.
     pub(crate) family: BTreeSet<JobId>,
+    /// When a program that polls looks for processes that have ended.
+    pub(crate) polls: Polls,
     /// The intercommunicator with them; it may have been freed since.
     pub parent: handle::Comm,
     /// Those that `mpirun` defined.
@@ -186,6 +189,7 @@ impl Process {
             parent_port: None,
             parent_job: None,
             family: BTreeSet::new(),
+            polls: Polls::default(),
             parent: MPI_COMM_NULL,
             process_sets: Vec::new(),
             _lifeline: None,

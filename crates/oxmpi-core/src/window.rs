@@ -4,7 +4,7 @@ use crate::group::Group;
 use crate::info::Info;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Errhandler;
-use oxmpi_abi::{Result, bail};
+use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_rma::Window;
 use std::sync::Arc;
@@ -26,6 +26,15 @@ impl Win {
             false => String::from_utf8_lossy(&self.name).into_owned(),
             true => format!("a window of {} processes", self.window.size()),
         }
+    }
+
+    /// The error of a wait for a process of another job that has died.
+    pub fn died(&self, rank: usize) -> Error {
+        let text = format!(
+            "rank {rank} of {}, a process of another job, has ended, so this call cannot complete",
+            self.describe()
+        );
+        Error::new(MPI_ERR_PROC_ABORTED, text)
     }
 
     /// The ranks in this window of a group's processes.

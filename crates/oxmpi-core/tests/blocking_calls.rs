@@ -14,6 +14,7 @@ use oxmpi_core::library::{Joined, Library};
 use oxmpi_core::operation::{Reduce, UserFunction};
 use oxmpi_core::process::Process;
 use oxmpi_core::wait::mismatch::MismatchCheck;
+use oxmpi_core::wait::waiting::Unending;
 use oxmpi_datatype::{Datatype, Source, Target};
 use oxmpi_ops::Operands;
 use oxmpi_transport::Links;
@@ -42,7 +43,7 @@ fn with_ranks(ranks: usize, body: impl Fn(usize, &Library, Joined) + Sync) {
                 let call = Call::new(&library, Fun::Finalize, On::World);
                 let mut guard = call.enter().unwrap();
                 guard.engine.node().prepare_to_leave();
-                call.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+                call.wait(&mut guard, &Unending, |process| process.engine.is_flushed().then_some(())).unwrap();
                 drop(guard);
                 assert!(library.retire());
                 library.leave();

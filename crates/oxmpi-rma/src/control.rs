@@ -40,7 +40,7 @@ struct RankControl {
 /// The lock of one rank's memory, for `MPI_Win_lock`.
 #[repr(C, align(64))]
 pub struct WindowLock {
-    /// [`EXCLUSIVE`], or how many hold it shared.
+    /// [`EXCLUSIVE`] and the rank that holds it, or how many hold it shared.
     state: AtomicU32,
     /// How many wait for it exclusively.
     writers: AtomicU32,
@@ -256,10 +256,11 @@ fn steps(size: usize, round: u32) -> impl Iterator<Item = usize> {
 }
 
 impl WindowLock {
-    /// Takes the lock if it is free. A polite reader lets waiting writers go first.
-    pub fn try_take(&self, exclusive: bool, polite: bool) -> bool {
+    /// Takes the lock for `rank` if it is free. A polite reader lets waiting writers go first.
+    pub fn try_take(&self, rank: usize, exclusive: bool, polite: bool) -> bool {
         if exclusive {
-            return self.state.load(Relaxed) == 0 && self.state.compare_exchange(0, EXCLUSIVE, SeqCst, Relaxed).is_ok();
+            let held = EXCLUSIVE | rank as u32;
+            return self.state.load(Relaxed) == 0 && self.state.compare_exchange(0, held, SeqCst, Relaxed).is_ok();
         }
         if polite && self.writers.load(Relaxed) > 0 {
             return false;
@@ -272,6 +273,12 @@ impl WindowLock {
             }
         }
         false
+    }
+
+    /// The rank that holds it exclusively, as it looks now.
+    pub fn owner(&self) -> Option<usize> {
+        let state = self.state.load(Acquire);
+        (state & EXCLUSIVE != 0).then_some((state & !EXCLUSIVE) as usize)
     }
 
     /// Whether a reader could take it, as it looks now.
@@ -445,11 +452,12 @@ mod tests {
     fn locks_exclude_and_readers_are_polite() {
         with_control(2, false, |control| {
             let lock = control.lock(1);
-            assert!(lock.try_take(false, true) && lock.try_take(false, true) && !lock.try_take(true, true));
+            assert!(lock.try_take(5, false, true) && lock.try_take(5, false, true) && !lock.try_take(5, true, true));
             lock.begin_waiting(true);
-            assert!(!lock.try_take(false, true) && lock.try_take(false, false));
+            assert!(!lock.try_take(5, false, true) && lock.try_take(5, false, false));
             assert!((0..3).all(|_| lock.give_back(false)));
-            assert!(lock.try_take(true, true) && !lock.try_take(false, false));
+            assert!(lock.try_take(5, true, true) && !lock.try_take(5, false, false));
+            assert_eq!(lock.owner(), Some(5));
             lock.end_waiting(true);
             assert!(!lock.give_back(true));
         });

@@ -200,12 +200,28 @@ impl Window {
         self.set(Access::Started(targets));
     }
 
+    /// The epoch of a start cannot begin: a target has died. What others have exposed stays exposed.
+    pub fn take_back_start(&mut self) {
+        if let Access::Started(targets) = std::mem::replace(&mut self.access, Access::Closed) {
+            for &target in &targets {
+                self.targets[target as usize].open = Open::Shut;
+                self.started[target as usize] = self.started[target as usize].wrapping_sub(1);
+            }
+        }
+        self.set(Access::Closed);
+    }
+
     /// Whether all targets have exposed their memory.
     pub fn is_exposed_to_us(&self) -> bool {
-        let Access::Started(targets) = &self.access else { return true };
-        targets.iter().all(|&target| {
-            let posts = self.control.posts(self.rank, target as usize).load(Acquire);
-            posts.wrapping_sub(self.started[target as usize]) as i32 >= 0
+        self.unexposed_targets().next().is_none()
+    }
+
+    /// The targets of the epoch of a start that have not exposed their memory yet.
+    pub fn unexposed_targets(&self) -> impl Iterator<Item = usize> {
+        let targets: &[u32] = if let Access::Started(targets) = &self.access { targets } else { &[] };
+        targets.iter().map(|&target| target as usize).filter(|&target| {
+            let posts = self.control.posts(self.rank, target).load(Acquire);
+            (posts.wrapping_sub(self.started[target]) as i32) < 0
         })
     }
 
@@ -235,17 +251,20 @@ impl Window {
 
     /// Whether all origins are done with this rank's memory; then it is exposed no more.
     pub fn try_wait(&mut self) -> bool {
-        if let Exposure::Posted(origins) = &self.exposure {
-            let is_done = |&origin: &u32| {
-                let completions = self.control.completions(self.rank, origin as usize).load(Acquire);
-                completions.wrapping_sub(self.exposed[origin as usize]) as i32 >= 0
-            };
-            if !origins.iter().all(is_done) {
-                return false;
-            }
-            self.exposure = Exposure::Closed;
+        if self.incomplete_origins().next().is_some() {
+            return false;
         }
+        self.exposure = Exposure::Closed;
         true
+    }
+
+    /// The origins of the epoch of a post that have not completed it yet.
+    pub fn incomplete_origins(&self) -> impl Iterator<Item = usize> {
+        let origins: &[u32] = if let Exposure::Posted(origins) = &self.exposure { origins } else { &[] };
+        origins.iter().map(|&origin| origin as usize).filter(|&origin| {
+            let completions = self.control.completions(self.rank, origin).load(Acquire);
+            (completions.wrapping_sub(self.exposed[origin]) as i32) < 0
+        })
     }
 
     // ---- locks ----
@@ -350,7 +369,7 @@ impl Window {
     /// that was in the way.
     pub fn try_lock_all(&self, node: &NodeMemory, polite: bool) -> std::result::Result<(), usize> {
         for rank in 0..self.size() {
-            if !self.control.lock(rank).try_take(false, polite) {
+            if !self.control.lock(rank).try_take(self.rank, false, polite) {
                 if self.release_locks(rank) {
                     self.wake_all(node);
                 }

@@ -15,7 +15,7 @@ use oxmpi_base::foreign_senders::{FOREIGN_SENDERS, Phase};
 use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
-use oxmpi_base::segment::{RankBlock, STATE_ABORTED, Segment};
+use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_FINALIZED, Segment};
 use oxmpi_base::wait;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -35,8 +35,16 @@ pub(crate) struct ForeignProcesses {
 #[derive(Clone, Copy)]
 struct Known {
     id: ProcessId,
-    /// Its process has ended.
-    is_dead: bool,
+    ended: Option<Ended>,
+}
+
+/// How a foreign process has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It had called `MPI_Finalize`: what others did together with it may be complete.
+    Finalized,
+    /// It died or aborted, or wrote what is no packet.
+    Died,
 }
 
 /// Another job that this process knows.
@@ -147,7 +155,7 @@ impl NodeMemory {
         if index == known.len() {
             known.push(None);
         }
-        known[index] = Some(Known { id, is_dead: false });
+        known[index] = Some(Known { id, ended: None });
         let peer = self.foreign_process(index);
         self.foreign.peers.insert(id, peer);
         Ok(peer)
@@ -199,31 +207,48 @@ impl NodeMemory {
 
     // ---- the dead ----
 
-    /// Looks for foreign processes whose processes have ended or aborted, or of which the caller knows that they sent what is no
-    /// packet, and says who is dead.
-    fn find_dead(&mut self, is_broken: impl Fn(Peer) -> bool) -> Vec<Peer> {
-        let mut dead = Vec::new();
+    /// Looks for foreign processes that have ended or aborted, or of which the caller knows that
+    /// they sent what is no packet; returns all that have, also those that were known before.
+    fn find_ended(&mut self, is_broken: impl Fn(Peer) -> bool) -> Vec<(Peer, Ended)> {
+        let mut all = Vec::new();
         for index in 0..self.foreign.known.len() {
-            let Some(Known { is_dead, .. }) = self.foreign.known[index] else { continue };
-            let block = self.block_of_foreign(self.foreign_process(index));
-            let aborted = block.state.load(Acquire) == STATE_ABORTED;
-            let lives = lifeline::process_lives(block.pid.load(Relaxed));
-            if is_dead || aborted || !lives || is_broken(self.foreign_process(index)) {
-                dead.push(index);
+            let Some(Known { ended, .. }) = self.foreign.known[index] else { continue };
+            let peer = self.foreign_process(index);
+            let found = ended.or_else(|| self.look_at(peer, &is_broken));
+            if let (Some(found), Some(known)) = (found, &mut self.foreign.known[index]) {
+                known.ended = Some(found);
+                all.push((peer, found));
             }
         }
-        for &index in &dead {
-            if let Some(known) = &mut self.foreign.known[index] {
-                known.is_dead = true;
-            }
-        }
-        dead.into_iter().map(|index| self.foreign_process(index)).collect()
+        all
     }
 
-    /// Whether a process is one that was found to be dead.
-    pub fn is_dead(&self, peer: Peer) -> bool {
-        let foreign_process = self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref());
-        foreign_process.is_some_and(|known| known.is_dead)
+    fn look_at(&self, peer: Peer, is_broken: impl Fn(Peer) -> bool) -> Option<Ended> {
+        let block = self.block_of_foreign(peer);
+        // In this order: a process that ends well says so before it ends.
+        let lives = lifeline::process_lives(block.pid.load(Relaxed));
+        let state = block.state.load(Acquire);
+        match state {
+            STATE_ABORTED => Some(Ended::Died),
+            _ if is_broken(peer) => Some(Ended::Died),
+            _ if lives => None,
+            STATE_FINALIZED => Some(Ended::Finalized),
+            _ => Some(Ended::Died),
+        }
+    }
+
+    fn ended(&self, peer: Peer) -> Option<Ended> {
+        self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?.ended
+    }
+
+    /// Whether a foreign process was found to have ended.
+    pub fn has_ended(&self, peer: Peer) -> bool {
+        self.ended(peer).is_some()
+    }
+
+    /// Whether a foreign process was found to have ended without `MPI_Finalize`.
+    pub fn has_died(&self, peer: Peer) -> bool {
+        self.ended(peer) == Some(Ended::Died)
     }
 
     // ---- memory ----
@@ -297,9 +322,10 @@ impl Incoming {
         true
     }
 
-    /// Looks for foreign processes whose processes have ended or aborted, or wrote what is no packet, and says who is dead.
-    pub fn look_for_dead(&self, node: &mut NodeMemory) -> Vec<Peer> {
-        node.find_dead(|peer| self.is_ring_broken(peer))
+    /// Looks for foreign processes that have ended or aborted, or wrote what is no packet; returns
+    /// all that have.
+    pub fn find_ended(&self, node: &mut NodeMemory) -> Vec<(Peer, Ended)> {
+        node.find_ended(|peer| self.is_ring_broken(peer))
     }
 
     // ---- forgetting ----

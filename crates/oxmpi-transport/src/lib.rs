@@ -25,6 +25,7 @@ mod packet;
 mod ports;
 mod table;
 
+pub use foreign::Ended;
 pub use incoming::Incoming;
 pub use links::Links;
 pub use node_memory::NodeMemory;

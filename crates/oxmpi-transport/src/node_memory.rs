@@ -139,7 +139,7 @@ impl NodeMemory {
 
     /// Whether `peer` receives nothing more.
     pub fn has_left(&self, peer: Peer) -> bool {
-        self.block_of(peer).leaving.load(Acquire) != 0 || self.is_dead(peer)
+        self.block_of(peer).leaving.load(Acquire) != 0 || self.has_ended(peer)
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::buffer::BufferPool;
 use oxmpi_core::request::{Active, PoolId};
+use oxmpi_core::wait::waiting::Unending;
 use std::ffi::c_void;
 
 /// A session's handle is checked here, where sessions are known.
@@ -66,11 +67,10 @@ fn flush(cx: &Call, id: PoolId) -> Result<()> {
         Some(pool) => pool.mark(),
         None => return Err(nothing_attached()),
     };
-    cx.wait(&mut guard, |process| match process.pool_slot(id) {
+    cx.wait(&mut guard, &Unending, |process| match process.pool_slot(id) {
         Ok((Some(pool), engine)) => pool.is_flushed(engine, mark).then_some(()),
         _ => Some(()),
-    });
-    Ok(())
+    })
 }
 
 #[cold]

@@ -16,6 +16,7 @@ use oxmpi_core::contexts::{self, NOT_YET, Part};
 use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::request::Active;
+use oxmpi_core::wait::waiting::Unending;
 use std::ffi::c_int;
 
 // ---- asking ----
@@ -265,18 +266,18 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
     // Messages that have met their receive no longer know their context, but their request does.
     let started: Vec<usize> =
         guard.requests.iter().filter(|(_, request)| request.comm == handle).map(|(started, _)| started).collect();
-    cx.wait(&mut guard, |process| {
+    cx.wait(&mut guard, &Unending, |process| {
         let done = started.iter().all(|&started| process.is_request_done(Request(started)).unwrap_or(true));
         let at_work = process.engine.is_at_work_on(context) || process.performs_on(context);
         (done && !process.engine.is_busy() && !at_work).then_some(())
-    });
+    })?;
     let everybody = guard.comm(handle)?.everybody();
     if guard.knows_foreign(&everybody) {
         // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
         let own = comm::own_peer(&guard);
         let participants = guard.comm_mut(handle)?.participants(own);
         guard.prepare_to_leave(context);
-        comm::run_agreement(cx, &mut guard, |line| async move { line.part(&participants).await });
+        comm::run_agreement(cx, &mut guard, |line| async move { line.part(&participants).await })?;
     }
     drop(guard);
     // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.

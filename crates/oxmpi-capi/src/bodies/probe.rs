@@ -11,6 +11,7 @@ use oxmpi_core::engine::OpId;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::Active;
+use oxmpi_core::wait::waiting::Message as Awaited;
 use oxmpi_datatype::Target;
 use std::ffi::{c_int, c_void};
 
@@ -22,7 +23,7 @@ pub unsafe fn probe(cx: &Call, source: c_int, tag: c_int, comm: Comm, status: *m
     let mut guard = cx.enter()?;
     let found = match wanted(&guard, source, tag, comm)? {
         None => Status::proc_null(),
-        Some(pattern) => cx.wait(&mut guard, |process| process.engine.probe(&pattern)),
+        Some(pattern) => cx.wait(&mut guard, &Awaited(pattern), |process| process.engine.probe(&pattern))?,
     };
     // SAFETY: null or a status.
     unsafe { store_status(status, &found) };
@@ -52,7 +53,7 @@ pub unsafe fn iprobe(
         flag.write(c_int::from(found.is_some()));
         match found {
             Some(found) => store_status(status, &found),
-            None => guard.yield_cpu_at_times(),
+            None => guard.probed_in_vain(pattern)?,
         }
     }
     Ok(())
@@ -78,7 +79,7 @@ pub unsafe fn mprobe(
     check_place(message, "message")?;
     let (found, seen) = match pattern {
         None => (MPI_MESSAGE_NO_PROC, Status::proc_null()),
-        Some(pattern) => cx.wait(&mut guard, |process| take(process, &pattern, comm)),
+        Some(pattern) => cx.wait(&mut guard, &Awaited(pattern), |process| take(process, &pattern, comm))?,
     };
     // SAFETY: checked; null or a status.
     unsafe {
@@ -116,7 +117,7 @@ pub unsafe fn improbe(
                 message.write(found);
                 store_status(status, &seen);
             }
-            None => guard.yield_cpu_at_times(),
+            None => guard.probed_in_vain(pattern)?,
         }
     }
     Ok(())

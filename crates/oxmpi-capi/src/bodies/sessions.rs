@@ -14,6 +14,7 @@ use oxmpi_core::errhandler::Target;
 use oxmpi_core::info::Info;
 use oxmpi_core::library::{Session as Opened, World};
 use oxmpi_core::request::PoolId;
+use oxmpi_core::wait::waiting::Unending;
 use std::ffi::{c_char, c_int};
 
 const LEVELS: [(&str, c_int); 4] = [
@@ -84,10 +85,10 @@ pub unsafe fn session_finalize(cx: &Call, session: *mut Session) -> Result<()> {
     let mut guard = cx.enter()?;
     let mark = guard.pool_slot(PoolId::Session(handle))?.0.as_ref().map(|pool| pool.mark());
     if let Some(mark) = mark {
-        cx.wait(&mut guard, |process| match process.pool_slot(PoolId::Session(handle)) {
+        cx.wait(&mut guard, &Unending, |process| match process.pool_slot(PoolId::Session(handle)) {
             Ok((Some(pool), engine)) => pool.is_flushed(engine, mark).then_some(()),
             _ => Some(()),
-        });
+        })?;
     }
     guard.session_buffers.remove(&handle);
     drop(guard);

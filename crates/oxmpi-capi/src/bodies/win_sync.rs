@@ -8,6 +8,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group, Win};
 use oxmpi_base::wait::full_fence;
 use oxmpi_core::guard::Guard;
+use oxmpi_core::wait::window::Awaited;
 use std::ffi::c_int;
 
 // Of the assertions, a fence that is the end of nothing and the beginning of nothing meets nobody, a start that need not
@@ -47,7 +48,11 @@ pub unsafe fn win_start(cx: &Call, group: Group, assert: c_int, win: Win) -> Res
     window.check_start(assert)?;
     window.start(targets);
     if assert & MPI_MODE_NOCHECK == 0 {
-        cx.wait_window(&mut guard, win, |window| window.is_exposed_to_us());
+        let exposed = cx.wait_window(&mut guard, win, Awaited::Targets, |window| window.is_exposed_to_us());
+        if let Err(error) = exposed {
+            guard.win_mut(win)?.window.take_back_start();
+            return Err(error);
+        }
     }
     Ok(())
 }
@@ -61,7 +66,7 @@ pub unsafe fn win_complete(cx: &Call, win: Win) -> Result<()> {
 pub unsafe fn win_wait(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     guard.win(win)?.window.check_posted()?;
-    cx.wait_window(&mut guard, win, |window| window.try_wait());
+    cx.wait_window(&mut guard, win, Awaited::Origins, |window| window.try_wait())?;
     guard.win_mut(win)?.window.synchronize_copies();
     Ok(())
 }
@@ -75,16 +80,13 @@ pub unsafe fn win_test(cx: &Call, win: Win, flag: *mut c_int) -> Result<()> {
     let done = window.try_wait();
     match done {
         true => window.synchronize_copies(),
-        false => guard.yield_cpu(),
+        false => guard.asked_window_in_vain(win, Awaited::Origins)?,
     }
     // SAFETY: checked.
     unsafe { store(flag, c_int::from(done), "flag") }
 }
 
 // ---- locks ----
-
-/// How often a reader lets waiting writers go first: not for ever, since it may be what another holder waits for.
-const POLITE_LOOKS: u32 = 1000;
 
 pub unsafe fn win_lock(cx: &Call, lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
@@ -95,14 +97,8 @@ pub unsafe fn win_lock(cx: &Call, lock_type: c_int, rank: c_int, assert: c_int, 
     };
     let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
     let truly = assert & MPI_MODE_NOCHECK == 0;
-    if truly && !window.control.lock(rank).try_take(exclusive, true) {
-        window.control.lock(rank).begin_waiting(exclusive);
-        let mut looks = 0;
-        cx.wait_window(&mut guard, win, |window| {
-            looks += 1;
-            window.control.lock(rank).try_take(exclusive, looks < POLITE_LOOKS)
-        });
-        guard.win_mut(win)?.window.control.lock(rank).end_waiting(exclusive);
+    if truly && !window.control.lock(rank).try_take(window.rank, exclusive, true) {
+        cx.wait_for_lock(&mut guard, win, rank, exclusive)?;
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked(rank, exclusive, truly);
@@ -116,27 +112,12 @@ pub unsafe fn win_lock_all(cx: &Call, assert: c_int, win: Win) -> Result<()> {
     window.check_lock_all(assert)?;
     let truly = assert & MPI_MODE_NOCHECK == 0;
     if truly {
-        take_all(cx, &mut guard, win)?;
+        cx.take_all_locks(&mut guard, win)?;
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked_all(truly);
     window.synchronize_copies();
     Ok(())
-}
-
-/// Waits for whichever lock is in the way, holding none.
-fn take_all(cx: &Call, guard: &mut Guard, win: Win) -> Result<()> {
-    let mut looks = 0;
-    loop {
-        let window = &guard.win(win)?.window;
-        let Err(rank) = window.try_lock_all(guard.engine.node(), looks < POLITE_LOOKS) else { return Ok(()) };
-        guard.win(win)?.window.control.lock(rank).begin_waiting(false);
-        cx.wait_window(guard, win, |window| {
-            looks += 1;
-            window.control.lock(rank).is_free_to_read(looks < POLITE_LOOKS)
-        });
-        guard.win(win)?.window.control.lock(rank).end_waiting(false);
-    }
 }
 
 pub unsafe fn win_unlock(cx: &Call, rank: c_int, win: Win) -> Result<()> {

@@ -10,7 +10,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::Object;
 use oxmpi_core::library::World;
-use std::convert::Infallible;
+use oxmpi_core::wait::waiting::{Asking, Unending};
 use std::ffi::{c_char, c_int};
 
 pub unsafe fn init(cx: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
@@ -79,17 +79,11 @@ pub(super) fn flush_and_leave(cx: &Call) {
     // There is nothing to enter when another thread has come and gone meanwhile; then it has seen to that.
     if let Some(mut guard) = library::enter() {
         guard.engine.node().prepare_to_leave();
-        cx.wait(&mut guard, |process| process.engine.is_flushed().then_some(()));
+        // Neither can fail: processes that have ended are not waited for.
+        let _ = cx.wait(&mut guard, &Unending, |process| process.engine.is_flushed().then_some(()));
         // Parents and children that are connected end together, even when all has arrived.
-        let Ok(()) = cx.wait_looking(
-            &mut guard,
-            LOOK,
-            |process| (!process.awaits_family()).then_some(()),
-            |guard| {
-                guard.engine.look_for_dead();
-                None::<Infallible>
-            },
-        );
+        let family = Asking::new(LOOK, |_| None);
+        let _ = cx.wait(&mut guard, &family, |process| (!process.awaits_family()).then_some(()));
         guard.names.clear();
         guard.engine.node().close_ports();
         guard.engine.leave_all_jobs();

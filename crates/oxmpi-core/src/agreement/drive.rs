@@ -1,8 +1,9 @@
 //! Driving agreements: sends and receives their messages and answers what they ask of the state.
 
-use super::{Agreement, Answer, Order, Question, word};
+use super::{Agreement, Answer, Awaited, Order, Question, word};
+use crate::liveness::died;
 use crate::process::Process;
-use oxmpi_abi::constants::*;
+use oxmpi_abi::constants::MPI_ERR_OTHER;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
@@ -17,16 +18,17 @@ impl Process {
                 agreement.sending.retain(|&op| self.engine.take_outcome(op).is_none());
                 return if agreement.sending.is_empty() { agreement.result.take() } else { None };
             }
-            if let Some((op, from, _)) = &agreement.receiving {
-                let (op, from) = (*op, *from);
-                if Peer::from_source(from).is_some_and(|from| self.engine.node().is_dead(from)) {
+            if let Some(awaited) = &agreement.receiving {
+                let op = awaited.op;
+                let dead = self.dead_in(awaited);
+                if dead.is_some() {
                     self.engine.cancel_recv(op);
                 }
                 let outcome = self.engine.take_outcome(op)?;
-                let (_, _, mut bytes) = agreement.receiving.take()?;
+                let Awaited { mut bytes, .. } = agreement.receiving.take()?;
                 let expected = bytes.len() as u64;
                 let answer = match outcome.error {
-                    _ if outcome.status.is_cancelled() => Err(dead()),
+                    _ if outcome.status.is_cancelled() => Err(dead.unwrap_or_else(|| died(None))),
                     Some(error) => Err(garbled(error.text())),
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
@@ -50,12 +52,12 @@ impl Process {
             }
             let question = agreement.line.pending().question.take()?;
             let answer = match question {
-                Question::Receive(pattern, count) => {
+                Question::Receive(pattern, count, members) => {
                     let bytes = OwnedBytes::zeroed(count * 8);
                     // SAFETY: a conversation that receives is driven to its end, and the bytes are its own until then.
                     #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
                     let op = self.engine.recv(pattern, unsafe { bytes.lend_to_write() });
-                    agreement.receiving = Some((op, pattern.source, bytes));
+                    agreement.receiving = Some(Awaited { op, pattern, bytes, members });
                     continue;
                 }
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
@@ -69,6 +71,20 @@ impl Process {
             };
             agreement.line.pending().answer = Some(answer);
         }
+    }
+
+    /// Why nothing will come of a receive, if the sender has ended or one of the members has died.
+    fn dead_in(&self, awaited: &Awaited) -> Option<Error> {
+        let node = self.engine.node();
+        if !node.knows_foreign() {
+            return None;
+        }
+        let Awaited { pattern, members, .. } = awaited;
+        let from = Peer::from_source(pattern.source).filter(|&from| node.has_ended(from));
+        self.dead_among(pattern.context, members).or_else(|| {
+            let comm = self.comm_of(pattern.context);
+            from.map(|from| died(comm.and_then(|comm| Some((comm.group.position(from)?, comm)))))
+        })
     }
 
     /// The processes that another one told of.
@@ -87,11 +103,6 @@ impl Process {
         }
         Ok(peers)
     }
-}
-
-#[cold]
-fn dead() -> Error {
-    Error::new(MPI_ERR_OTHER, "a process of another job that is to take part has ended")
 }
 
 #[cold]

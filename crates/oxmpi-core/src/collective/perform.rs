@@ -6,7 +6,7 @@ use crate::operation::UserCall;
 use crate::process::Process;
 use crate::request::Promise;
 use oxmpi_abi::Error;
-use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
+use oxmpi_abi::constants::{MPI_ERR_PROC_ABORTED, MPI_ERR_TRUNCATE};
 use oxmpi_coll::plan::{Piece, Region, Side, Step};
 use oxmpi_datatype::Source;
 use oxmpi_transport::own;
@@ -56,8 +56,12 @@ impl Process {
         match run.error.take() {
             None => Turn::Done(Ok(())),
             Some(error) => {
-                // Perhaps the message was of another call, which a rank may still wait for.
                 let stage = run.stage();
+                let error = self.true_cause(stage.comm_context(), [&stage.group, &stage.local], error);
+                if error.class() == MPI_ERR_PROC_ABORTED {
+                    return Turn::Done(Err(error));
+                }
+                // Perhaps the message was of another call, which a rank may still wait for.
                 stage.calls.publish(&self.engine.node().block().differed, stage.comm_context());
                 Turn::Done(Err(error))
             }

@@ -5,7 +5,7 @@ use super::{Assembly, Engine, Messages, PeerState};
 use crate::matching::{MessageId, Pattern};
 use oxmpi_abi::{Error, Status};
 use oxmpi_base::address::ProcessId;
-use oxmpi_transport::Peer;
+use oxmpi_transport::{Ended, Peer};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -51,9 +51,9 @@ impl Engine {
         }
     }
 
-    /// Looks for far processes that have ended, and says which are dead.
-    pub fn look_for_dead(&mut self) -> Vec<Peer> {
-        self.rx.look_for_dead(self.messages.tx.node_mut())
+    /// Looks for far processes that have ended; returns all that have.
+    pub fn find_ended(&mut self) -> Vec<(Peer, Ended)> {
+        self.rx.find_ended(self.messages.tx.node_mut())
     }
 }
 

@@ -177,6 +177,22 @@ impl Engine {
         moved
     }
 
+    /// Takes in every packet that has come, however many there are: for a caller that is about to
+    /// conclude that nothing more will.
+    #[cold]
+    pub fn drain_all(&mut self) {
+        if self.rx.has_foreign_news(self.messages.tx.node()) {
+            self.see_foreign_senders();
+        }
+        let senders = self.rx.senders(&mut self.messages.tx);
+        let senders: Vec<Peer> = (0..senders).map(|index| self.rx.sender(index)).collect();
+        for peer in senders {
+            while self.rx.next(peer).is_some() {
+                self.drain(peer);
+            }
+        }
+    }
+
     #[inline(never)]
     fn progress_slow(&mut self) -> bool {
         for peer in std::mem::take(&mut self.messages.pressure_news) {

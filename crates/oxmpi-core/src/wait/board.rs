@@ -16,13 +16,23 @@ pub struct BoardWait<'a, 'l> {
     guard: &'a mut Guard<'l>,
     check: &'a MismatchCheck,
     /// Why what was waited for will never come.
-    pub error: Option<Error>,
+    error: Option<Error>,
 }
 
 impl<'a, 'l> BoardWait<'a, 'l> {
     #[inline]
     pub fn new(call: &'a Call<'a>, guard: &'a mut Guard<'l>, check: &'a MismatchCheck) -> BoardWait<'a, 'l> {
         BoardWait { call, guard, check, error: None }
+    }
+
+    /// Why the operation has failed: what ended a wait, or a process that has died, for which
+    /// another rank may have broken up the board.
+    #[cold]
+    pub fn cause(&mut self, error: Error) -> Error {
+        match self.error.take() {
+            Some(error) => error,
+            None => self.check.cause(self.guard, error),
+        }
     }
 }
 
@@ -58,9 +68,7 @@ impl Wait for BoardWait<'_, '_> {
                 }
             }
         }
-        let check = self.check;
-        let came = self.call.wait_unless(self.guard, |_| ready().then_some(()), |guard| check.look(guard));
-        check.end(self.guard);
+        let came = self.call.wait(self.guard, self.check, |_| ready().then_some(()));
         self.error = came.err();
         self.error.is_none()
     }

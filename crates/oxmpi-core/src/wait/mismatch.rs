@@ -5,6 +5,7 @@
 //! A rank that finds another in a different call leaves its own words there, so that the other finds them as well. All that
 //! costs nothing as long as anything moves. (Ranks on a board find out by themselves, at once.)
 
+use super::Waiting;
 use crate::comm::{CallName, Calls, Ranks};
 use crate::guard::Guard;
 use oxmpi_abi::Error;
@@ -13,7 +14,6 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
 use oxmpi_base::notice::Notice;
 use oxmpi_transport::node::different_calls;
-use std::cell::Cell;
 
 /// A collective call that may have to wait.
 pub struct MismatchCheck {
@@ -21,14 +21,13 @@ pub struct MismatchCheck {
     call: CallName,
     /// Whether the communicator has counted the call.
     counted: bool,
-    said: Cell<bool>,
 }
 
 impl MismatchCheck {
     /// Of a call that the communicator [counts](Calls::count) later.
     #[inline]
     pub fn new(fun: Fun, comm: Comm, root: Option<usize>) -> MismatchCheck {
-        MismatchCheck { comm, call: CallName::new(fun as u16, root), counted: false, said: Cell::new(false) }
+        MismatchCheck { comm, call: CallName::new(fun as u16, root), counted: false }
     }
 
     /// What the communicator counts.
@@ -43,18 +42,25 @@ impl MismatchCheck {
         MismatchCheck { counted: true, ..self }
     }
 
-    /// We have slept in vain: says where we are, and looks for ranks that are in another call there.
+    /// We have slept in vain: says where we are, and looks for ranks that have died or are in another call there.
     #[cold]
-    pub fn look(&self, guard: &Guard) -> Option<Error> {
+    pub(super) fn look(&self, guard: &Guard) -> Option<Error> {
         let comm = guard.comm(self.comm).ok()?;
         let calls = self.calls(comm);
         say(guard, comm.context, &calls);
-        self.said.set(true);
         if let Some(error) = guard.dead_member(comm) {
             return Some(error);
         }
         let other = comm.is_inter().then_some(&comm.group);
         find_different(guard, comm.context, &calls, comm.rank, comm.local_group(), other)
+    }
+
+    /// Why the call has failed: if a process of the communicator has died, for that.
+    #[cold]
+    pub fn cause(&self, guard: &mut Guard, error: Error) -> Error {
+        let Ok(comm) = guard.comm(self.comm) else { return error };
+        let (context, groups) = (comm.context, [comm.group.clone(), comm.local_group().clone()]);
+        guard.true_cause(context, [&groups[0], &groups[1]], error)
     }
 
     /// The call has failed since messages of another call came in: ranks that still wait for this one are told when they look.
@@ -73,23 +79,20 @@ impl MismatchCheck {
         }
         calls
     }
+}
 
-    /// The wait is over.
-    #[inline]
-    pub fn end(&self, guard: &Guard) {
-        if self.said.replace(false) {
-            stop(guard);
-        }
+impl Waiting for MismatchCheck {
+    fn collective(&self) -> Option<&MismatchCheck> {
+        Some(self)
     }
 }
 
 /// We have slept in vain in a call that is not collective. Of the operations that go on meanwhile we say where one is, the next
-/// one every time, and one that will never end since other ranks are in another call ends with an error now. Whether we said
-/// anything.
+/// one every time, and one that will never end since other ranks are in another call ends with an error now.
 #[cold]
-pub fn look_meanwhile(guard: &mut Guard, turn: usize) -> bool {
+pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
     let runs = guard.runs();
-    let Some(stage) = turn.checked_rem(runs.len()).map(|index| runs[index].stage()) else { return false };
+    let Some(stage) = turn.checked_rem(runs.len()).map(|index| runs[index].stage()) else { return };
     say(guard, stage.comm_context(), &stage.calls);
     let found = runs.iter().enumerate().find_map(|(index, run)| {
         let stage = run.stage();
@@ -100,7 +103,6 @@ pub fn look_meanwhile(guard: &mut Guard, turn: usize) -> bool {
     if let Some((index, error)) = found {
         guard.end_run(index, error);
     }
-    true
 }
 
 /// Looks for a rank of our group, or of the `other` one of an intercommunicator, that says it is in another call where we are.
@@ -146,7 +148,7 @@ fn say(guard: &Guard, context: u32, calls: &Calls) {
 
 /// We wait no longer.
 #[cold]
-pub fn stop(guard: &Guard) {
+pub(super) fn stop(guard: &Guard) {
     guard.engine.node().block().waiting.put(0, [0, 0]);
 }
 

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! mod.rs         a call waits: look, move messages, back off, sleep
+//! waiting.rs     what a call can wait for, and how each of these can fail
+//! agreement.rs   for an agreement of processes
 //! plan.rs        for a collective operation that goes by messages
 //! board.rs       for other ranks of a board
 //! window.rs      for what other ranks do to a window
@@ -12,64 +14,72 @@
 //!
 //! Every wait lets other threads in, and goes on with the lock when one comes (`guard.rs`). What a wait looks for may be
 //! gone afterwards, so it is looked up again by its handle.
+//!
+//! A wait that has slept in vain for a while asks whether what it waits for can still come: see
+//! [`Waiting`]. As long as anything moves, nothing of this is looked at.
 
+pub mod agreement;
 pub mod board;
 mod entry;
 pub mod mismatch;
 mod outside;
 mod plan;
-mod window;
+pub mod waiting;
+pub mod window;
 
 use crate::call::Call;
 use crate::engine::{OpId, Outcome};
 use crate::guard::Guard;
 use crate::process::Process;
+use mismatch::MismatchCheck;
+use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait::{self, Backoff, Step};
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 /// A sleeper looks around by itself now and then, should a wake-up ever be lost to a rank that died.
 const SLEEP: Duration = Duration::from_millis(500);
 
+/// What a call waits for. Asked only after the call has slept in vain for a while.
+pub trait Waiting {
+    /// Why what is waited for will never come. A wait for an operation may end the operation instead,
+    /// with an error as its outcome.
+    fn failed(&self, _state: &mut Process) -> Option<Error> {
+        None
+    }
+
+    /// The collective call that waits: ranks that wait in another one are looked for.
+    fn collective(&self) -> Option<&MismatchCheck> {
+        None
+    }
+
+    /// How long the call sleeps at most before it asks.
+    fn longest_sleep(&self) -> Duration {
+        SLEEP
+    }
+}
+
+/// The looks of one wait.
+struct Looks {
+    /// When the wait began to sleep, or last looked.
+    last: Option<Instant>,
+    /// How many looks there were.
+    count: usize,
+}
+
 impl Call<'_> {
     /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.
     #[inline]
-    pub fn wait<R>(&self, guard: &mut Guard, ready: impl FnMut(&mut Process) -> Option<R>) -> R {
-        let (mut said, mut turns) = (false, 0..);
-        let Ok(result) = self.wait_unless(guard, ready, |guard| {
-            said = mismatch::look_meanwhile(guard, turns.next().unwrap_or(0));
-            None::<Infallible>
-        });
-        if said {
-            mismatch::stop(guard);
-        }
-        result
-    }
-
-    /// The same, unless `never`, which is asked after every sleep in vain, says why nothing will come.
-    #[inline]
-    pub fn wait_unless<R, E>(
+    pub fn wait<R>(
         &self,
         guard: &mut Guard,
-        ready: impl FnMut(&mut Process) -> Option<R>,
-        never: impl FnMut(&mut Guard) -> Option<E>,
-    ) -> Result<R, E> {
-        self.wait_looking(guard, SLEEP, ready, never)
-    }
-
-    /// The same with sleeps that are no longer than this.
-    #[inline]
-    pub fn wait_looking<R, E>(
-        &self,
-        guard: &mut Guard,
-        longest: Duration,
+        what: &dyn Waiting,
         mut ready: impl FnMut(&mut Process) -> Option<R>,
-        mut never: impl FnMut(&mut Guard) -> Option<E>,
-    ) -> Result<R, E> {
+    ) -> Result<R> {
         let mut backoff = Backoff::new(guard.shared().job());
-        loop {
+        let mut looks = Looks { last: None, count: 0 };
+        let end = loop {
             if let Some(result) = ready(guard) {
-                return Ok(result);
+                break Ok(result);
             }
             let moved = self.progress(guard);
             guard.follow_lock();
@@ -85,30 +95,37 @@ impl Call<'_> {
                 backoff.pause(guard.shared().job())
             };
             if step == Step::Sleep {
-                if let Some(end) = self.sleep(guard, longest, &mut ready, &mut never) {
-                    return end;
+                if let Some(end) = self.sleep(guard, what, &mut looks, &mut ready) {
+                    break end;
                 }
                 backoff = Backoff::new(guard.shared().job());
             }
+        };
+        if looks.count > 0 {
+            mismatch::stop(guard);
         }
+        end
     }
 
     /// Waits for an operation of the engine's.
     #[inline]
     pub fn wait_op(&self, guard: &mut Guard, op: OpId) -> Outcome {
-        self.wait(guard, |process| process.engine.take_outcome(op))
+        let end = self.wait(guard, &waiting::Operation(op), |process| process.engine.take_outcome(op));
+        // The operation itself fails, so there is always an outcome.
+        end.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::sent() })
     }
 
     /// Sleeps until something comes, unless it is there by now, or until it is time to ask whether it ever will.
     #[cold]
-    fn sleep<R, E>(
+    fn sleep<R>(
         &self,
         guard: &mut Guard,
-        longest: Duration,
+        what: &dyn Waiting,
+        looks: &mut Looks,
         ready: &mut impl FnMut(&mut Process) -> Option<R>,
-        never: &mut impl FnMut(&mut Guard) -> Option<E>,
-    ) -> Option<Result<R, E>> {
+    ) -> Option<Result<R>> {
         let (alone, shared) = (!guard.is_shared(), guard.shared());
+        let longest = what.longest_sleep();
         wait::prepare_to_sleep(shared.job(), shared.block(), shared.barrier, alone);
         // The last look, now that every sender will see that we sleep.
         let moved = self.progress(guard) || guard.engine.has_copying_to_do();
@@ -124,12 +141,39 @@ impl Call<'_> {
         if let Some(observer) = self.library().observer() {
             guard.call_user(|| observer.slept(self.fun, slept));
         }
-        if slept < longest {
+        // The time of the whole wait counts: signals or messages for others may end every sleep early.
+        if looks.last.get_or_insert(start).elapsed() < longest {
             return None;
         }
+        looks.last = Some(Instant::now());
+        looks.count += 1;
+        self.look(guard, what, looks.count, ready)
+    }
+
+    /// The wait was in vain for a while: looks whether what it waits for can still come.
+    #[cold]
+    fn look<R>(
+        &self,
+        guard: &mut Guard,
+        what: &dyn Waiting,
+        count: usize,
+        ready: &mut impl FnMut(&mut Process) -> Option<R>,
+    ) -> Option<Result<R>> {
         if guard.engine.node().knows_foreign() {
             guard.look_for_dead();
         }
-        never(guard).map(Err)
+        // It may have come meanwhile, or failed for what was found.
+        self.progress(guard);
+        if let Some(result) = ready(guard) {
+            return Some(Ok(result));
+        }
+        let different = match what.collective() {
+            Some(check) => check.look(guard),
+            None => {
+                mismatch::look_meanwhile(guard, count);
+                None
+            }
+        };
+        different.or_else(|| what.failed(guard)).map(Err)
     }
 }

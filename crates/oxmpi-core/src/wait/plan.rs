@@ -17,8 +17,7 @@ impl Call<'_> {
                 Turn::Waiting => None,
                 turn => Some(turn),
             };
-            let turn = self.wait_unless(guard, advance, |guard| check.look(guard));
-            check.end(guard);
+            let turn = self.wait(guard, check, advance);
             match turn {
                 Ok(Turn::Call(call)) => self.make_call(guard, &call),
                 Ok(Turn::Done(result)) => return result,

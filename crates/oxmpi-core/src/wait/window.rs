@@ -1,8 +1,11 @@
 //! Waiting for what other ranks do to a window.
 
+use super::Waiting;
 use crate::call::Call;
 use crate::guard::Guard;
+use crate::process::Process;
 use oxmpi_abi::handle::Win;
+use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait;
 use oxmpi_rma::Window;
 
@@ -11,23 +14,107 @@ fn quick_looks(guard: &Guard) -> usize {
     if guard.is_shared() || wait::is_oversubscribed(guard.shared().job()) { 4 } else { 2000 }
 }
 
+/// How often a reader lets waiting writers go first: not for ever, since it may be what another holder waits for.
+const POLITE_LOOKS: u32 = 1000;
+
+/// The ranks of a window that a call waits for.
+#[derive(Clone, Copy)]
+pub enum Awaited {
+    /// All of them, as in a fence.
+    All,
+    /// Those that the epoch of `MPI_Win_start` accesses, and that have not exposed their memory.
+    Targets,
+    /// Those that `MPI_Win_post` has exposed this rank's memory to, and that have not completed.
+    Origins,
+    /// The holders of a rank's lock.
+    Holders(usize),
+}
+
+/// A wait for ranks of a window.
+pub struct WindowWait {
+    pub win: Win,
+    pub whom: Awaited,
+}
+
+impl Waiting for WindowWait {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        let win = state.win(self.win).ok()?;
+        let node = state.engine.node();
+        let has_died = |rank: &usize| node.has_died(win.window.process_of(*rank));
+        let dead = match self.whom {
+            Awaited::All => (0..win.window.size()).find(has_died),
+            Awaited::Targets => win.window.unexposed_targets().find(has_died),
+            Awaited::Origins => win.window.incomplete_origins().find(has_died),
+            Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
+                Some(owner) => Some(owner).filter(has_died),
+                // Who reads is not known.
+                None => (0..win.window.size()).find(has_died),
+            },
+        };
+        dead.map(|rank| win.died(rank))
+    }
+}
+
 impl Call<'_> {
     /// Waits until something is so in a window: in a tight loop for a moment, then as every call waits. A window that another
     /// thread has freed meanwhile is not waited for.
-    pub fn wait_window(&self, guard: &mut Guard, win: Win, mut ready: impl FnMut(&mut Window) -> bool) {
+    pub fn wait_window(
+        &self,
+        guard: &mut Guard,
+        win: Win,
+        whom: Awaited,
+        mut ready: impl FnMut(&mut Window) -> bool,
+    ) -> Result<()> {
         let looks = quick_looks(guard);
         if let Ok((window, node)) = guard.win_and_node(win) {
             for _ in 0..looks {
                 if ready(window) {
-                    return;
+                    return Ok(());
                 }
                 window.serve(Some(node));
                 std::hint::spin_loop();
             }
         }
-        self.wait(guard, |process| match process.win_mut(win) {
+        self.wait(guard, &WindowWait { win, whom }, |process| match process.win_mut(win) {
             Ok(found) => ready(&mut found.window).then_some(()),
             Err(_) => Some(()),
+        })
+    }
+
+    /// Waits for the lock of a rank's memory, which is held.
+    pub fn wait_for_lock(&self, guard: &mut Guard, win: Win, rank: usize, exclusive: bool) -> Result<()> {
+        guard.win(win)?.window.control.lock(rank).begin_waiting(exclusive);
+        let mut looks = 0;
+        let taken = self.wait_window(guard, win, Awaited::Holders(rank), |window| {
+            looks += 1;
+            window.control.lock(rank).try_take(window.rank, exclusive, looks < POLITE_LOOKS)
         });
+        guard.win(win)?.window.control.lock(rank).end_waiting(exclusive);
+        taken
+    }
+
+    /// Takes the locks of all ranks, shared. Waits for whichever lock is in the way, holding none.
+    pub fn take_all_locks(&self, guard: &mut Guard, win: Win) -> Result<()> {
+        let mut looks = 0;
+        loop {
+            let window = &guard.win(win)?.window;
+            let Err(rank) = window.try_lock_all(guard.engine.node(), looks < POLITE_LOOKS) else { return Ok(()) };
+            guard.win(win)?.window.control.lock(rank).begin_waiting(false);
+            let free = self.wait_window(guard, win, Awaited::Holders(rank), |window| {
+                looks += 1;
+                window.control.lock(rank).is_free_to_read(looks < POLITE_LOOKS)
+            });
+            guard.win(win)?.window.control.lock(rank).end_waiting(false);
+            free?;
+        }
+    }
+}
+
+impl Guard<'_> {
+    /// A program asked in vain whether ranks of a window have done something; an error when they never will.
+    pub fn asked_window_in_vain(&mut self, win: Win, whom: Awaited) -> Result<()> {
+        self.polled_in_vain();
+        self.yield_cpu();
+        WindowWait { win, whom }.failed(self).map_or(Ok(()), Err)
     }
 }

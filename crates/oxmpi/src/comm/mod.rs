@@ -9,42 +9,13 @@ use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::{Peer, Rank};
-use oxmpi_core::agreement::{Agreement, Line, Participants};
+use oxmpi_core::agreement::Participants;
 use oxmpi_core::attributes::Object;
 use oxmpi_core::call::Call;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Part, Share};
 use oxmpi_core::guard::Guard;
-use oxmpi_core::wait::mismatch::MismatchCheck;
-use std::future::Future;
-
-/// Runs an agreement to its end.
-pub fn run_agreement<T, F>(call: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> T
-where
-    F: Future<Output = T> + Send + 'static,
-{
-    let mut agreement = Agreement::new(agreement);
-    call.wait(guard, |process| process.drive(&mut agreement))
-}
-
-/// The same for one that the ranks of a communicator make in a collective call: an error if some ranks are in another call.
-pub fn run_agreement_watched<T, F>(
-    call: &Call,
-    guard: &mut Guard,
-    watch: &MismatchCheck,
-    agreement: impl FnOnce(Line) -> F,
-) -> Result<T>
-where
-    F: Future<Output = Result<T>> + Send + 'static,
-{
-    let mut agreement = Agreement::new(agreement);
-    let result = call.wait_unless(guard, |process| process.drive(&mut agreement), |guard| watch.look(guard));
-    if result.is_err() {
-        // Its messages may still come.
-        std::mem::forget(agreement);
-    }
-    result?.inspect_err(|_| watch.differed(guard))
-}
+pub use oxmpi_core::wait::agreement::{run_agreement, run_agreement_watched};
 
 /// This process's number, by which conversations know it.
 pub fn own_peer(guard: &Guard) -> Peer {

@@ -20,6 +20,8 @@ use oxmpi_core::contexts::{Joined, PORTS};
 use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
+use oxmpi_core::process::Process;
+use oxmpi_core::wait::waiting::Asking;
 use oxmpi_datatype::OwnedBytes;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -173,7 +175,7 @@ pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
 /// At the root of who accepts: waits until somebody connects.
 fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
     let port = parse(name)?;
-    let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
+    let is_open = |process: &Process| process.engine.node().is_port_open(process.engine.node().own(), port.number);
     if port.owner != guard.engine.node().own_id() || !is_open(guard) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
@@ -193,22 +195,18 @@ fn await_any(
     port: Port,
     still_there: StillThere<'_>,
 ) -> Result<Participants> {
-    let is_open = |guard: &Guard| guard.engine.node().is_port_open(guard.engine.node().own(), port.number);
+    let is_open = |process: &Process| process.engine.node().is_port_open(process.engine.node().own(), port.number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
         let mut word = OwnedBytes::zeroed(8);
         // SAFETY: the word lives to the end of this turn, by when the receive has ended or was cancelled.
         let op = guard.engine.recv(pattern, unsafe { word.lend_to_write() });
-        let came = call.wait_looking(
-            guard,
-            LOOK,
-            |process| process.engine.take_outcome(op),
-            |guard| match still_there() {
-                Ok(()) if is_open(guard) => None,
-                Ok(()) => Some(Error::new(MPI_ERR_PORT, format!("the port \"{name}\" was closed meanwhile"))),
-                Err(error) => Some(error),
-            },
-        );
+        let what = Asking::new(LOOK, |process: &mut Process| match still_there() {
+            Ok(()) if is_open(process) => None,
+            Ok(()) => Some(Error::new(MPI_ERR_PORT, format!("the port \"{name}\" was closed meanwhile"))),
+            Err(error) => Some(error),
+        });
+        let came = call.wait(guard, &what, |process| process.engine.take_outcome(op));
         let outcome = match came {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -221,7 +219,7 @@ fn await_any(
         };
         let Some(from) = Peer::from_source(outcome.status.source) else { continue };
         guard.look_for_dead();
-        if guard.engine.node().is_dead(from) {
+        if guard.engine.node().has_ended(from) {
             continue;
         }
         let asks = guard.engine.node().id_of(from);
@@ -267,9 +265,9 @@ fn ask(
     patience: Option<Duration>,
     still_there: StillThere<'_>,
 ) -> Result<u32> {
-    let is_open = |guard: &mut Guard| {
-        guard.look_for_dead();
-        let node = guard.engine.node();
+    let is_open = |process: &mut Process| {
+        process.look_for_dead();
+        let node = process.engine.node();
         node.is_port_open(peer, port) && !node.has_left(peer)
     };
     let closed =
@@ -284,25 +282,21 @@ fn ask(
     // SAFETY: the word lives to the end of this function, by when the send has ended or was cancelled.
     let buf = unsafe { word.lend() };
     let Some(op) = guard.engine.send(Mode::Synchronous, &route, buf) else { return Ok(attempt) };
-    let ended = call.wait_looking(
-        guard,
-        patience.unwrap_or(LOOK).min(LOOK),
-        |process| process.engine.take_outcome(op),
-        |guard| {
-            if let Err(error) = still_there() {
-                return Some(error);
-            }
-            if !is_open(guard) {
-                return Some(closed());
-            }
-            let late = patience.filter(|&patience| start.elapsed() >= patience)?;
-            let text = format!(
-                "no process accepted at the port \"{name}\" within {} seconds (the info key timeout sets how long to wait)",
-                late.as_secs_f64()
-            );
-            Some(Error::new(MPI_ERR_PORT, text))
-        },
-    );
+    let what = Asking::new(patience.unwrap_or(LOOK).min(LOOK), |process: &mut Process| {
+        if let Err(error) = still_there() {
+            return Some(error);
+        }
+        if !is_open(process) {
+            return Some(closed());
+        }
+        let late = patience.filter(|&patience| start.elapsed() >= patience)?;
+        let text = format!(
+            "no process accepted at the port \"{name}\" within {} seconds (the info key timeout sets how long to wait)",
+            late.as_secs_f64()
+        );
+        Some(Error::new(MPI_ERR_PORT, text))
+    });
+    let ended = call.wait(guard, &what, |process| process.engine.take_outcome(op));
     let Err(error) = ended else { return Ok(attempt) };
     guard.engine.cancel_send(op);
     match guard.engine.take_outcome(op) {

@@ -14,6 +14,7 @@ use oxmpi_core::comm::Ranks;
 use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
+use oxmpi_core::wait::window::Awaited;
 use oxmpi_core::window::Win;
 use oxmpi_rma::{Control, Flavor, Making, Part, Window};
 use std::sync::Arc;
@@ -274,7 +275,7 @@ pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, byt
 pub fn meet(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.node(), round);
-        call.wait_window(guard, win, |window| window.has_arrived(round, goal));
+        call.wait_window(guard, win, Awaited::All, |window| window.has_arrived(round, goal))?;
     }
     Ok(())
 }
@@ -291,7 +292,8 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     let window = &guard.win(win)?.window;
     let others = window.size() as u32 - 1;
     if window.rank == 0 {
-        call.wait_window(&mut guard, win, |window| window.control.left().load(Ordering::Acquire) == others);
+        let left = |window: &mut Window| window.control.left().load(Ordering::Acquire) == others;
+        call.wait_window(&mut guard, win, Awaited::All, left)?;
     } else {
         let first = window.process_of(0);
         window.control.left().fetch_add(1, Ordering::SeqCst);

@@ -1,0 +1,48 @@
+//! What calls wait for, but for collective operations and windows, and how each of these waits can
+//! fail. A new wait that fails in none of these ways uses [`Unending`].
+
+use super::Waiting;
+use crate::engine::OpId;
+use crate::matching::Pattern;
+use crate::process::Process;
+use oxmpi_abi::Error;
+use std::cell::RefCell;
+use std::time::Duration;
+
+/// A send or a receive. It fails by itself when its peer has died: see `liveness.rs`.
+pub struct Operation(pub OpId);
+
+impl Waiting for Operation {}
+
+/// Something that ends by itself, or with an operation that does.
+pub struct Unending;
+
+impl Waiting for Unending {}
+
+/// A message that is to be looked at before it is received.
+pub struct Message(pub Pattern);
+
+impl Waiting for Message {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        state.dead_source(&self.0)
+    }
+}
+
+/// Something of which only the caller knows whether it can still come; how often it is asked.
+pub struct Asking<F>(Duration, RefCell<F>);
+
+impl<F: FnMut(&mut Process) -> Option<Error>> Asking<F> {
+    pub fn new(longest_sleep: Duration, never: F) -> Asking<F> {
+        Asking(longest_sleep, RefCell::new(never))
+    }
+}
+
+impl<F: FnMut(&mut Process) -> Option<Error>> Waiting for Asking<F> {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        self.1.borrow_mut()(state)
+    }
+
+    fn longest_sleep(&self) -> Duration {
+        self.0
+    }
+}
