@@ -1,14 +1,15 @@
-//! The programs of a job, `mpirun a : b : c`, and the process sets that they make: the ranks of the second program are
-//! `app://1`, and also `app://b`, together with the ranks of every other program of that name.
+//! The programs of a job, `mpirun a : b : c`, and their process sets: the ranks of the second
+//! program are `app://1`, and also `app://b`, together with the ranks of all other programs of that
+//! name.
 //!
-//! Every rank knows the sets of all, so that `a` can form a group of the ranks of `b`. In the environment the programs are
-//! words `COUNT:NAME`; names are made to fit into a URI here, once.
+//! Each rank knows all sets, so that `a` can form a group of the ranks of `b`. In the environment
+//! the programs are words `COUNT:NAME`. Names are converted to characters of a URI here, once.
 
 /// One program of the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
     pub ranks: usize,
-    /// The second part of its process set's name; empty when it has none but its number.
+    /// The second part of the name of its process set; empty if it has only a number.
     pub name: String,
 }
 
@@ -20,11 +21,12 @@ pub struct ProcessSet {
     pub ranks: Vec<u32>,
 }
 
-/// Names in the environment are cut here, so that no name of a set exceeds what the standard's ABI has room for.
+/// Longer names are cut, so that no name of a set exceeds the limit of the standard ABI.
 const LONGEST: usize = 255;
 
 impl App {
-    /// A program of so many ranks, with a name in the characters that a URI allows; others are written `%XX`.
+    /// A program of so many ranks. Characters of the name that a URI does not allow are written
+    /// `%XX`.
     pub fn new(ranks: usize, name: &[u8]) -> App {
         let mut safe = String::new();
         for &byte in name.iter().take(LONGEST) {
@@ -35,7 +37,7 @@ impl App {
                 _ => safe.push_str(&format!("%{byte:02X}")),
             }
         }
-        // A name that is a number would be mistaken for the program with that number.
+        // A name that is a number would be confused with the program of that number.
         if safe.bytes().all(|byte| byte.is_ascii_digit()) {
             safe.clear();
         }
@@ -48,7 +50,7 @@ pub fn write(apps: &[App]) -> String {
     words.join(" ")
 }
 
-/// `None` when this is not what [`write`] makes for a job of that size.
+/// `None` if the text was not written by [`write`] for a job of that size.
 pub fn read(text: &str, size: usize) -> Option<Vec<App>> {
     let app = |word: &str| {
         let (ranks, name) = word.split_once(':')?;

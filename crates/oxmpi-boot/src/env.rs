@@ -1,4 +1,5 @@
-//! The environment variables by which `mpirun` tells a rank its place. Written and read here only.
+//! The environment variables with which `mpirun` tells a rank its place in the job. Only this
+//! module writes and reads them.
 
 use std::str::FromStr;
 
@@ -11,29 +12,31 @@ pub const SIZE: &str = "OXMPI_SIZE";
 pub const LOCAL_RANK: &str = "OXMPI_LOCAL_RANK";
 pub const LOCAL_SIZE: &str = "OXMPI_LOCAL_SIZE";
 pub const APPNUM: &str = "OXMPI_APPNUM";
-/// How many ranks run this rank's program, where a job has several.
+/// The number of ranks of this rank's program, if a job has several programs.
 pub const APP_SIZE: &str = "OXMPI_APP_SIZE";
 /// The programs of the job, as [`apps::write`] writes them.
 pub const APPS: &str = "OXMPI_APPS";
 pub const UNIVERSE_SIZE: &str = "OXMPI_UNIVERSE_SIZE";
-/// The segment's descriptor, under the same number in `mpirun` and in the rank.
+/// The descriptor of the segment; it has the same number in `mpirun` and in the rank.
 pub const SEGMENT: &str = "OXMPI_SEGMENT";
-/// The lifeline's descriptor, likewise.
+/// The descriptor of the lifeline, likewise.
 pub const LIFELINE: &str = "OXMPI_LIFELINE";
-/// `mpirun`'s pid and the inodes behind the two descriptors, `PID:SEGMENT:LIFELINE`: with them a rank knows whether the
-/// numbers still mean what they meant, and where to open them again if not.
+/// The pid of `mpirun` and the inodes of the two descriptors, `PID:SEGMENT:LIFELINE`. With them a
+/// rank checks whether the numbers still refer to the same files, and opens the files again if not.
 pub const JOB: &str = "OXMPI_JOB";
 
-/// The mailbox of `mpirun` and what it hands down to jobs that its ranks spawn, as [`Mailbox`] writes it.
+/// The mailbox of `mpirun` and the options that it passes on to spawned jobs, as [`Mailbox`] writes
+/// them.
 pub const SPAWN: &str = "OXMPI_SPAWN";
-/// The port at which the processes that spawned this job wait for it; only in jobs that were spawned.
+/// The port at which the processes that spawned this job wait for it; only in spawned jobs.
 pub const PARENT: &str = "OXMPI_PARENT";
 
-/// Everything above: what a launcher takes out of the environment that it inherited, so that jobs nest.
+/// All variables above. A launcher removes them from its inherited environment, so that jobs can be
+/// nested.
 pub const ALL: [&str; 13] =
     [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, APP_SIZE, APPS, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB, SPAWN, PARENT];
 
-/// A rank's place as the variables tell it.
+/// The place of a rank, as the variables describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankEnv {
     pub rank: usize,
@@ -53,8 +56,8 @@ pub struct RankEnv {
     pub parent: Option<String>,
 }
 
-/// Where an `mpirun` hears of the jobs that its ranks spawn (see [`crate::spawned`]), and the options that hold for them
-/// too.
+/// Where an `mpirun` hears of the jobs that its ranks spawn (see [`crate::spawned`]), and the
+/// options that also apply to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mailbox {
     pub fd: i32,
@@ -96,7 +99,7 @@ impl RankEnv {
         vars
     }
 
-    /// `None` when no `mpirun` of OxMPI is an ancestor of this process.
+    /// `None` if no `mpirun` of OxMPI is an ancestor of this process.
     pub fn read(var: &impl Fn(&str) -> Option<String>) -> Result<Option<RankEnv>> {
         let Some(job) = var(JOB) else { return Ok(None) };
         let broken = |name: &str, value: &str| {
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_broken_variable_is_named() {
-        // Any text may be a port's name.
+        // Any text can be the name of a port.
         for name in ALL.into_iter().filter(|&name| name != PARENT) {
             for value in ["", "x", "-1", "99999999999999999999"] {
                 let mut vars: HashMap<_, _> = rank_env().write().into_iter().collect();

@@ -1,38 +1,40 @@
-//! Launchers that are not OxMPI's, recognised by what they put into the environment.
+//! Recognises launchers of other MPI libraries and batch systems by their environment variables.
 
 /// A launcher that started this process as one of several.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Launcher {
     pub name: &'static str,
-    /// The variable that gave it away.
+    /// The variable that shows it.
     pub variable: &'static str,
-    /// How many processes it started, where it tells.
+    /// The number of processes that it started, if known.
     pub size: Option<u64>,
 }
 
-/// A launcher, the variable that says that a process is one of its tasks, and the one that counts them.
+/// A launcher, the variable that marks a process as one of its tasks, and the variable with their
+/// number.
 struct Mark {
     name: &'static str,
     rank: &'static str,
     size: &'static str,
 }
 
-/// The more telling marks first: a PMIx job under Slurm is also a Slurm step.
+/// More specific marks come first: a PMIx job under Slurm is also a Slurm step.
 const MARKS: [Mark; 9] = [
     Mark { name: "Open MPI's mpirun", rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE" },
     Mark { name: "MVAPICH's mpirun", rank: "MV2_COMM_WORLD_RANK", size: "MV2_COMM_WORLD_SIZE" },
     Mark { name: "Flux", rank: "FLUX_TASK_RANK", size: "FLUX_JOB_SIZE" },
     Mark { name: "Cray PALS", rank: "PALS_RANKID", size: "PALS_SIZE" },
     Mark { name: "IBM's jsrun", rank: "JSM_NAMESPACE_RANK", size: "JSM_NAMESPACE_SIZE" },
-    // srun sets these for the tasks of a step; the batch script itself has no SLURM_STEP_NUM_TASKS of several.
+    // srun sets these for the tasks of a step; a batch script has no SLURM_STEP_NUM_TASKS above
+    // one.
     Mark { name: "Slurm's srun", rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS" },
     Mark { name: "a PMI launcher (MPICH's or Intel MPI's mpiexec, or srun)", rank: "PMI_RANK", size: "PMI_SIZE" },
     Mark { name: "a PMI-2 launcher", rank: "PMI_ID", size: "PMI_SIZE" },
     Mark { name: "a PMIx launcher", rank: "PMIX_RANK", size: "" },
 ];
 
-/// The foreign launcher that started this process as one of several, if any. Where a launcher does not tell how many it
-/// started, one is not assumed.
+/// The launcher that started this process as one of several, if there is one. If a launcher does
+/// not tell the number of its processes, it is assumed to be more than one.
 pub fn launcher(var: &impl Fn(&str) -> Option<String>) -> Option<Launcher> {
     let number = |name: &str| var(name)?.trim().parse::<u64>().ok();
     let seen: Vec<_> = MARKS.iter().filter(|mark| number(mark.rank).is_some()).collect();
@@ -43,7 +45,7 @@ pub fn launcher(var: &impl Fn(&str) -> Option<String>) -> Option<Launcher> {
     if counted.count() > 0 {
         return None;
     }
-    // SLURM_PROCID alone is also in every batch script, which is one process.
+    // SLURM_PROCID alone is also set in every batch script, which is one process.
     let silent = seen.into_iter().find(|mark| mark.rank != "SLURM_PROCID" || number(mark.rank) > Some(0))?;
     Some(Launcher { name: silent.name, variable: silent.rank, size: None })
 }

@@ -1,8 +1,9 @@
-//! How a process finds its job: what `mpirun` tells a rank, written and read in one place ([`env`]), and what a process
-//! concludes that was started some other way ([`foreign`]).
+//! How a process finds its job: what `mpirun` tells a rank, written and read in one place
+//! ([`env`]), and what a process does that was started in another way ([`foreign`]).
 //!
-//! A program started without a launcher is a world of one. One that a launcher started which OxMPI cannot agreement to is an
-//! error that names the launcher; it must never become one of N worlds of one.
+//! A program that is started without a launcher is a job of one rank. If a launcher started it that
+//! OxMPI cannot talk to, that is an error that names the launcher; it must never become one of N
+//! jobs of one rank.
 #![forbid(unsafe_code)]
 
 pub mod apps;
@@ -22,17 +23,18 @@ use oxmpi_base::{lifeline, limits, trust};
 use apps::ProcessSet;
 use env::RankEnv;
 
-/// `MPI_ERR_OTHER`: nothing that goes wrong before the world exists has a class of its own.
+/// `MPI_ERR_OTHER`: errors before the world exists have no class of their own.
 const ERR_OTHER: i32 = 16;
 
 /// How this process was started.
 pub enum Start {
-    /// A world of one: no launcher, or a program that a rank started beside itself.
+    /// A job of one rank: no launcher, or a program that a rank started.
     Alone,
     Member(Box<Member>),
 }
 
-/// The segment of a process that was started alone: it holds it itself, where other jobs find it.
+/// The segment of a process that was started without `mpirun`. The process holds it itself, where
+/// other jobs find it.
 pub fn alone() -> std::io::Result<(Segment, JobId)> {
     let (_, mapped) = Segment::create(1, oxmpi_base::cpus::available())?;
     let fd = mapped.file().as_raw_fd() as u32;
@@ -40,13 +42,13 @@ pub fn alone() -> std::io::Result<(Segment, JobId)> {
     Ok((mapped, job))
 }
 
-/// A rank's place in a job. Its slot in the segment is claimed: `pid` there is this process's.
+/// The place of a rank in a job. Its slot in the segment is claimed: `pid` there is this process.
 pub struct Member {
     pub rank: usize,
     pub size: usize,
     pub local_rank: usize,
     pub local_size: usize,
-    /// Which program of `mpirun a : b : c` this is: `MPI_APPNUM`.
+    /// The number of the program of `mpirun a : b : c`: `MPI_APPNUM`.
     pub appnum: i32,
     /// The process sets that `mpirun` defines.
     pub process_sets: Vec<ProcessSet>,
@@ -57,18 +59,18 @@ pub struct Member {
     /// Where processes of other jobs find the segment.
     pub job: JobId,
     pub segment: OwnedFd,
-    /// The segment, mapped; made here because the claim needs it, so that nobody has to map it twice.
+    /// The segment, mapped. It is mapped here because claiming the slot needs it.
     pub mapped: Segment,
-    /// Held, with [`lifeline::hold`], it ends this process when `mpirun` ends.
+    /// When held, with [`lifeline::hold`], it ends this process when `mpirun` ends.
     pub lifeline: Option<OwnedFd>,
 }
 
-/// Reads the environment and takes this process's place in the job, if there is one.
+/// Reads the environment and claims the place of this process in the job, if there is one.
 pub fn start_from_env() -> Result<Start> {
     if trust::has_extra_rights() && std::env::var_os(env::JOB).is_some() {
         return Err(fail(format!(
             "this program has more rights than the user who started it (it is setuid or setgid, or has file capabilities), \
-             so it does not believe its environment and cannot be a rank of mpirun's job; unset {} to run it alone",
+             so it does not trust its environment and cannot be a rank of mpirun's job; unset {} to run it alone",
             env::JOB
         )));
     }
@@ -101,14 +103,14 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         Claim::AnotherLives => return Ok(Start::Alone),
         Claim::AnotherWas(pid) => {
             return Err(fail(format!(
-                "rank {} of this job was process {pid}, which has ended; a rank is one MPI program, once. A script that \
+                "rank {} of this job was process {pid}, which has ended; a rank runs one MPI program, once. A script that \
                  runs several MPI programs one after the other needs an mpirun for each of them.",
                 rank_env.rank
             )));
         }
     }
     let lifeline = reach(rank_env.lifeline, rank_env.lifeline_inode, rank_env.mpirun, false);
-    // A program that the rank starts has no business with them.
+    // A program that the rank starts must not inherit them.
     lifeline::keep_from_children(rank_env.segment, rank_env.segment_inode);
     lifeline::keep_from_children(rank_env.lifeline, rank_env.lifeline_inode);
     if lifeline.as_ref().is_some_and(|fd| lifeline::broken(fd.as_fd())) {
@@ -132,7 +134,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
 
 enum Claim {
     Ours,
-    /// The slot is a living process's, so this program is one that a rank started.
+    /// A living process has the slot, so this program was started by a rank.
     AnotherLives,
     AnotherWas(u32),
 }
@@ -148,8 +150,8 @@ fn claim(segment: &Segment, rank: usize) -> Claim {
     }
 }
 
-/// A descriptor of `mpirun`'s: inherited, or, where a parent in between closed it, opened from `mpirun` itself. The
-/// lifeline must never be opened for writing, or it would not break with `mpirun`.
+/// A descriptor of `mpirun`: inherited, or, if a parent in between closed it, opened from `mpirun`
+/// itself. The lifeline must never be opened for writing, or it would not break with `mpirun`.
 pub(crate) fn reach(fd: i32, inode: u64, mpirun: u32, write: bool) -> Option<OwnedFd> {
     lifeline::inherited(fd, inode).or_else(|| {
         let opened = File::options().read(true).write(write).open(format!("/proc/{mpirun}/fd/{fd}")).ok()?;
@@ -260,7 +262,7 @@ mod tests {
     fn closed_descriptors_are_opened_from_mpirun() {
         let job = Job::new();
         let mut vars = job.vars(0);
-        // As a process that inherited neither sees it: numbers that mean something else here.
+        // A process that inherited neither: the numbers refer to something else here.
         let names = [(env::SEGMENT, &job.fd), (env::LIFELINE, &job.near)];
         assert_eq!(reach(-1, 1, std::process::id(), true).map(|_| ()), None);
         for (name, fd) in names {
@@ -285,7 +287,8 @@ mod tests {
         let vars = job.vars(0);
         let Job { _far, near: _near, fd: _fd, segment: _segment } = job;
         drop(_far);
-        // A process that another test starts at this moment holds a copy until it runs its program.
+        // A process that another test starts at this moment holds a copy until it executes its
+        // program.
         let ended = |_: &u32| {
             std::thread::sleep(std::time::Duration::from_millis(1));
             text(start(|name| vars.get(name).cloned())).contains("has ended")

@@ -1,16 +1,17 @@
-//! How jobs are spawned: what is said between the process that spawns, the `mpirun` that it starts for the new job, and the
-//! `mpirun` around them, if there is one.
+//! The protocol of spawning a job, between the process that spawns (the *root*), the `mpirun` that
+//! it starts for the new job, and the outer `mpirun`, if there is one.
 //!
 //! ```text
-//!   outer mpirun  <--- mailbox: one line a message --------  mpirun --spawned LINE PORT KIND options a : options b …
-//!        |                                                      |                          ^
-//!      ranks, one of which is the root of MPI_Comm_spawn <------+--- line: one packet -----+
+//!   outer mpirun  <--- mailbox: one line per message ---  mpirun --spawned LINE PORT KIND
+//!        |                                                       options a : options b …
+//!      ranks; one is the root of MPI_Comm_spawn  <--- line: one packet each --->  mpirun --spawned
 //! ```
 //!
-//! The *line* is a socket pair that the root makes. On it the new `mpirun` says at most one thing, [why](Report) the job did
-//! not come to be, and the root at most one, that it has [`TAKEN`] the job: their processes are connected. From then on a
-//! failure is the business of the `mpirun` around them, if there is one, which hears of it from its *mailbox*, a pipe. A line that
-//! the root closes without a word is a job that nobody wants any more.
+//! The *line* is a socket pair that the root creates. The new `mpirun` sends at most one packet on
+//! it, [why](Report) the job could not be started. The root sends at most one packet: it has
+//! [`TAKEN`] the job, so that their processes are connected. After that, a failure concerns the
+//! outer `mpirun`, if there is one, which reads about it from its *mailbox*, a pipe. If the root
+//! closes the line without a packet, it does not want the job any more.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,22 +21,23 @@ use crate::env::{self, Mailbox};
 use crate::reach;
 use oxmpi_base::trust;
 
-/// The option that makes an `mpirun` one that was started to spawn a job. Its values are the line's descriptor, the parents'
-/// port and the [`Kind`] of the process that spawns.
+/// The option of an `mpirun` that was started to spawn a job. Its values are the descriptor of the
+/// line, the port of the parents and the [`Kind`] of the process that spawns.
 pub const OPTION: &str = "--spawned";
 
-/// The packet by which the root says that the job is connected to it.
+/// The packet with which the root says that the job is connected to it.
 pub const TAKEN: &[u8] = b"taken";
 
-/// The most bytes of a packet or a message in the mailbox: a pipe takes so many in one piece.
+/// Maximum length of a packet or a message in the mailbox: a pipe transfers so many bytes in one
+/// piece.
 pub const LONGEST: usize = 4096;
 
-/// What kind of process spawns.
+/// The kind of process that spawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A rank of the job of the `mpirun` around it, which looks after it.
+    /// A rank of a job with an `mpirun` that watches it.
     Rank,
-    /// One that was started alone, which nobody looks after.
+    /// A process that was started without `mpirun`.
     Alone,
 }
 
@@ -52,10 +54,10 @@ impl Kind {
     }
 }
 
-/// Why a job did not come to be.
+/// Why a job could not be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// How many of its processes could be started.
+    /// The number of its processes that were started.
     pub started: usize,
     pub text: String,
 }
@@ -74,12 +76,12 @@ impl Report {
     }
 }
 
-/// An argument as it stands on the command line of the new `mpirun`, where a `:` alone separates programs.
+/// An argument for the command line of the new `mpirun`, where a `:` alone separates programs.
 pub fn quote(word: &[u8]) -> Vec<u8> {
     if is_separator(word) { [b"\\", word].concat() } else { word.to_vec() }
 }
 
-/// The argument that [`quote`] wrote.
+/// The inverse of [`quote`].
 pub fn unquote(word: &[u8]) -> &[u8] {
     match word.strip_prefix(b"\\") {
         Some(rest) if is_separator(rest) => rest,
@@ -87,22 +89,22 @@ pub fn unquote(word: &[u8]) -> &[u8] {
     }
 }
 
-/// `:`, or one that is quoted already.
+/// `:`, or a quoted one.
 fn is_separator(word: &[u8]) -> bool {
     word.strip_suffix(b":").is_some_and(|rest| rest.iter().all(|&byte| byte == b'\\'))
 }
 
-/// What a spawned job's `mpirun` tells the one around it.
+/// A message from the `mpirun` of a spawned job to the outer one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// It is there, with this process id: a child that belongs to the job.
+    /// Announces this `mpirun`, by its process id, as a child that belongs to the job.
     Here(u32),
-    /// Its job has failed, with this status, while it was connected to the ranks here.
+    /// Its job failed, with this status, while it was connected to the ranks of the outer job.
     Failed { mpirun: u32, status: i32, text: String },
 }
 
 impl Message {
-    /// One line, short enough to go through a pipe in one piece.
+    /// One line, short enough for a pipe to transfer it in one piece.
     pub fn write(&self) -> Vec<u8> {
         let mut line = match self {
             Message::Here(pid) => format!("here {pid}"),
@@ -122,7 +124,7 @@ impl Message {
             "failed" => {
                 let mut words = rest.splitn(3, ' ');
                 let (mpirun, status) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-                // It goes to the user's terminal.
+                // It is printed on the user's terminal.
                 let text = words.next()?.replace(char::is_control, " ");
                 Some(Message::Failed { mpirun, status, text })
             }
@@ -131,18 +133,19 @@ impl Message {
     }
 }
 
-/// The `mpirun` around a process, as a spawned job's `mpirun` knows it.
+/// The outer `mpirun`, as the `mpirun` of a spawned job sees it.
 pub struct Outer {
     pub mpirun: u32,
-    /// Held, it ends who holds it when the `mpirun` around ends.
+    /// When held, it ends this process when the outer `mpirun` ends.
     pub lifeline: OwnedFd,
-    /// Options that hold for this job, too.
+    /// Options that also apply to this job.
     pub options: Vec<String>,
     mailbox: File,
 }
 
 impl Outer {
-    /// The one whose variables this process inherited; `None` when there is none, or none any more.
+    /// The `mpirun` whose variables this process inherited; `None` if there is none, or if it has
+    /// ended.
     pub fn from_env() -> Option<Outer> {
         let var = |name: &str| trust::variable(name)?.into_string().ok();
         let job = var(env::JOB)?;
@@ -155,7 +158,7 @@ impl Outer {
         Some(Outer { mpirun, lifeline, options, mailbox })
     }
 
-    /// Puts something into its mailbox. When nobody hears it, the lifeline has broken.
+    /// Writes a message to its mailbox. If no process reads it, the lifeline has broken.
     pub fn tell(&mut self, message: &Message) {
         let _ = self.mailbox.write_all(&message.write());
     }
