@@ -1,8 +1,8 @@
 /* One-way bandwidth with a window of nonblocking messages, 64 KiB to 16 MiB.
  *
- * The sender starts a window of MPI_Isend, the receiver the same of MPI_Irecv, both wait for
- * all, and a 4-byte answer ends the round. A window is 64 messages, fewer when they would hold
- * more than 64 MiB: receives in flight may not share memory, so every one has its own buffer.
+ * The sender starts a window of MPI_Isend and the receiver one of MPI_Irecv. Both wait for all of
+ * them, and a 4-byte answer ends the round. A window is 64 messages, or fewer if they would have
+ * more than 64 MiB: receives in flight must not share memory, so each has its own buffer.
  */
 #include <mpi.h>
 

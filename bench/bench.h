@@ -1,16 +1,16 @@
-/* What the benchmark programs share: a clock, statistics and the one output format that
- * bench/run reads.
+/* The common part of the benchmark programs: a clock, statistics and the output format that bench/run
+ * reads.
  *
  * A result is one line on stdout:
  *
  *     RESULT <name> <unit> <best> <median>
  *
- * `best` and `median` are over the repetitions inside this run. The unit says which way is
- * better: "MB/s", "M/s" and "GB/s" want to be large, everything else wants to be small.
+ * `best` and `median` are over the repetitions inside this run. For the units "MB/s", "M/s" and "GB/s"
+ * larger is better, for all others smaller.
  *
  * The programs use blocking point-to-point calls to agree on iteration counts, never a
- * collective (except where a barrier is the thing measured), so that they run on a library
- * that has only chapter 4 of the standard.
+ * collective (except where a barrier is measured), so that they run on a library that has only
+ * chapter 4 of the standard.
  */
 #ifndef OXMPI_BENCH_H
 #define OXMPI_BENCH_H
@@ -34,7 +34,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts `v` and prints the line for it. */
+/* Sorts `v` and prints its result line. */
 static inline void report(const char *name, const char *unit, double *v, int n)
 {
     int larger_is_better = strcmp(unit, "MB/s") == 0 || strcmp(unit, "M/s") == 0 ||
@@ -91,7 +91,7 @@ static inline int has_word(int argc, char **argv, const char *word)
 }
 
 #ifdef MPI_VERSION
-/* Rank 0 tells rank 1 how many iterations come next. */
+/* Rank 0 sends the number of the next iterations to rank 1. */
 static inline long agree(int rank, long n)
 {
     if (rank == 0)
@@ -101,8 +101,8 @@ static inline long agree(int rank, long n)
     return n;
 }
 
-/* Calls `batch(n)` (which runs on both ranks and returns the seconds of n iterations) often
- * enough to learn an n that takes about `target` seconds. */
+/* Finds an n for which `batch(n)` (which runs on both ranks and returns the seconds of n iterations)
+ * takes about `target` seconds. */
 static inline long calibrate(int rank, double (*batch)(long), double target)
 {
     long n = 1;

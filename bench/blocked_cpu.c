@@ -1,4 +1,4 @@
-/* CPU time that a rank burns while it is blocked in MPI_Recv for 5 seconds (1 with --quick,
+/* CPU time that a rank uses while it is blocked in MPI_Recv for 5 seconds (1 with --quick,
  * scaled to 5). */
 #include <mpi.h>
 #include <sys/resource.h>

@@ -3,18 +3,19 @@
  * The size in a row's name is, in bytes: the buffer of every rank (bcast, reduce, allreduce), the
  * contribution of every rank (allgather), the block for every pair of ranks (alltoall).
  *
- * All are called back to back, and the mean of many calls is the time of one. No rank can finish a
- * barrier, allreduce, allgather or alltoall before all have started it. A root of bcast, or the others in
- * reduce, could run ahead: there every call has another root. (A barrier before each call that does not
- * count would hide what a rank does that leaves the barrier late.) A rank has a mean, the result of a
- * batch is the largest of the ranks, and `best` is the best batch.
+ * The calls follow each other without a pause, and the mean of many calls is the time of one. No
+ * rank can finish a barrier, allreduce, allgather or alltoall before all ranks have started it. The
+ * root of a bcast, or the other ranks in a reduce, could run ahead, so each call there has another
+ * root. (A barrier before each call that is not timed would hide the delay of a rank that leaves the
+ * barrier late.) Each rank computes a mean, the result of a batch is the largest mean, and `best` is
+ * the best batch.
  *
- * The same buffers serve every call, as the common benchmarks have it: small data then stays in the
- * caches. With "-fresh" each call takes the next of many buffers, so that nothing is cached.
+ * All calls use the same buffers, as in common benchmarks, so small data stays in the caches. With
+ * "-fresh" each call uses the next of many buffers, so that nothing is cached.
  *
- * Some libraries need seconds for one call when ranks outnumber the CPUs: a size gets half a second once
- * it was called twice, and no new size starts after LIMIT seconds. What is left out has no row.
- * "each" says that every rank has a CPU of its own, which goes into the names of the rows.
+ * Some libraries need seconds for one call when ranks outnumber the CPUs. Each size gets half a
+ * second after it was called twice, and no new size starts after LIMIT seconds. Sizes that are left
+ * out have no row. "each" says that each rank has its own CPU; it is added to the names of the rows.
  */
 #include <mpi.h>
 
@@ -76,8 +77,8 @@ static const struct operation {
 };
 static const struct operation *op;
 
-/* Rank 0 collects the largest value of all; the result is right there alone. Messages only: the
- * collectives may be what is missing. */
+/* Rank 0 gets the largest value of all ranks; the result is valid on rank 0 only. It uses messages
+ * only: a library may lack the collectives. */
 static double largest(double mine)
 {
     for (int i = 1; rank == 0 && i < ranks; i++) {
@@ -99,7 +100,7 @@ static long tell_all(long n)
     return n;
 }
 
-/* Seconds for one call, the mean of n, at the slowest rank; right on rank 0. */
+/* Seconds for one call (the mean of n) on the slowest rank; valid on rank 0. */
 static double batch(long n)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -110,8 +111,8 @@ static double batch(long n)
     return largest(spent / (double)n);
 }
 
-/* How many calls take about `target` seconds. Also the warm-up: what the
- * first calls set up must not make a batch too short. */
+/* The number of calls that take about `target` seconds. It is also the warm-up: the set-up costs of
+ * the first calls must not make a batch too short. */
 static long batch_length(double target)
 {
     batch(2);

@@ -1,9 +1,10 @@
 /* Communicators made and freed, with more ranks than cores (bench/run gives it two cores).
  *
- * dup: MPI_Comm_dup and MPI_Comm_free. split: MPI_Comm_split into two halves, in reverse order, and MPI_Comm_free.
+ * dup: MPI_Comm_dup and MPI_Comm_free. split: MPI_Comm_split into two halves, in reverse order, and
+ * MPI_Comm_free.
  *
- * A library may need a millisecond for one here or a microsecond, so that rank 0 looks for a count that takes some tenths
- * of a second and tells the others.
+ * One may take a microsecond or a millisecond here, so rank 0 finds a count that takes some tenths of
+ * a second and sends it to the others.
  */
 #include <mpi.h>
 

@@ -1,9 +1,9 @@
 /* Non-contiguous data: MPI_Pack, MPI_Unpack and ping-pong of common layouts.
  *
- * Every pack and unpack is given in microseconds and as two ratios measured in the same run:
- * to memcpy of the same number of bytes ("/memcpy") and to a loop that a C programmer would
- * write for that layout ("/loop"). A ratio of 1 is as fast as that; 2 is twice as slow.
- * The bytes that arrive are compared with those that the loop gathers.
+ * Each pack and unpack is reported in microseconds and as two ratios of the same run: to memcpy of
+ * the same number of bytes ("/memcpy"), and to a handwritten C loop for the layout ("/loop"). A ratio
+ * of 1 means equally fast, 2 twice as slow. The bytes that arrive are compared with those that the
+ * loop gathers.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ struct particle { /* 13 bytes of data in 24 */
     int cell;
 };
 
-/* One layout: where it lives, its MPI type and the loops that gather and scatter it. */
+/* One layout: its memory, its MPI type and the loops that gather and scatter it. */
 struct layout {
     char name[48];
     MPI_Datatype type;
@@ -34,7 +34,7 @@ static int rank, quick;
 static struct layout *current;
 static char *packed, *copy;
 
-/* The layouts' loops, as one would write them by hand. */
+/* Handwritten loops for the layouts. */
 static void gather_doubles(const struct layout *l, char *out)
 {
     double *o = (double *)out;
@@ -176,7 +176,7 @@ static void make_particles(struct layout *l, size_t bytes)
     MPI_Type_free(&sized);
 }
 
-/* A face of a cube of n doubles a side, `thick` deep, across dimension 0 (slowest), 1 or 2. */
+/* A face of a cube with n doubles per side, `thick` deep, across dimension 0 (slowest), 1 or 2. */
 static void make_face(struct layout *l, int dimension, int n, int thick)
 {
     int sizes[3] = {n, n, n}, sub[3] = {n, n, n}, start[3] = {0, 0, 0};
@@ -260,7 +260,7 @@ static double run_ping_pong(long n)
 
 enum { MAX_REPS = 9 };
 
-/* Times a body that needs no partner; fills v with microseconds for one iteration. */
+/* Times a body that needs no partner; fills v with the microseconds of one iteration. */
 static int time_alone(double (*body)(long), double *v)
 {
     int reps = quick ? 3 : MAX_REPS;
@@ -274,7 +274,7 @@ static int time_alone(double (*body)(long), double *v)
     return reps;
 }
 
-/* The least of the repetitions: what the ratios are made of. */
+/* The smallest of the repetitions, for the ratios. */
 static double best_of(double (*body)(long))
 {
     double v[MAX_REPS];

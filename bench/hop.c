@@ -1,10 +1,10 @@
-/* What the machine itself can do, without any MPI: the floor under the other figures.
+/* What the machine itself can do, without MPI: a lower limit for the other figures.
  *
  * Two processes, each bound to its own CPU, share one mapping.
  *
  *   hop/line      one-way time of a word in ONE cache line that both sides write in turn
- *   hop/ring      the same through two rings of cache lines, as a message queue has it: the sender
- *                 must first take the line away from the receiver that polls it
+ *   hop/ring      the same through two rings of cache lines, like a message queue: the sender must
+ *                 first get the line from the receiver that polls it
  *   memcpy/N      private memory to private memory, buffers of N bytes
  *   readv/N       process_vm_readv of N bytes from the other process
  *   syscall       the cheapest system call
@@ -77,7 +77,7 @@ static void bind_to(int cpu)
         perror("hop: sched_setaffinity");
 }
 
-/* The ways to hand over; each moves one message from `from` to the other side. */
+/* The ways to transfer; each moves one message from `from` to the other side. */
 static void hand_line(int from)
 {
     uint64_t v = ++seq;
@@ -109,7 +109,7 @@ static void hand_futex(int from)
     uint64_t v = ++seq;
     _Atomic uint64_t *w = &s->futex_word[from].word;
     if (me == from) {
-        double start = seconds(); /* until the other side sleeps for certain */
+        double start = seconds(); /* until the other side surely sleeps */
         while (seconds() - start < FALL_ASLEEP)
             relax();
         put(w, v);
@@ -121,7 +121,7 @@ static void hand_futex(int from)
     }
 }
 
-/* `waste`: seconds of each one-way trip that are not to be counted. */
+/* `waste`: seconds of each one-way trip that are not counted. */
 static void exchange(const char *name, void (*hand)(int), long n, double waste)
 {
     double v[REPS];

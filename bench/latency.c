@@ -1,9 +1,8 @@
 /* Half round trip of a ping-pong between ranks 0 and 1, 0 bytes to 16 MiB.
  *
- * Default: separate send and receive buffers that nobody rewrites, as the common latency
- * benchmarks have it. With "fresh": what arrives is sent back, so that the payload always
- * lies modified in the sender's cache and never in the receiver's; that is what a program
- * that computes on its data sees.
+ * Default: separate send and receive buffers that are not modified, as in common latency benchmarks.
+ * With "fresh" the received data is sent back, so the payload is always modified in the sender's cache
+ * and never in the receiver's, as in a program that computes on its data.
  */
 #include <mpi.h>
 

@@ -2,7 +2,7 @@
  *
  * private: Private_Clean + Private_Dirty, pages that no other process maps.
  * anon:    RssAnon, heap, stacks and copied-on-write pages.
- * pss:     private pages plus this rank's share of what it shares with others.
+ * pss:     private pages plus this rank's share of the shared pages.
  */
 #include <mpi.h>
 

@@ -3,8 +3,8 @@
  * pingpong: ranks 0 and 1 exchange 8 bytes while all others wait in MPI_Barrier; half round trip.
  * ring: a token of 8 bytes goes round all ranks; time for one hop.
  *
- * Slow libraries need milliseconds for a hop here, so that the length of a run is a time, not a
- * count: the message itself says whether another round follows.
+ * Slow libraries need milliseconds for a hop here, so a run has a time limit instead of a count: the
+ * message itself says whether another round follows.
  */
 #include <mpi.h>
 
@@ -12,8 +12,8 @@
 
 static int rank, ranks;
 
-/* One round trip through `peer`-to-`peer` or around the ring, as long as `limit` seconds last.
- * Returns seconds for each round on rank 0, 0 elsewhere. */
+/* Round trips between two ranks or around the ring, for `limit` seconds. Returns the seconds of one
+ * round on rank 0, and 0 on the others. */
 static double ping_pong(double limit)
 {
     double start = seconds(), go = 1;

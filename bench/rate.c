@@ -1,7 +1,7 @@
 /* Rate of 8-byte messages from rank 0 to rank 1.
  *
  * window: 64 MPI_Isend against 64 MPI_Irecv, then a 4-byte answer.
- * stream: MPI_Send against MPI_Recv without any answer inside a batch of 1024.
+ * stream: MPI_Send against MPI_Recv, without an answer inside a batch of 1024.
  */
 #include <mpi.h>
 

@@ -1,11 +1,11 @@
-/* One-sided communication. The first word says what is measured:
+/* One-sided communication. The first argument selects the measurement:
  *
- *   ops      an operation and a flush under lock_all, on memory of MPI_Win_allocate and of MPI_Win_create; the target
- *            waits in a receive
+ *   ops      an operation and a flush under lock_all, on memory of MPI_Win_allocate and of
+ *            MPI_Win_create; the target waits in a receive
  *   sync     fence, post-start-complete-wait, lock and unlock, each alone and around a put of 8 bytes
- *   busy     an operation and a flush while the target computes and calls nothing: who needs its help waits for the end
- *            of the computation, a tenth of a second
- *   counter  all ranks increment one counter with MPI_Fetch_and_op; increments of all together
+ *   busy     an operation and a flush while the target computes and makes no MPI call: a library that
+ *            needs the target's help waits for the end of the computation, a tenth of a second
+ *   counter  all ranks increment one counter with MPI_Fetch_and_op; total rate of increments
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ static inline void operate(void)
     }
 }
 
-/* The target waits for a message meanwhile. */
+/* The target waits for a message during the measurement. */
 static double under_lock(long n)
 {
     char end = 0;

@@ -1,4 +1,4 @@
-/* Nothing but MPI_Init and MPI_Finalize: bench/run times the whole mpirun around it. */
+/* Only MPI_Init and MPI_Finalize: bench/run times the whole mpirun. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

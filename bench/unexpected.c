@@ -1,8 +1,8 @@
-/* Cost of receiving messages that came before their receives, in reverse tag order.
+/* Cost of receiving messages that arrived before their receives, in reverse tag order.
  *
- * Rank 1 sends `count` 8-byte messages with tags 0..count-1 and then a last one; rank 0 receives
- * the last one first (by then all others are in its unexpected queue) and takes the rest from
- * the highest tag down. A matching engine that searches a list pays in proportion to `count`.
+ * Rank 1 sends `count` 8-byte messages with tags 0..count-1 and then a last one. Rank 0 receives the
+ * last one first (by then all others are in its unexpected queue), and then the others from the
+ * highest tag down. In a matching engine that searches a list, the cost grows with `count`.
  */
 #include <mpi.h>
 
