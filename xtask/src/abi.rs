@@ -1,6 +1,7 @@
-//! `cargo xtask abi [LIBRARY]`: the standard ABI from the outside. Compiles the programs of `tests/abi/` against
-//! `include/mpi.h` in every dialect of C and C++ that people use, with all warnings as errors, and runs them; compares
-//! the header with the standard's list of prototypes; and, given `libmpi_abi.so`, looks for every symbol in it.
+//! `cargo xtask abi [LIBRARY]`: checks the standard ABI from the outside. It compiles the programs
+//! of `tests/abi/` with `include/mpi.h` in the common dialects of C and C++, with all warnings as
+//! errors, and runs them; compares the header with the standard's list of prototypes; and, with
+//! `libmpi_abi.so` given, looks for every symbol in it.
 
 use crate::api::Api;
 use crate::{Outcome, read, root};
@@ -21,7 +22,7 @@ pub fn run(args: &[String]) -> Outcome {
     let scratch = std::env::temp_dir().join(format!("oxmpi-abi-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).map_err(|e| format!("cannot make {}: {e}", scratch.display()))?;
     let outcome = programs(&scratch).and_then(|()| prototypes(&scratch)).and_then(|()| library.map_or(Ok(()), symbols));
-    // A leftover directory in the temporary folder is not worth an error of its own.
+    // A leftover directory in the temporary folder is not worth an error.
     let _ = std::fs::remove_dir_all(&scratch);
     outcome
 }
@@ -46,8 +47,8 @@ fn programs(scratch: &Path) -> Outcome {
     Ok(())
 }
 
-/// A redeclaration of every function, from the standard's own list: the compiler refuses one that differs. That no
-/// function is missing in the header shows when its address is taken.
+/// A redeclaration of every function, from the standard's own list: the compiler rejects one that
+/// differs. Taking its address shows that a function is in the header.
 fn prototypes(scratch: &Path) -> Outcome {
     let mut text = String::from("#include <mpi.h>\ntypedef void (*fn)(void);\nextern fn all[];\nfn all[] = {\n");
     let list = standard_prototypes()?;
@@ -84,7 +85,8 @@ fn name_of(prototype: &str) -> &str {
     head.rsplit(' ').next().unwrap_or_default()
 }
 
-/// Every function under both names, and every variable, is exported; and the soname is the ABI's.
+/// Checks that every function is exported under both names, and every variable, and that the soname
+/// is that of the ABI.
 fn symbols(library: &Path) -> Outcome {
     let api = Api::read(&root().join("api"))?;
     let listing = run_quietly(Command::new("nm").args(["-D", "--defined-only"]).arg(library))?;
@@ -123,7 +125,7 @@ pub fn run_quietly(command: &mut Command) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    /// What follows from the tables, twins included, is letter for letter what the standard lists.
+    /// The prototypes from the tables, twins included, are exactly those of the standard's list.
     #[test]
     fn the_tables_give_the_standards_prototypes() {
         let api = Api::read(&root().join("api")).unwrap();

@@ -1,23 +1,24 @@
-//! Reads the tables in `api/` into values. It knows the format of the tables and nothing of what is made from them.
-//! A mistake in a table is an error that names file and line.
+//! Reads the tables in `api/`. It knows their format, but not the files that are generated from
+//! them. A mistake in a table is an error that names file and line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The whole interface.
 pub struct Api {
-    /// In the order of the tables, which is that of the chapters; a large-count twin follows its small form.
+    /// In the order of the tables, which is that of the chapters; a large-count twin follows its
+    /// small form.
     pub functions: Vec<Function>,
     /// The titles of the chapters.
     pub chapters: BTreeMap<u8, String>,
     pub groups: Vec<ConstantGroup>,
     pub types: Types,
     pub kinds: BTreeMap<String, Kind>,
-    /// What functions are for, by their names without `MPI_`.
+    /// The purposes of functions, by their names without `MPI_`.
     pub purposes: BTreeMap<String, String>,
 }
 
-/// What a parameter means, and the C types that carry it.
+/// The meaning of a parameter, and its C types.
 pub struct Kind {
     pub c_type: String,
     /// The C type in the large-count twin.
@@ -30,20 +31,20 @@ pub struct Function {
     /// `MPI_Send`
     pub name: String,
     pub chapter: u8,
-    /// The C type it returns; `int` is an error code unless [`Function::returns_value`].
+    /// The C return type; `int` is an error code unless [`Function::returns_value`].
     pub returns: String,
     pub params: Vec<Param>,
     /// Set on a twin that was derived from its small form.
     pub is_derived_twin: bool,
-    /// Not among the functions of the standard ABI: removed from MPI, or left out of the ABI.
+    /// Not a function of the standard ABI: removed from MPI, or left out of the ABI.
     pub is_extra: bool,
-    /// Where there is a Fortran binding.
+    /// The Fortran forms that have it.
     pub fortran: Fortran,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fortran {
-    /// In C alone.
+    /// In C only.
     No,
     /// In `mpif.h` and the `mpi` module, in the older form.
     Old,
@@ -58,7 +59,7 @@ pub struct Param {
     pub name: String,
     pub kind: String,
     pub is_array: bool,
-    /// What stands in the brackets of an array or string.
+    /// The text in the brackets of an array or string.
     pub length: Option<String>,
     /// The declaration in C, `const int recvcounts[]`.
     pub c_decl: String,
@@ -75,7 +76,7 @@ pub enum Dir {
 
 pub struct ConstantGroup {
     pub title: String,
-    /// No part of the standard ABI.
+    /// Not part of the standard ABI.
     pub is_extra: bool,
     pub constants: Vec<Constant>,
 }
@@ -104,7 +105,7 @@ pub struct Callback {
 }
 
 impl Function {
-    /// The function gives back a value, not an error code.
+    /// The function returns a value, not an error code.
     pub fn returns_value(&self) -> bool {
         self.returns != "int" || self.name.ends_with("_toint")
     }
@@ -113,7 +114,7 @@ impl Function {
         self.params.iter().any(|p| p.name == "...")
     }
 
-    /// The parameters as C declares them, without the dots.
+    /// The parameters as C declares them, without `...`.
     pub fn fixed_params(&self) -> impl Iterator<Item = &Param> {
         self.params.iter().filter(|p| p.name != "...")
     }
@@ -155,7 +156,7 @@ impl Api {
     }
 }
 
-/// The chapter of a table of functions: the two digits that its name starts with.
+/// The chapter of a table of functions: the first two digits of its file name.
 fn chapter_of(path: &Path) -> Option<u8> {
     let name = path.file_name()?.to_str()?;
     let (number, _) = name.strip_suffix(".txt")?.split_once('-')?;
@@ -203,7 +204,7 @@ fn read_purposes(path: &Path, names: &BTreeSet<String>) -> Result<BTreeMap<Strin
     Ok(purposes)
 }
 
-/// A parameter as the table has it, before a C declaration is made from it.
+/// A parameter as written in the table, before its C declaration is made.
 struct Row {
     dir: Dir,
     name: String,
@@ -276,7 +277,8 @@ fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<(String
     Ok((title, functions))
 }
 
-/// A length is `*` (the call tells it in another way), a constant, or a parameter, perhaps after another dimension.
+/// A length is `*` (given by the call in another way), a constant, or a parameter, perhaps after
+/// another dimension.
 fn check_length(row: &Row, rows: &[Row]) -> Result<(), String> {
     let Some(length) = &row.length else { return Ok(()) };
     let known = |word: &str| word == "*" || word.starts_with("MPI_MAX_") || rows.iter().any(|r| r.name == word);
@@ -327,7 +329,7 @@ fn read_row(line: &str) -> Result<Row, String> {
     Ok(Row { dir, name: name.into(), kind: kind.into(), length, c_decl })
 }
 
-/// The rules are told at the head of api/kinds.txt.
+/// Applies the rules at the head of api/kinds.txt.
 fn c_decl(row: &Row, kinds: &BTreeMap<String, Kind>, large: bool) -> String {
     let (Some(kind), None) = (kinds.get(&row.kind), &row.c_decl) else {
         return row.c_decl.clone().unwrap_or_else(|| row.name.clone());

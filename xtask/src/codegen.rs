@@ -1,5 +1,5 @@
-//! `cargo xtask codegen`: writes every file that follows from `api/`. `--check` writes nothing and fails when a file on
-//! disk is not what would be written, so that a stale one cannot be committed unnoticed.
+//! `cargo xtask codegen`: writes all files that are generated from `api/`. `--check` writes nothing
+//! and fails if a file on disk differs, so that a stale file cannot be committed unnoticed.
 
 use crate::api::Api;
 use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_fortran, gen_header, root};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A file as it should be; the path is relative to the root of the repository.
+/// A generated file; the path is relative to the root of the repository.
 pub struct Output {
     pub path: PathBuf,
     pub text: String,
@@ -77,7 +77,7 @@ fn outputs() -> Result<Vec<Output>, String> {
     Ok(outputs)
 }
 
-/// Files in the `generated` directories that none of the outputs is.
+/// Files in the `generated` directories that are not among the outputs.
 fn left_over(outputs: &[Output]) -> Result<Vec<PathBuf>, String> {
     let mut extra = Vec::new();
     let mut dirs: Vec<&Path> = outputs.iter().filter_map(|o| o.path.parent()).collect();

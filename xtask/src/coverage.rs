@@ -1,9 +1,10 @@
-//! `cargo xtask fortran-coverage`: which procedures the Fortran programs under `tests/programs` really call. A library that is
-//! loaded before MPI's notes every C function that is called, and the programs are run with it, form by form. They must be
-//! compiled already (`cargo xtask test-programs`).
+//! `cargo xtask fortran-coverage`: finds the procedures that the Fortran programs under
+//! `tests/programs` call. A library that is loaded before MPI's records every C function that is
+//! called, and the programs are run with it, form by form. They must be compiled already (`cargo
+//! xtask test-programs`).
 //!
-//! Every procedure of chapters 4 to 13 and 15 must be among them, in every form, or this fails. That all others link in every form is
-//! what the programs in `tests/programs/fortran/generated` are for.
+//! Every procedure of chapters 4 to 13 and 15 must be called, in every form, or this fails. The
+//! programs in `tests/programs/fortran/generated` check that all others link in every form.
 
 use crate::api::{Api, Function};
 use crate::gen_capi::{Bodies, is_built};
@@ -15,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What programs write to include a form, and which programs do.
+/// How programs include a form, and which programs do.
 const FORMS: &[(&str, Form, &[&str])] = &[
     ("mpif.h", Form::Old, &["fortran/mpif/", "fortran/textbook/"]),
     ("mpi", Form::Old, &["fortran/mpi/"]),
@@ -65,7 +66,7 @@ fn is_covered(chapter: u8) -> bool {
     (4..=13).contains(&chapter) || chapter == 15
 }
 
-/// Every function of MPI, which says its name once and goes on to the PMPI one.
+/// A wrapper for every function of MPI that prints its name once and calls the PMPI function.
 fn make_recorder(api: &Api, prefix: &Path, folder: &Path) -> Result<PathBuf, String> {
     let mut text = String::from(
         "#include <fcntl.h>\n#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
@@ -102,7 +103,7 @@ fn make_recorder(api: &Api, prefix: &Path, folder: &Path) -> Result<PathBuf, Str
     }
 }
 
-/// The names of the functions that some programs call.
+/// The names of the functions that these programs call.
 fn calls(
     prefix: &Path,
     build: &Path,

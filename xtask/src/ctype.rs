@@ -1,11 +1,12 @@
-//! From a C declaration of the tables to the Rust type that has the same representation.
+//! Converts a C declaration of the tables to the Rust type with the same representation.
 
-/// A declaration taken apart: `const MPI_Datatype sendtypes[]` is `MPI_Datatype`, `sendtypes`, const, one level.
+/// A parsed declaration: `const MPI_Datatype sendtypes[]` is `MPI_Datatype`, `sendtypes`, const,
+/// one level.
 pub struct CDecl<'a> {
     pub base: &'a str,
     pub name: &'a str,
     pub is_const: bool,
-    /// How many pointers (an array counts as one) lie between the parameter and its base type.
+    /// The number of pointers (an array counts as one) between the parameter and its base type.
     pub pointers: usize,
     /// The second dimension of `int ranges[][3]`.
     pub inner: Option<&'a str>,
@@ -28,7 +29,8 @@ pub fn parse(decl: &str) -> CDecl<'_> {
     CDecl { base, name, is_const, pointers: stars + usize::from(!tail.is_empty()), inner }
 }
 
-/// The Rust type of a parameter. Callbacks are `Option`s of function pointers, since a predefined one may be null.
+/// The Rust type of a parameter. Callbacks are `Option`s of function pointers, because a predefined
+/// one may be null.
 pub fn rust_param(decl: &str) -> String {
     let c = parse(decl);
     let base = rust_base(c.base);
@@ -48,7 +50,7 @@ pub fn rust_param(decl: &str) -> String {
     }
 }
 
-/// The Rust type of a value that a function gives back.
+/// The Rust type of a function's return value.
 pub fn rust_base(c_type: &str) -> String {
     match c_type {
         "int" => "c_int".into(),
@@ -66,7 +68,7 @@ fn capital(word: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// `MPI_Comm_get_name` is `CommGetName` among the variants of `Fun`.
+/// The name of the variant of `Fun`: `CommGetName` for `MPI_Comm_get_name`.
 pub fn variant(name: &str) -> String {
     name.trim_start_matches("MPI_").split('_').map(capital).collect()
 }

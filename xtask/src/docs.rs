@@ -1,7 +1,8 @@
-//! `cargo xtask docs`: checks the Markdown files of the repository and the book in `docs/`. It checks links and anchors, that
-//! every page is in the table of contents, and that the commands, options and environment variables that the pages name
-//! exist. It never opens a network connection: links to other sites are not followed. It builds the book where `mdbook` is
-//! installed. `docs_text.rs` reads Markdown.
+//! `cargo xtask docs`: checks the Markdown files of the repository and the book in `docs/`: links
+//! and anchors, that each page is in the table of contents, and that the commands, options and
+//! environment variables on the pages exist. It never opens a network connection: links to other
+//! sites are not followed. It builds the book if `mdbook` is installed. `docs_text.rs` reads
+//! Markdown.
 
 use crate::docs_text::{Link, Page};
 use crate::{COMMANDS, Outcome, read, root, tidy};
@@ -46,7 +47,8 @@ pub fn run(args: &[String]) -> Outcome {
     build_book()
 }
 
-/// The text of a page with the files that it includes (`{{#include path}}` alone on a line, as mdBook has it).
+/// The text of a page with the files that it includes (`{{#include path}}` alone on a line, as in
+/// mdBook).
 pub fn included(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     for line in read(&root().join(path))?.lines() {
@@ -74,7 +76,7 @@ pub fn relative(page: &Path, target: &str) -> PathBuf {
     path
 }
 
-/// What is wrong with a link.
+/// The error of a link, if there is one.
 fn broken(page: &Path, link: &Link, pages: &BTreeMap<PathBuf, Page>) -> Option<String> {
     let target = &link.target;
     if ["http://", "https://", "mailto:"].iter().any(|start| target.starts_with(start)) {
@@ -97,7 +99,8 @@ fn broken(page: &Path, link: &Link, pages: &BTreeMap<PathBuf, Page>) -> Option<S
     }
 }
 
-/// Pages of the book that the table of contents does not name once, and pictures that no page shows.
+/// Pages of the book that are not exactly once in the table of contents, and pictures that no page
+/// shows.
 fn contents(files: &[PathBuf], pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
     let summary = Path::new(SUMMARY);
     let targets = |page: &Path| -> Vec<PathBuf> {
@@ -119,11 +122,12 @@ fn contents(files: &[PathBuf], pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
     complaints
 }
 
-/// What pages may name: taken from the sources, so that a page becomes wrong with a change and not with a release.
+/// The names that pages may use, taken from the sources, so that a wrong page is found with the
+/// change that makes it wrong.
 struct Facts {
-    /// The names of mpirun's options, without dashes, and how many values each takes.
+    /// The names of mpirun's options, without dashes, and the number of values of each.
     options: BTreeMap<String, usize>,
-    /// The first words that the command `oxmpi` takes.
+    /// The first words that the command `oxmpi` accepts.
     subcommands: BTreeSet<String>,
     targets: BTreeSet<String>,
     variables: BTreeSet<String>,
@@ -149,7 +153,8 @@ impl Facts {
         })
     }
 
-    /// What is wrong with a command line of a page. Commands that are not the project's own are not looked at.
+    /// The error of a command line on a page, if there is one. Commands of other projects are
+    /// ignored.
     fn unknown(&self, line: &str) -> Option<String> {
         let line = line.split(" #").next().unwrap_or_default();
         line.split("&&").find_map(|command| self.unknown_command(command))
@@ -173,7 +178,8 @@ impl Facts {
         }
     }
 
-    /// The first option that mpirun does not know, up to the program; after a `:` the next program's follow.
+    /// The first unknown option of mpirun, up to the program; after a `:` the options of the next
+    /// program follow.
     fn unknown_option<'a>(&self, words: &[&'a str]) -> Option<&'a str> {
         for block in words.split(|word| *word == ":") {
             let mut at = 0;
@@ -198,7 +204,7 @@ fn options(table: &str) -> BTreeMap<String, usize> {
     let mut options = BTreeMap::new();
     for spec in table.split("spec(").skip(1).filter(|spec| spec.trim_start().starts_with("Key::")) {
         let mut lists = spec.split("&[").skip(1).map(|list| list.split(']').next().unwrap_or_default());
-        // A value may have brackets of its own in its name (`VAR[=VALUE]`): quotes are counted, not names.
+        // A value may have brackets in its name (`VAR[=VALUE]`), so quotes are counted, not names.
         let (names, values) = (lists.next().unwrap_or_default(), lists.next().unwrap_or_default());
         let count = values.matches('"').count().div_ceil(2);
         let names = names.split('"').skip(1).step_by(2);

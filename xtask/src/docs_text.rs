@@ -1,5 +1,6 @@
-//! Markdown as `docs.rs` needs it: links, headings, command lines and names of variables. Not a whole parser: it knows the
-//! forms that the project's pages use (inline links and images, `#` headings, fenced code).
+//! The Markdown reader of `docs.rs`: links, headings, command lines and names of variables. It is
+//! not a complete parser: it knows the forms that the project's pages use (inline links and images,
+//! `#` headings, fenced code).
 
 use std::collections::BTreeSet;
 
@@ -8,11 +9,11 @@ pub struct Link {
     pub target: String,
 }
 
-/// What a page says that can be checked.
+/// The parts of a page that can be checked.
 #[derive(Default)]
 pub struct Page {
     pub links: Vec<Link>,
-    /// The names that links may lead to.
+    /// The anchors of the page.
     pub anchors: BTreeSet<String>,
     /// The lines after `$ ` of blocks marked `console`.
     pub commands: Vec<String>,
@@ -58,7 +59,7 @@ impl Page {
         }
     }
 
-    /// A second heading with the same text has a number behind its name.
+    /// The anchor of a second heading with the same text has a number at its end.
     fn heading(&mut self, text: &str) {
         let name = anchor(text);
         let numbered = (1..).map(|n| format!("{name}-{n}"));
@@ -67,13 +68,13 @@ impl Page {
     }
 }
 
-/// The name of a heading in links, as both mdBook and code hosting sites make it.
+/// The anchor of a heading, as both mdBook and code hosting sites make it.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).flat_map(char::to_lowercase).collect()
 }
 
-/// The words of a text that begin with `OXMPI_`, in capitals throughout.
+/// The words of a text that begin with `OXMPI_`, in capitals.
 pub fn variables(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let is_variable = |word: &&str| {

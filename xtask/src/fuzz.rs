@@ -1,6 +1,7 @@
-//! `cargo xtask fuzz-handles`: bad handles for every function. From `api/` it writes a C function for every handle that a
-//! function of MPI takes: a call in which that handle is bad and all else is plausible. `tests/fuzz/handles.c` makes the
-//! bad handles and judges the answers; this compiles it with an installation's `mpicc` and runs it.
+//! `cargo xtask fuzz-handles`: calls every function with bad handles. From `api/` it writes a C
+//! function for each handle argument of each MPI function: a call in which that handle is bad and
+//! all other arguments are plausible. `tests/fuzz/handles.c` makes the bad handles and checks the
+//! results. This module compiles it with an installation's `mpicc` and runs it.
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::{Outcome, ctype, root};
@@ -18,7 +19,7 @@ cargo xtask fuzz-handles [OPTIONS]
 /// Functions that are not called.
 const SKIPPED: &[(&str, &str)] = &[("MPI_Abort", "ends the job whatever its communicator is")];
 
-/// Null handles that the standard allows; such a call would be none with a bad handle.
+/// Null handles that the standard allows: such a call would have no bad handle.
 const NULL_ALLOWED: &[(&str, &str)] = &[
     ("MPI_Wait", "completes a null request at once"),
     ("MPI_Waitall", "skips null requests"),
@@ -78,7 +79,7 @@ pub fn run(args: &[String]) -> Outcome {
     compile.arg(root().join("tests/fuzz/handles.c")).arg("-o").arg(&program);
     succeed(&mut compile)?;
     let mut run = Command::new(options.prefix.join("bin/mpirun"));
-    // Without the handler the calls before MPI_Init would end the job.
+    // Without the handler, the calls before MPI_Init would end the job.
     run.args(["-n", "1", "--initial-errhandler", "mpi_errors_return"]).arg(&program);
     succeed(run.args([options.calls.to_string(), options.seed.to_string()]).current_dir(dir))
 }
@@ -128,7 +129,7 @@ fn cases_h(api: &Api) -> String {
     out.push_str("static const struct predefined predefined[] = {\n");
     for constant in api.groups.iter().flat_map(|g| &g.constants) {
         let kind = constant.c_type.strip_prefix("MPI_").map(str::to_lowercase).unwrap_or_default();
-        // The null handles of the tools interface are 0, which is a value of its own among the bad ones.
+        // The null handles of the tool interface are 0, which is one of the other bad values.
         if HANDLES.contains(&kind.as_str()) && !kind.starts_with("t_") {
             let _ = writeln!(out, "    {{K_{kind}, {}}},", constant.value);
         }
@@ -160,8 +161,8 @@ fn is_handle(param: &Param) -> bool {
     HANDLES.contains(&param.kind.as_str())
 }
 
-/// Handles that are handed in, the integers that stand for handles, and attribute keys, which are handles in all but
-/// type.
+/// Handle arguments, integers that represent handles, and attribute keys, which are handles except
+/// in type.
 fn can_be_bad(function: &Function, param: &Param) -> bool {
     let is_number = matches!(param.kind.as_str(), "serial" | "fint") && function.returns_value();
     param.dir != Dir::Out && (is_handle(param) || is_number || param.kind == "keyval")
@@ -182,7 +183,7 @@ fn flags(function: &Function, param: &Param) -> String {
         flags.push("NO_CODE");
     }
     let name = function.name.trim_end_matches("_c");
-    // An info object is optional wherever it is not what the call is about.
+    // An info object is optional unless the call is about it.
     let is_hint = param.kind == "info" && !name.starts_with("MPI_Info_");
     if is_hint || NULL_ALLOWED.iter().any(|(allowed, _)| *allowed == name && param.kind != "errhandler") {
         flags.push("NULL_ALLOWED");
@@ -226,7 +227,7 @@ fn body(function: &Function, bad_at: usize) -> String {
             let good = handle(&format!("good[K_{}]", param.kind));
             match c.pointers {
                 0 => good,
-                // A place for one handle and a list look the same to the one who is called.
+                // The called function cannot distinguish a pointer to one handle from a list.
                 _ => {
                     let _ = writeln!(locals, "    {} a{i}[2] = {{{good}, {good}}};", c.base);
                     format!("a{i}")

@@ -1,4 +1,5 @@
-//! Writes the generated part of `oxmpi-abi`: the constants with their types, and the list of functions.
+//! Writes the generated part of `oxmpi-abi`: the constants with their types, and the list of
+//! functions.
 
 use crate::api::{Api, Constant};
 use crate::codegen::Output;

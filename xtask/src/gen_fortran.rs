@@ -1,8 +1,9 @@
-//! What the Fortran interface is, for the writers beside this module: which procedures there are, their dummy
-//! arguments, the names of their symbols. [`crate::gen_fortran_rust`] writes the entry points in Rust,
-//! [`crate::gen_fortran_text`] `mpif.h` and the modules.
+//! Describes the Fortran interface for the generators beside this module: its procedures, their
+//! dummy arguments, the names of their symbols. [`crate::gen_fortran_rust`] writes the entry points
+//! in Rust, [`crate::gen_fortran_text`] `mpif.h` and the modules.
 //!
-//! `mpif.h` and the module `mpi` share one form; `mpi_f08` has another, and large-count twins beside it.
+//! `mpif.h` and the module `mpi` share one form; `mpi_f08` has another, and large-count twins
+//! beside it.
 
 use crate::api::{Api, Fortran, Function, Param};
 use crate::codegen::Output;
@@ -15,7 +16,7 @@ pub fn outputs(api: &Api) -> Vec<Output> {
     outputs
 }
 
-/// How a procedure is seen from Fortran.
+/// The form of a procedure in Fortran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// `mpif.h` and `mpi`: integer handles, buffers by address.
@@ -42,7 +43,7 @@ pub struct Arg<'a> {
     pub what: What,
 }
 
-/// What a dummy argument is, which decides its declaration and its way to C.
+/// The kind of a dummy argument: it determines its declaration and its conversion to C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     Integer(Width),
@@ -51,10 +52,10 @@ pub enum What {
     Choice,
     Status,
     Text,
-    /// The place for an address: an integer, or `TYPE(C_PTR)`.
+    /// An address: an integer, or `TYPE(C_PTR)`.
     Address,
     Callback,
-    /// Texts in an array.
+    /// An array of strings.
     Texts,
 }
 
@@ -69,7 +70,7 @@ pub enum Width {
 pub const HANDLES: &[&str] =
     &["comm", "datatype", "errhandler", "file", "group", "info", "message", "op", "request", "session", "win"];
 
-/// All procedures of a form; those that MPI removed are among the old ones.
+/// All procedures of a form; the old form includes those that MPI removed.
 pub fn procedures(api: &Api, form: Form) -> Vec<Procedure<'_>> {
     let wanted = |f: &&Function| match form {
         Form::Old => f.fortran != Fortran::No && !f.name.ends_with("_c"),
@@ -78,10 +79,11 @@ pub fn procedures(api: &Api, form: Form) -> Vec<Procedure<'_>> {
     api.functions.iter().filter(wanted).map(|f| Procedure::new(api, f, form)).collect()
 }
 
-/// Fortran has only one form of these, the one with the wide count.
+/// Fortran has only the form with the wide count of these.
 const ALWAYS_LARGE: &[&str] = &["MPI_Psend_init", "MPI_Precv_init"];
 
-/// A twin whose arguments have the kinds of the small form's, as long as addresses and counts are equally wide.
+/// A twin whose arguments have the same kinds as the small form's, as long as addresses and counts
+/// have the same width.
 fn is_the_same_twin(function: &Function) -> bool {
     let is_wider = |p: &Param| p.widens && !p.kind.starts_with("byte_");
     let small = function.name.trim_end_matches("_c");
@@ -105,7 +107,8 @@ impl<'a> Procedure<'a> {
         Procedure { function, form, name, args }
     }
 
-    /// `MPI_Send`: the name that a program calls. Where a callback alone tells the twins apart, the large one keeps its `_c`.
+    /// `MPI_Send`: the name that a program calls. If only a callback distinguishes the twins, the
+    /// large one keeps its `_c`.
     pub fn generic(&self) -> &str {
         let by_callback = self.args.iter().any(|a| a.what == What::Callback && a.param.widens);
         match self.name.strip_suffix("_c") {
@@ -128,24 +131,24 @@ impl<'a> Procedure<'a> {
         self.args.iter().any(|a| a.what == What::Choice)
     }
 
-    /// The procedure is a function in Fortran too.
+    /// Whether the procedure is a function in Fortran too.
     pub fn is_function(&self) -> bool {
         self.function.returns_value()
     }
 
-    /// Every subroutine but one ends with `ierror`.
+    /// Whether the last argument is `ierror`: in all subroutines except one.
     pub fn has_ierror(&self) -> bool {
         !self.is_function() && self.function.name != "MPI_Pcontrol"
     }
 }
 
-/// Fortran has no command line to hand over, and nothing variadic.
+/// Fortran passes no command line, and has no variadic procedures.
 fn is_only_in_c(function: &Function, param: &Param) -> bool {
     let has_command_line = function.params.iter().any(|p| p.name == "argc");
     param.name == "..." || has_command_line && ["argc", "argv"].contains(&param.name.as_str())
 }
 
-/// A few names differ from C's.
+/// The names that differ from C's.
 fn keyword<'a>(function: &str, param: &'a Param) -> &'a str {
     match (function, param.name.as_str()) {
         (_, "indx") => "index",
@@ -171,7 +174,7 @@ fn what(function: &Function, param: &Param) -> What {
         "string" => What::Text,
         "argv" => What::Texts,
         "pointer" => What::Address,
-        // Deprecated procedures have INTEGERs there.
+        // Deprecated procedures use INTEGERs there.
         "attribute" | "extra_state" if function.fortran == Fortran::Old => What::Integer(Width::Default),
         "attribute" | "extra_state" => What::Integer(Width::Address),
         _ => What::Integer(width(crate::ctype::parse(&param.c_decl).base)),
@@ -199,7 +202,8 @@ mod tests {
         {
             assert!(new.iter().any(|n| n == name), "{name}");
         }
-        // Equal to the small ones while addresses are as wide as counts; and a procedure that has only the wide form.
+        // Equal to the small ones while addresses are as wide as counts; also for a procedure that
+        // has only the wide form.
         for name in ["MPI_Type_get_extent_c_f08", "MPI_Psend_init_c_f08ts"] {
             assert!(!new.iter().any(|n| n == name), "{name}");
         }

@@ -1,6 +1,7 @@
-//! Writes the entry points of `libmpifort_abi.so.1`: Rust functions with the symbols that Fortran compilers call. Each turns
-//! its arguments into C's, calls the C function of the same name through the standard ABI, and turns the results back.
-//! What does not follow a rule stands in `crates/oxmpi-fortran/src/` by hand ([`is_by_hand`]).
+//! Writes the entry points of `libmpifort_abi.so.1`: Rust functions with the symbols that Fortran
+//! compilers call. Each converts its arguments to C, calls the C function of the same name through
+//! the standard ABI, and converts the results back. Procedures that follow no rule are handwritten
+//! in `crates/oxmpi-fortran/src/` ([`is_by_hand`]).
 
 use crate::api::{Api, Dir, Param};
 use crate::codegen::Output;
@@ -40,12 +41,13 @@ pub fn outputs(api: &Api) -> Vec<Output> {
     outputs
 }
 
-/// Without descriptors the two forms differ in names only: handles are one INTEGER, an absent `ierror` is null.
+/// Without descriptors the two forms differ in names only: handles are one INTEGER, an absent
+/// `ierror` is null.
 fn same_in_both(procedure: &Procedure) -> bool {
     !procedure.has_choice() && !procedure.args.iter().any(|a| a.what == What::Address && a.param.name == "buffer_addr")
 }
 
-/// What stands in `crates/oxmpi-fortran/src/` by hand.
+/// The handwritten procedures in `crates/oxmpi-fortran/src/`.
 fn is_by_hand(procedure: &Procedure) -> bool {
     const NAMES: &[&str] = &[
         // attributes.rs
@@ -145,15 +147,15 @@ fn base(c_type: &str) -> String {
 /// The parts of one entry point.
 #[derive(Default)]
 struct Body {
-    /// Parameters of the Rust function, and the hidden lengths of texts that follow them.
+    /// Parameters of the Rust function, and the hidden lengths of strings that follow them.
     params: Vec<String>,
     lengths: Vec<String>,
     before: String,
     arguments: Vec<String>,
     after: String,
-    /// Counts and datatypes that a section has replaced.
+    /// Counts and datatypes that an array section has replaced.
     counted: BTreeSet<String>,
-    /// Descriptors whose contents lie in scratch memory until the operation is over.
+    /// Descriptors whose contents are in temporary memory until the operation is complete.
     scratch: Vec<String>,
 }
 
@@ -237,7 +239,7 @@ fn argument(body: &mut Body, procedure: &Procedure, arg: &Arg) {
         What::Address => {
             body.params.push(pointer("c_void"));
             if procedure.form == Form::Old && name == "buffer_addr" {
-                // The older form has no place for an address.
+                // The older form has no argument for an address.
                 let _ = writeln!(body.before, "let _ = {name};\nlet mut {local}: *mut c_void = null_mut();");
                 body.arguments.push(format!("(&raw mut {local}).cast()"));
             } else {
@@ -321,7 +323,7 @@ impl Body {
         }
     }
 
-    /// These are needed to make sense of what stands before them, or to raise an error of it.
+    /// These are needed to convert the arguments before them, or to raise an error.
     fn early(&mut self, kind: &str, line: String) {
         if ["datatype", "comm", "win", "file"].contains(&kind) {
             self.before.insert_str(0, &line);
@@ -357,8 +359,8 @@ impl Body {
         }
     }
 
-    /// A buffer by descriptor. Where a count and a datatype stand beside it, a section with gaps becomes a datatype of its
-    /// own; else it is copied; memory that MPI is to keep is taken as it is.
+    /// A buffer passed by descriptor. With a count and a datatype beside it, a section with gaps
+    /// becomes a datatype; otherwise it is copied. Memory that MPI keeps is passed on unchanged.
     fn choice(&mut self, procedure: &Procedure, arg: &Arg) {
         let name = &arg.param.name;
         let datatype = datatype_of(procedure, arg);
@@ -397,7 +399,7 @@ impl Body {
     }
 }
 
-/// Whose error handler is called when a buffer will not do, as a Rust expression.
+/// The object whose error handler is called for an invalid buffer, as a Rust expression.
 fn object(procedure: &Procedure) -> String {
     let is_object = |a: &&Arg| ["comm", "win", "file"].contains(&a.param.kind.as_str()) && a.param.dir == Dir::In;
     procedure.args.iter().find(is_object).map_or("MPI_COMM_SELF".into(), |a| format!("{}_c", a.param.name))
@@ -407,20 +409,21 @@ fn position(procedure: &Procedure, arg: &Arg) -> usize {
     procedure.args.iter().position(|a| std::ptr::eq(a.param, arg.param)).unwrap_or(0)
 }
 
-/// A count and a datatype follow the buffer, and the operation reads it as one message.
+/// Whether a count and a datatype follow the buffer, and the operation reads it as one message.
 fn is_typed(procedure: &Procedure, arg: &Arg) -> bool {
     let next: Vec<&Arg> = procedure.args.iter().skip(position(procedure, arg) + 1).take(2).collect();
     let described = matches!(next[..], [c, t] if c.param.kind == "count" && !c.param.is_array && t.param.kind == "datatype" && !t.param.is_array);
     described && (![7, 9].contains(&procedure.function.chapter) || procedure.name.to_lowercase().contains("bcast"))
 }
 
-/// Memory that MPI is to keep, and messages in partitions, have no gaps.
+/// Memory that MPI keeps, and partitioned messages, have no gaps.
 fn must_be_whole(procedure: &Procedure, arg: &Arg) -> bool {
     let is_given_back = ["MPI_Free_mem", "MPI_Win_detach"].contains(&procedure.name.as_str());
     arg.param.kind == "memory" && !is_given_back || procedure.function.chapter == 5
 }
 
-/// Collectives divide a buffer among processes, and packing writes bytes: for them a section is made contiguous.
+/// Collectives divide a buffer among processes, and packing writes bytes: for them a section is
+/// made contiguous.
 fn is_copied(procedure: &Procedure) -> bool {
     [7, 9].contains(&procedure.function.chapter) || procedure.name.to_lowercase().contains("pack")
 }

@@ -1,6 +1,6 @@
-//! Writes test programs that call every procedure of the Fortran interface, in each of its forms, with variables of the types
-//! that the standard names: they compile when the interfaces fit, and link when the library has every symbol. They run only
-//! as far as to say so.
+//! Writes test programs that call every procedure of the Fortran interface, in each of its forms,
+//! with variables of the types that the standard names. They compile if the interfaces fit, and
+//! link if the library has all symbols. They run only to report that.
 
 use crate::api::{Api, Fortran};
 use crate::codegen::Output;
@@ -93,7 +93,7 @@ const VARIABLES: &str = "  integer :: i, ii(8), iii(3, 8), code\n\
     \x20 double precision :: d\n\
     \x20 integer :: f_status(MPI_STATUS_SIZE)\n";
 
-/// The kinds of procedures that are handed to MPI, each once.
+/// The kinds of procedures that are passed to MPI, each once.
 fn callbacks(procedures: &[&Procedure]) -> Vec<String> {
     let args = procedures.iter().flat_map(|p| &p.args).filter(|a| a.what == What::Callback);
     let mut list: Vec<String> = args.map(|a| callback(a)).collect();
@@ -111,7 +111,7 @@ fn call(out: &mut String, procedure: &Procedure, prefix: &str) {
     if procedure.has_ierror() {
         args.push("code".into());
     }
-    // A program calls the generic name, which finds the twin by the kinds of its arguments.
+    // A program calls the generic name, which selects the twin by the kinds of its arguments.
     let name = format!("{prefix}{}", procedure.generic());
     let assign = match procedure.function.returns.as_str() {
         "double" => "d =",
@@ -129,7 +129,7 @@ fn variable(arg: &Arg, procedure: &Procedure) -> String {
     let is_removed = procedure.function.is_extra && procedure.function.fortran == Fortran::Old;
     match arg.what {
         What::Integer(_) if arg.param.kind == "rank_range" => "iii".into(),
-        // What was removed has INTEGERs for addresses.
+        // Removed procedures use INTEGERs for addresses.
         What::Integer(Width::Default) => one_or_more("i", "ii"),
         What::Integer(_) if is_removed => one_or_more("i", "ii"),
         What::Integer(Width::Address) => one_or_more("a", "aa"),

@@ -1,5 +1,5 @@
-//! Writes `include/mpi.h`: C89 that is C++ too. Constants are macros, so that `#if` and `#ifdef` see them; the values
-//! and types are those of `api/` and nothing here may change one.
+//! Writes `include/mpi.h`: C89 that is also C++. Constants are macros, so that `#if` and `#ifdef`
+//! see them. Their values and types come from `api/`; nothing here may change them.
 
 use crate::api::{Api, Callback, Constant};
 use crate::codegen::Output;
@@ -130,7 +130,7 @@ fn constants(out: &mut String, api: &Api) {
     }
 }
 
-/// The prototypes of all chapters, with a letter before their names.
+/// The prototypes of all chapters, with a prefix before their names.
 fn functions(out: &mut String, api: &Api, prefix: &str) {
     for (chapter, title) in &api.chapters {
         let mut was_extra = false;
@@ -147,8 +147,8 @@ fn functions(out: &mut String, api: &Api, prefix: &str) {
     }
 }
 
-/// A parameter's declaration. For the weights of a graph, in whose place `MPI_UNWEIGHTED` may stand, the array is written as
-/// the pointer that it is: of an array, compilers warn that nothing can be read at that address.
+/// A parameter's declaration. For the weights of a graph, which may be `MPI_UNWEIGHTED`, the array
+/// is declared as a pointer: for an array, compilers warn that nothing can be read at that address.
 fn declared(c_decl: &str) -> String {
     match c_decl.strip_suffix("weights[]").and_then(|head| head.rsplit_once(' ')) {
         Some((c_type, name)) => format!("{c_type} *{name}weights"),
@@ -164,7 +164,7 @@ fn variables(out: &mut String, api: &Api) {
     out.push('\n');
 }
 
-/// A declaration whose parameters are broken over lines where they do not fit into one.
+/// A declaration whose parameters are wrapped over several lines if needed.
 fn wrapped(head: &str, params: &[String]) -> String {
     if params.is_empty() {
         return format!("{head}void);\n");

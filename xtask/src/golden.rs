@@ -1,7 +1,9 @@
-//! `cargo xtask golden`: what every function answers to a bad argument. From `api/` it writes a C function for every function
-//! of MPI, in which each argument is good or one of some bad values. `tests/golden/arguments.c` makes the calls with one
-//! bad argument and with two, and prints error class and text; the list must be that of `tests/golden/arguments.txt`.
-//! It holds the classes, the texts and the order in which arguments are checked. `fuzz.rs` judges answers without a list.
+//! `cargo xtask golden`: records the answer of every function to bad arguments. From `api/` it
+//! writes a C function for each MPI function, in which each argument is good or one of some bad
+//! values. `tests/golden/arguments.c` makes the calls with one and with two bad arguments, and
+//! prints error class and text. The list must equal `tests/golden/arguments.txt`. So the classes,
+//! the texts and the order of the checks cannot change unnoticed. `fuzz.rs` checks answers without
+//! a list.
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::{Outcome, ctype, read, root};
@@ -82,7 +84,7 @@ impl Options {
     }
 }
 
-/// Compiles and runs the program; what it printed.
+/// Compiles and runs the program; returns its output.
 fn make_list(options: &Options) -> Result<String, String> {
     let api = Api::read(&root().join("api"))?;
     let dir = &options.build;
@@ -101,7 +103,7 @@ fn make_list(options: &Options) -> Result<String, String> {
     run.args(["-n", "1", "--initial-errhandler", "mpi_errors_return"]).arg(&program).current_dir(dir);
     let output = run.output().map_err(|e| format!("cannot start {run:?}: {e}"))?;
     let rows = String::from_utf8_lossy(&output.stdout).into_owned();
-    // The program ends with MPI_Abort; its last line says that it came so far.
+    // The program ends with MPI_Abort; its last line shows that it got that far.
     let Some(list) = rows.strip_suffix("end\n") else {
         let last = rows.lines().last().unwrap_or_default();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -110,7 +112,7 @@ fn make_list(options: &Options) -> Result<String, String> {
     Ok(without_twins(list))
 }
 
-/// The rows, with one row for a large-count twin that answers as its small form does.
+/// The rows; a large-count twin shares the row of its small form if their answers are equal.
 fn without_twins(list: &str) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in list.lines() {
@@ -136,7 +138,8 @@ fn without_twins(list: &str) -> String {
     out
 }
 
-/// What is in one list only, line by line. Rows of a function keep together, so the first lines tell the story.
+/// The lines that are in one list only. Rows of a function stay together, so the first lines
+/// explain the difference.
 fn differences(wanted: &str, rows: &str) -> Vec<String> {
     let key = |line: &str| line.split(" -> ").next().unwrap_or_default().to_string();
     let index = |text: &str| -> std::collections::BTreeMap<String, String> {
@@ -196,14 +199,14 @@ fn calls_h(api: &Api) -> String {
     out + &table
 }
 
-/// The values that an argument takes: the good one, and the bad ones with their names.
+/// The values of an argument: the good one, and the bad ones with their names.
 struct Choice {
     good: String,
     bad: Vec<(String, String)>,
 }
 
 impl Choice {
-    /// The argument of number `i`: the value that `c[i]` says. Only that one is evaluated.
+    /// The expression for argument `i`: the value that `c[i]` selects. Only that one is evaluated.
     fn expression(&self, i: usize) -> String {
         let mut text = String::new();
         for (k, (_, value)) in self.bad.iter().enumerate() {
@@ -263,7 +266,7 @@ fn choice(function: &Function, param: &Param, i: usize) -> Choice {
         }
         return Choice { good: format!("room({i})"), bad };
     }
-    // MPI_STATUS_IGNORE is no mistake.
+    // MPI_STATUS_IGNORE is not a mistake.
     if kind == "status" && param.dir == Dir::Out {
         return Choice { good: format!("room({i})"), bad: vec![] };
     }
@@ -291,7 +294,7 @@ fn choice(function: &Function, param: &Param, i: usize) -> Choice {
     }
 }
 
-/// A good handle for a function, if the kind is one of handles.
+/// A good handle for a function, if the kind is a handle.
 fn handle(function: &Function, kind: &str) -> Option<String> {
     let name = function.name.trim_start_matches("MPI_");
     let lower = name.to_lowercase();
@@ -355,10 +358,10 @@ fn bad_handles(function: &Function, kind: &str, needs_topology: bool) -> Vec<(St
     list
 }
 
-/// The good value of a number and the bad ones; `None` for what is no number.
+/// The good value of a number and the bad ones; `None` if the kind is not a number.
 fn number(function: &Function, param: &Param) -> Option<(&'static str, &'static [&'static str])> {
     let lower = function.name.to_lowercase();
-    // Receives that match anything are good, and would wait.
+    // Receives that match anything are valid, and would block.
     let receives = lower.contains("recv") || lower.contains("probe");
     let good = match (param.kind.as_str(), param.name.as_str()) {
         (_, "split_type") => "MPI_COMM_TYPE_SHARED",

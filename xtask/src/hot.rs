@@ -1,8 +1,9 @@
-//! `cargo xtask hot`: the machine code of the calls that programs make most. Counts instructions and calls of their entry
-//! points in `libmpi_abi.so.1`, alone and together with the functions that they call and that few others call (their
-//! bodies), and compares the numbers with `xtask/hot.txt`. It finds what a benchmark on a busy machine cannot: a function
-//! that is no longer inlined, a check that came into the fast path. It needs fat LTO and the pinned Rust; with
-//! another build the numbers mean nothing and it says so. `bench/run --baseline` measures the time.
+//! `cargo xtask hot`: checks the machine code of the most frequent calls. It counts the
+//! instructions and calls of their entry points in `libmpi_abi.so.1`, alone and together with their
+//! bodies (functions that they call and that few others call), and compares the numbers with
+//! `xtask/hot.txt`. It finds what a benchmark on a busy machine cannot: a function that is no
+//! longer inlined, a new check in the fast path. It needs fat LTO and the pinned Rust; with another
+//! build the numbers cannot be compared, and it says so. `bench/run --baseline` measures the time.
 
 use crate::abi::run_quietly;
 use crate::{Outcome, read, root};
@@ -30,10 +31,11 @@ const ENTRY_POINTS: [&str; 12] = [
     "MPI_Accumulate",
 ];
 
-/// A function that more functions than this call is common code (raising errors, locking), not the body of one call.
+/// A function with more callers than this is common code (raising errors, locking), not the body of
+/// one call.
 const MOST_CALLERS: usize = 16;
 
-/// What a number may grow by before it is a failure: a part of the number in the table, or this much where that is less.
+/// The allowed growth of a number: a share of the number in the table, but at least this much.
 const GROWTH: f64 = 0.05;
 const SLACK: Count = Count { instructions: 4, calls: 0 };
 
@@ -127,7 +129,7 @@ struct Count {
     calls: u32,
 }
 
-/// An entry point alone, and with its bodies.
+/// The numbers of an entry point alone, and with its bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     alone: Count,
@@ -136,7 +138,7 @@ struct Row {
 
 type Table = BTreeMap<String, Row>;
 
-/// The functions of a library: where they are, and their instructions without padding.
+/// The functions of a library: their addresses, and their instructions without padding.
 #[derive(Default)]
 struct Listing {
     names: BTreeMap<String, u64>,
@@ -150,7 +152,7 @@ struct Listing {
 struct Code {
     end: u64,
     count: Count,
-    /// Where it calls or jumps to with an address in the instruction, in itself too.
+    /// The targets of its direct calls and jumps, also inside itself.
     targets: BTreeSet<u64>,
 }
 
@@ -162,7 +164,8 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Lines of the form `number: value size FUNC binding visibility section name`, of both tables of symbols.
+    /// Lines of the form `number: value size FUNC binding visibility section name`, of both tables
+    /// of symbols.
     fn add_symbols(&mut self, text: &str) {
         for line in text.lines() {
             let fields: Vec<&str> = line.split_whitespace().collect();

@@ -1,7 +1,7 @@
 //! `cargo xtask install --prefix P [--profile release]`: builds OxMPI and writes an installation.
 //!
-//! An installation can be moved: the wrappers and the pkg-config file find the prefix from their own
-//! path, so no file here may contain an absolute path. Files are replaced by renaming, never
+//! An installation can be moved: the wrappers and the pkg-config file find the prefix from their
+//! own path, so no file here may contain an absolute path. Files are replaced by renaming, never
 //! overwritten, because programs may be running from the old ones.
 
 use std::fs;
@@ -149,7 +149,8 @@ fn build(root: &Path, profile: &str) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err("the build failed".to_owned()) }
 }
 
-/// The documents by their paths in the repository. Pages of the book contain the files that they include.
+/// The documents by their paths in the repository. Pages of the book contain the files that they
+/// include.
 fn documents(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
     let mut paths: Vec<PathBuf> = DOCUMENTS.iter().map(PathBuf::from).collect();
     let mut folders = vec![PathBuf::from(crate::docs::BOOK)];

@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask <command>`. Each lives in a module of its own, a function from its
-//! arguments to a result; this file only chooses.
+//! The project's own commands: `cargo xtask <command>`. Each is a module with a function from
+//! arguments to a result; this file only selects it.
 
 mod abi;
 mod api;
@@ -30,10 +30,10 @@ mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What a command answers: an error is a text for a person.
+/// The result of a command: an error is a text for the user.
 pub type Outcome = Result<(), String>;
 
-/// A command: name, what it is for, the function.
+/// A command: name, purpose, function.
 pub type Command = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 pub const COMMANDS: &[Command] = &[

@@ -1,5 +1,5 @@
-//! Generates the manual pages when OxMPI is installed: one for each function, from `api/` alone, with
-//! its forms in C and Fortran and its arguments; and one for each command, from its `--help`.
+//! Generates the manual pages when OxMPI is installed: one for each function, from `api/` alone,
+//! with its forms in C and Fortran and its arguments; and one for each command, from its `--help`.
 //! `oxmpi man` reads them too, so they must use only the few macros that it knows.
 
 use crate::api::{Api, Dir, Fortran, Function};

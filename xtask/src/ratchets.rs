@@ -1,5 +1,6 @@
-//! The part of `cargo xtask tidy` that counts what shall become less. `xtask/ratchets.txt` has the numbers that were reached; they
-//! may only go down. It counts text, not syntax, so a number is a measure and not a proof.
+//! The part of `cargo xtask tidy` that counts what must become less. `xtask/ratchets.txt` has the
+//! current numbers; they may only go down. It counts text, not syntax, so a number is an indicator
+//! and not a proof.
 
 use crate::{Outcome, read, root};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const TABLE: &str = "xtask/ratchets.txt";
 
-/// What is counted, and what to do instead of adding one.
+/// The names of the numbers, and what to do instead of adding one.
 const RATCHETS: &[(&str, &str)] = &[
     ("shm-calls", "`.shm()` outside oxmpi-transport: ask the links or the node table instead"),
     (
@@ -19,15 +20,15 @@ const RATCHETS: &[(&str, &str)] = &[
     ("libc-mentions", "`libc::` outside oxmpi-base: put the system call into that crate, behind a safe function"),
 ];
 
-/// How a SAFETY line begins that tells nothing.
+/// Beginnings of SAFETY lines that say nothing.
 const VAGUE: &[&str] = &["passed on", "as the caller says", "checked", "as above", "as the caller promised"];
 
-/// The largest circle of files that use each other that a crate may have without an entry in the table.
+/// The largest cycle of files that a crate may have without an entry in the table.
 const CIRCLE: usize = 4;
 
 type Numbers = BTreeMap<String, usize>;
 
-/// What is larger than it was.
+/// The numbers that have grown.
 pub fn complaints(files: &[PathBuf]) -> Result<Vec<String>, String> {
     let (limits, now) = (parse(&read(&root().join(TABLE))?)?, count(files)?);
     let lower = lowered(&limits, &now);
@@ -71,7 +72,8 @@ fn exceeded(limits: &Numbers, now: &Numbers) -> Vec<String> {
     list
 }
 
-/// The smaller of the number in the table and the one that was counted. A circle that needs no entry any more has none.
+/// The smaller one of the number in the table and the counted number. A cycle that needs no entry
+/// any more is removed.
 fn lowered(limits: &Numbers, now: &Numbers) -> Numbers {
     let number = |name: &str, before: usize| before.min(now.get(name).copied().unwrap_or(0));
     let all = limits.iter().map(|(name, before)| (name.clone(), number(name, *before)));
@@ -99,7 +101,7 @@ fn render(numbers: &Numbers) -> String {
     text
 }
 
-/// The sources of the crates that people write, with the name of the crate.
+/// The handwritten sources of the crates, with the name of the crate.
 fn sources(files: &[PathBuf]) -> Result<Vec<(String, PathBuf, String)>, String> {
     let mut list = Vec::new();
     for path in files {
@@ -148,7 +150,7 @@ fn is_vague(line: &str) -> bool {
 
 /// Loops that call `progress` or `sleep` in their own block or in one inside it; each counts once.
 fn waiting_loops(text: &str) -> usize {
-    // For every open brace: whether it opened a loop that has not been counted.
+    // For each open brace: whether it opened a loop that has not been counted.
     let mut open: Vec<Option<bool>> = Vec::new();
     let mut found = 0;
     for line in text.lines().map(|line| line.split("//").next().unwrap_or_default()) {
@@ -179,7 +181,7 @@ fn uses(files: &[(&Path, &str)]) -> BTreeMap<String, BTreeSet<String>> {
         let module = module_of(path);
         let mut used = BTreeSet::new();
         for wanted in paths_in(product_code(text), &module) {
-            // The longest part of the path that is a file; what is left names something in it.
+            // The longest part of the path that is a file; the rest names an item in it.
             let mut name = wanted.as_str();
             while !modules.contains(name) && !name.is_empty() {
                 name = name.rsplit_once("::").map_or("", |(parent, _)| parent);
@@ -193,7 +195,8 @@ fn uses(files: &[(&Path, &str)]) -> BTreeMap<String, BTreeSet<String>> {
     graph
 }
 
-/// `crates/x/src/a/b.rs` and `crates/x/src/a/b/mod.rs` are `a::b`; the root of a crate is the empty name.
+/// `crates/x/src/a/b.rs` and `crates/x/src/a/b/mod.rs` are `a::b`; the root of a crate is the empty
+/// name.
 fn module_of(path: &Path) -> String {
     let parts: Vec<String> =
         path.with_extension("").components().skip(3).map(|c| c.as_os_str().to_string_lossy().into()).collect();
@@ -206,7 +209,8 @@ fn product_code(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod ").next().unwrap_or_default()
 }
 
-/// The module paths in `crate::…` and `super::…`, with the lists in braces taken apart, as paths from the root of the crate.
+/// The module paths in `crate::…` and `super::…`, with lists in braces expanded, as paths from the
+/// root of the crate.
 fn paths_in(text: &str, module: &str) -> Vec<String> {
     let code: String =
         text.lines().map(|line| line.split("//").next().unwrap_or_default().to_string() + "\n").collect();
@@ -223,7 +227,7 @@ fn paths_in(text: &str, module: &str) -> Vec<String> {
     list
 }
 
-/// Adds the paths of a tree like `a::{b, c::d}` below a base; what follows the tree is left.
+/// Adds the paths of a tree like `a::{b, c::d}` below a base. Returns the text behind the tree.
 fn expand<'t>(base: &str, tree: &'t str, list: &mut Vec<String>) -> &'t str {
     let mut path = base.to_string();
     let mut rest = tree.trim_start();
@@ -256,7 +260,7 @@ fn expand<'t>(base: &str, tree: &'t str, list: &mut Vec<String>) -> &'t str {
     }
 }
 
-/// The size of the largest set of files in which each uses each, if through others.
+/// The size of the largest set of files that all use each other, directly or indirectly.
 fn largest_circle(graph: &BTreeMap<String, BTreeSet<String>>) -> usize {
     let reach = |from: &String| -> BTreeSet<&String> {
         let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
@@ -289,7 +293,7 @@ mod tests {
         assert_eq!(exceeded(&limits, &now(100, 16)).len(), 2);
         assert_eq!(lowered(&limits, &now(100, 9)), parse("shm-calls 99\ncircle oxmpi-core 9").unwrap());
         assert_eq!(render(&lowered(&limits, &now(3, 4))).lines().last(), Some("shm-calls 3"));
-        // A crate without an entry may have a small circle.
+        // A crate without an entry may have a small cycle.
         assert_eq!(exceeded(&limits, &[("circle new".into(), 4)].into()).len(), 0);
         assert_eq!(exceeded(&limits, &[("circle new".into(), 5)].into()).len(), 1);
     }

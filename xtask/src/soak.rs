@@ -1,7 +1,8 @@
-//! `cargo xtask soak`: jobs in every state of MPI lose a rank, or their mpirun, at a random moment. The job must end in time
-//! and say what happened, and nothing may be left behind. The states are in `tests/soak/states.c`.
+//! `cargo xtask soak`: kills a rank or the mpirun of jobs in all states of MPI, at a random moment.
+//! The job must end in time and report what happened, and nothing may be left behind. The states
+//! are in `tests/soak/states.c`.
 //!
-//! What it must never do: leave a job of its own running, whatever it found.
+//! It must never leave one of its own jobs running, whatever it found.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,12 +24,12 @@ cargo xtask soak [OPTIONS]
   --mpirun N     kill mpirun N times (default: 50)
   --state S      only this state";
 
-/// A job must have ended so soon after one of its processes was killed.
+/// Time limit for the end of a job after one of its processes was killed.
 const LIMIT: Duration = Duration::from_secs(2);
-/// How long a job may take to get into its state, on a machine that is busy with other things.
+/// Time limit for a job to reach its state, on a busy machine.
 const STARTS: Duration = Duration::from_secs(30);
 
-/// A state of `states.c`, at a number of ranks, and the calls that a rank may have been in or come from.
+/// A state of `states.c`, with a number of ranks, and the calls that a rank may be in or come from.
 struct State {
     name: &'static str,
     ranks: usize,
@@ -39,11 +40,11 @@ struct State {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// Once all ranks are in MPI.
+    /// After all ranks have called `MPI_Init`.
     Ready,
-    /// Some are in MPI, some are not.
+    /// Some ranks are in MPI, some are not.
     Late,
-    /// While it starts, runs and ends.
+    /// While the job starts, runs and ends.
     Life,
 }
 
@@ -73,7 +74,7 @@ const STATES: &[State] = &[
     state("receive", 1, &["MPI_Recv"]),
 ];
 
-/// What every rank does on its way into any state.
+/// The calls of every rank on its way into any state.
 const ON_THE_WAY: &[&str] = &["MPI_Init_thread", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Barrier"];
 
 pub fn run(args: &[String]) -> Result<(), String> {
@@ -145,11 +146,11 @@ struct Soak {
     random: Random,
 }
 
-/// What a round that went well has to tell.
+/// The result of a successful round.
 struct Told {
-    /// From the kill to the end of the job.
+    /// Time from the kill to the end of the job.
     took: Duration,
-    /// The place that the message names, or what became of the job instead.
+    /// The place in the message, or how the job ended instead.
     place: String,
 }
 
@@ -173,7 +174,7 @@ impl Soak {
         Ok(Soak { options, program, states, random: Random::new() })
     }
 
-    /// Returns how many went wrong.
+    /// Returns the number of failures.
     fn rounds(&self, victim: Victim, rounds: usize) -> Result<usize, String> {
         let (mut failed, mut slowest) = (0, Duration::ZERO);
         let mut places = BTreeMap::<String, usize>::new();
@@ -215,7 +216,7 @@ impl Job<'_> {
         format!("{}mpirun -n {ranks} states {name}", env.concat())
     }
 
-    /// The outer error is the soak's own, the inner one what the job did wrong.
+    /// The outer error is one of this program, the inner one a fault of the job.
     fn run(&self) -> io::Result<Result<Told, String>> {
         let tmp = self.soak.options.build.join("tmp");
         let _ = fs::remove_dir_all(&tmp);
@@ -248,7 +249,7 @@ impl Job<'_> {
     fn kill_and_judge(&self, mpirun: &mut Child, stderr: &Path) -> io::Result<Result<Told, String>> {
         let lines = lines_of(mpirun.stdout.take());
         if self.state.when == When::Life {
-            // Starting takes a few milliseconds, the program itself about as long.
+            // Starting takes a few milliseconds, and the program about as long.
             let most = [2, 6, 12][self.soak.random.below(3)];
             thread::sleep(self.soak.random.up_to(Duration::from_millis(most)));
         } else {
@@ -271,7 +272,7 @@ impl Job<'_> {
             return Ok(Err(format!("did not end within {} s of the kill; it was:\n{running}", LIMIT.as_secs())));
         };
         if self.victim == Victim::Mpirun {
-            // The ranks are what matters; the caller looks after them.
+            // Only the ranks matter here; the caller checks them.
             let left =
                 processes::wait_until_gone(&self.mark, (begin + LIMIT).saturating_duration_since(Instant::now()));
             let took = begin.elapsed();
@@ -290,7 +291,7 @@ impl Job<'_> {
         Ok(outcome.map_err(|complaint| format!("{complaint}\n  {status}, stderr: {text}")))
     }
 
-    /// A rank that lives; `None` when the job has ended by itself.
+    /// A live rank; `None` if the job has ended by itself.
     fn choose(&self, mpirun: &mut Child) -> io::Result<Option<Process>> {
         loop {
             let ranks: Vec<_> = processes::marked(&self.mark).iter().map(processes::Process::pid).collect();
@@ -305,9 +306,9 @@ impl Job<'_> {
         }
     }
 
-    /// The place in MPI that the message names, when it is right.
+    /// The place in MPI that the message names, if it is right.
     fn judge(&self, victim: Option<&Process>, status: ExitStatus, stderr: &str) -> Result<String, String> {
-        // A short life may be over before the kill.
+        // A short job may be over before the kill.
         if self.state.when == When::Life && status.success() && stderr.is_empty() {
             return Ok("over before the kill".to_owned());
         }
@@ -343,7 +344,7 @@ impl Job<'_> {
 
 struct Process {
     pid: u32,
-    /// What its environment says, once it is a rank's.
+    /// The environment of the process, if it is a rank.
     rank: Option<String>,
 }
 
@@ -353,7 +354,8 @@ fn rank_of(pid: u32) -> Option<String> {
     String::from_utf8(value.to_vec()).ok()
 }
 
-/// The lines of a stream as they come; a thread reads, so that nobody waits for ever.
+/// The lines of a stream as they arrive; a thread reads them, so that the caller can have a time
+/// limit.
 fn lines_of(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     if let Some(stream) = stream {

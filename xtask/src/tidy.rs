@@ -1,11 +1,13 @@
-//! `cargo xtask tidy`: what a reviewer should not have to look for. The direction of dependencies between crates, fresh
-//! generated files, the length of files, `forbid(unsafe_code)` where it belongs, and the numbers of `ratchets.rs`. Formatting is rustfmt's business and
-//! SAFETY comments are clippy's.
+//! `cargo xtask tidy`: checks that a reviewer should not have to make: the direction of
+//! dependencies between crates, fresh generated files, the length of files, `forbid(unsafe_code)`
+//! where it belongs, and the numbers of `ratchets.rs`. rustfmt checks formatting, and clippy SAFETY
+//! comments.
 
 use crate::{Outcome, codegen, ratchets, read, root};
 use std::path::{Path, PathBuf};
 
-/// The crates from the bottom up: a crate depends only on crates before it. The bool: unsafe code is forbidden.
+/// The crates from the bottom up: a crate depends only on crates before it. The bool: unsafe code
+/// is forbidden.
 const STACK: &[(&str, bool)] = &[
     ("oxmpi-abi", true),
     ("oxmpi-base", false),
@@ -31,7 +33,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("xtask", ""),
 ];
 
-/// The longest a file that people write may be.
+/// Maximum length of a handwritten file.
 const LINES: usize = 800;
 
 pub fn run(args: &[String]) -> Outcome {
@@ -100,7 +102,8 @@ fn direction(name: &str, manifest: &str) -> Vec<String> {
     complaints
 }
 
-/// The names in the tables of dependencies of a manifest; those for tests do not reach users and are left out.
+/// The names in the tables of dependencies of a manifest, without dev-dependencies, which do not
+/// reach users.
 fn dependencies(manifest: &str) -> Vec<String> {
     let mut list = Vec::new();
     let mut inside = false;
@@ -140,7 +143,7 @@ fn length(path: &Path) -> Result<Option<String>, String> {
         .then(|| format!("{} has {lines} lines, more than {LINES}: find the second idea", path.display())))
 }
 
-/// The files of the repository, without what git ignores; deleted ones are left out.
+/// The files of the repository, without those that git ignores and deleted ones.
 pub fn tracked_files() -> Result<Vec<PathBuf>, String> {
     let output = std::process::Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])

@@ -1,4 +1,4 @@
-//! From a test program's source to its binary, with the wrappers of the installation under test.
+//! Compiles test programs with the wrappers of the installation under test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use std::time::SystemTime;
 use super::header::Header;
 use super::{Options, Program};
 
-/// Strict, so that `mpi.h` itself is held to it.
+/// Strict, so that `mpi.h` must comply too.
 const FLAGS: &[&str] = &["-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-pthread"];
 
-/// Fortran's warnings are about what old programs do; that they compile without a flag is part of the test.
+/// Fortran warnings concern old style; that such programs compile without a flag is part of the
+/// test.
 const FORTRAN_FLAGS: &[&str] = &["-g", "-O1"];
 
 pub struct Language {
@@ -31,10 +32,11 @@ pub fn language(source: &Path) -> Option<Language> {
     }
 }
 
-/// The binary, compiled again only when the source, a header, the installation's `mpi.h` or the command changed.
+/// The binary. It is compiled again only when the source, a header, the installation's `mpi.h` or
+/// the command changed.
 pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<PathBuf, String> {
     let language = language(&program.source).ok_or("not a source file that a wrapper compiles")?;
-    // sizes.c becomes sizes_c: two languages may share a name.
+    // sizes.c becomes sizes_c: programs in two languages may have the same name.
     let binary = options.build.join(program.name.replace('.', "_"));
     if options.no_build {
         let missing = || format!("it was not compiled: there is no {}", binary.display());
@@ -69,12 +71,12 @@ pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<
 fn is_fresh(options: &Options, program: &Program, binary: &Path) -> bool {
     let Some(built) = modified(binary) else { return false };
     let mut inputs = vec![program.source.clone()];
-    // Those of Fortran are not there without a compiler for them.
+    // The Fortran files do not exist without a Fortran compiler.
     let installed =
         ["mpi.h", "mpif.h", "oxmpi/gfortran/mpi_f08.mod"].map(|name| options.prefix.join("include").join(name));
     inputs.extend(installed.into_iter().filter(|path| path.exists()));
     headers_under(&options.programs, &mut inputs);
-    // Equal times are not fresh: the clock of a file system may be coarse.
+    // Equal times do not count as fresh: the clock of a file system may be coarse.
     inputs.iter().all(|input| modified(input).is_some_and(|changed| changed < built))
 }
 

@@ -1,7 +1,7 @@
 //! The header of a test program: `// key: value` lines in the comment at its top.
 //!
-//! A key is one word in lower case; lines that do not look so are prose. A key that nobody knows is an
-//! error, so that a slip of the pen cannot switch a check off. The keys are described in CONTRIBUTING.md.
+//! A key is one word in lower case; other lines are prose. An unknown key is an error, so that a
+//! typing mistake cannot switch a check off. CONTRIBUTING.md describes the keys.
 
 use std::time::Duration;
 

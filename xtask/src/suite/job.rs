@@ -1,4 +1,4 @@
-//! One run of one program: start it under mpirun, wait no longer than its time, judge what it did.
+//! One run of one program: starts it under mpirun, enforces its time limit, checks the result.
 
 use std::fs::{self, File};
 use std::io;
@@ -24,14 +24,14 @@ pub struct Job<'a> {
 
 pub enum Outcome {
     Passed,
-    /// What was wrong, the command, and what it printed.
+    /// The failure, the command, and its output.
     Failed(String),
 }
 
-/// How long mpirun may take to end a job after it was asked to.
+/// Time for mpirun to end a job after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How much of a failed run's output is shown.
+/// Maximum output of a failed run that is shown.
 const SHOWN_BYTES: usize = 16 * 1024;
 
 impl Job<'_> {
@@ -45,12 +45,13 @@ impl Job<'_> {
     }
 
     fn run_in(&self, scratch: &Path) -> io::Result<Outcome> {
-        // The program's own files go to `work`; `tmp` is where libraries put theirs, and must end up empty.
+        // The program's own files go to `work`. Libraries put theirs into `tmp`, which must be
+        // empty at the end.
         let (work, tmp) = (scratch.join("work"), scratch.join("tmp"));
         let _ = fs::remove_dir_all(scratch);
         fs::create_dir_all(&work)?;
         fs::create_dir_all(&tmp)?;
-        // Files, not pipes: a process left behind could hold a pipe open for ever.
+        // Files, not pipes: a process left behind could hold a pipe open.
         let (stdout, stderr) = (scratch.join("stdout"), scratch.join("stderr"));
         let mut command = self.command();
         command.current_dir(&work).env("TMPDIR", &tmp).stdin(Stdio::null());
@@ -79,7 +80,7 @@ impl Job<'_> {
         Ok(Outcome::Failed(format!("{}\n  $ {}\n{shown}", complaints.join("\n  and "), self.line())))
     }
 
-    /// Waits for the end, enforces the time limit, and looks for what was left behind.
+    /// Waits for the end, enforces the time limit, and looks for leftovers.
     fn watch(&self, mut child: Child, complaints: &mut Vec<String>) -> io::Result<()> {
         match wait(&mut child, self.header.timeout)? {
             Some(status) => complaints.extend(self.judge(status)),
@@ -127,7 +128,7 @@ impl Job<'_> {
         command
     }
 
-    /// The command as a person can repeat it.
+    /// The command in a form that can be typed again.
     fn line(&self) -> String {
         let command = self.command();
         let variables = self.header.env.iter().map(|(name, value)| format!("{name}='{value}'"));
@@ -135,7 +136,7 @@ impl Job<'_> {
         variables.chain(words.map(|word| word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
     }
 
-    /// The trailing dot keeps job 1 apart from job 10.
+    /// The dot at the end distinguishes job 1 from job 10.
     fn mark(&self) -> String {
         format!("{}:{}.", self.suite, self.label())
     }
@@ -150,8 +151,8 @@ impl Job<'_> {
     }
 }
 
-/// `None`: not ended yet. Looks often at first, for runs that take milliseconds, and seldom later, so that the
-/// runner does not disturb what it measures.
+/// `None` if it has not ended. Polls often at first, for runs of a few milliseconds, and rarely
+/// later, so that the runner does not disturb the measurement.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begin = Instant::now();
     loop {

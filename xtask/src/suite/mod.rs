@@ -1,8 +1,9 @@
-//! `cargo xtask test-programs`: compiles the programs under `tests/programs` with an installation's own wrappers
-//! and runs them under its own mpirun, each at the sizes its header asks for.
+//! `cargo xtask test-programs`: compiles the programs under `tests/programs` with the wrappers of
+//! an installation and runs them under its mpirun, each with the numbers of ranks that its header
+//! names.
 //!
-//! It must never hang, whatever a program does, and never call a run good that left a process or a file
-//! behind. What a header can say: [`header`]. One run: [`job`].
+//! It must never hang, whatever a program does, and never accept a run that left a process or a
+//! file behind. [`header`] describes what a header can contain, [`job`] is one run.
 
 mod compile;
 mod header;
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use header::Header;
 use job::{Job, Outcome};
 
-/// After so many failures at one size, a program is not run again at that size.
+/// After this many failures with one number of ranks, a program is not run again with that number.
 const ENOUGH_FAILURES: usize = 3;
 
 const HELP: &str = "\
@@ -54,7 +55,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     match total.failed {
         0 if total.passed == 0 => Err("no test program ran".to_owned()),
         0 => Ok(()),
-        // That line is the last word; people and scripts look for it at the end.
+        // This is the last line of the output: people and scripts look for it at the end.
         _ => std::process::exit(1),
     }
 }
@@ -131,7 +132,7 @@ struct Total {
 struct Suite {
     options: Options,
     programs: Vec<Program>,
-    /// Part of the environment of every process that the suite starts, so that all can be found again.
+    /// In the environment of every process that the suite starts, so that all can be found again.
     mark: String,
 }
 
@@ -212,7 +213,7 @@ impl Suite {
                     Outcome::Passed => total.passed += 1,
                     Outcome::Failed(report) => failures.push((turn, report)),
                 }
-                // In a soak run the hundredth failure is no news, and each may be a timeout.
+                // In a soak run the hundredth failure tells nothing new, and each may be a timeout.
                 if failures.len() == ENOUGH_FAILURES {
                     break;
                 }
@@ -234,7 +235,7 @@ impl Suite {
         total
     }
 
-    /// The last word: whatever the single runs said, nothing of the suite may be alive now.
+    /// The final check: no process of the suite may be alive now.
     fn check_nothing_left(&self, files_before: &BTreeSet<PathBuf>) -> usize {
         let mut failures = 0;
         let left = processes::wait_until_gone(&self.mark, Duration::from_millis(500));
@@ -251,7 +252,7 @@ impl Suite {
     }
 }
 
-/// Runs `work` on each item, on so many threads; the results are in the order of the items.
+/// Runs `work` on each item, on several threads; the results are in the order of the items.
 fn in_parallel<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
@@ -286,7 +287,7 @@ fn find_programs(top: &Path, folder: &Path, programs: &mut Vec<Program>) -> Resu
     Ok(())
 }
 
-/// The places where an MPI library might forget a segment. Files of others come and go there too.
+/// The folders where an MPI library might leave a segment. Other programs create files there too.
 fn shared_memory_files() -> BTreeSet<PathBuf> {
     let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.to_string_lossy().contains("oxmpi")).collect()

@@ -1,5 +1,5 @@
-//! The processes of a job, found by a mark in their environment: it survives `fork`, `exec`, new sessions and
-//! the death of parents, where process groups and parent links do not.
+//! Finds the processes of a job by a mark in their environment. The mark survives `fork`, `exec`,
+//! new sessions and the death of parents; process groups and parent links do not.
 
 use std::fs;
 use std::io::Read;
@@ -23,7 +23,8 @@ impl Process {
     }
 }
 
-/// All live processes whose mark begins so. Zombies have no environment any more and are not counted.
+/// All live processes whose mark begins with this text. Zombies have no environment and are not
+/// counted.
 pub fn marked(mark: &str) -> Vec<Process> {
     let wanted = format!("{MARK}={mark}").into_bytes();
     let mut found = Vec::new();
@@ -40,13 +41,14 @@ pub fn marked(mark: &str) -> Vec<Process> {
     found
 }
 
-/// What `/proc/PID/environ` says. It is empty for a moment while a process changes to another program, from its new
-/// memory until its arguments are in there; only one that has a program and arguments every time has no environment.
-/// Where the change comes between two reads the rest is missing, so one read takes all that fits.
+/// The content of `/proc/PID/environ`. It is empty for a moment while a process executes another
+/// program, until the arguments are in its new memory. So a process counts as one without an
+/// environment only if it has a program and arguments each time. If the change happens between two
+/// reads, the rest is missing, so one read takes everything.
 fn environment(process: &Path) -> Vec<u8> {
     let read = |file| {
         let mut content = Vec::with_capacity(256 * 1024);
-        // What is there no more is empty.
+        // A process that has ended has an empty one.
         let _ = fs::File::open(process.join(file)).and_then(|mut file| file.read_to_end(&mut content));
         content
     };
@@ -68,12 +70,12 @@ fn environment(process: &Path) -> Vec<u8> {
     }
 }
 
-/// Those that are still there when the time is over: a killed process may need a moment to go.
+/// The processes that are still alive after the time: a killed process may need a moment to end.
 pub fn wait_until_gone(mark: &str, limit: Duration) -> Vec<Process> {
     let begin = Instant::now();
     loop {
         let left = marked(mark);
-        // Twice, for one that is seen only half while it changes its program.
+        // Twice, for a process that is seen incompletely while it executes another program.
         let all_gone = left.is_empty() && marked(mark).is_empty();
         if all_gone || (!left.is_empty() && begin.elapsed() > limit) {
             return left;
@@ -86,8 +88,8 @@ pub fn kill(processes: &[Process]) {
     signal("KILL", processes.iter().map(|process| process.pid));
 }
 
-/// By the shell's own `kill`, which is there even where no such program is installed. A process that is
-/// already gone is no error.
+/// Uses the `kill` of the shell, which exists even where no such program is installed. It is not an
+/// error if a process has already ended.
 pub fn signal(name: &str, pids: impl Iterator<Item = u32>) {
     let mut command = Command::new("sh");
     command.args(["-c", "signal=$1; shift; for pid; do kill -s $signal $pid; done", "sh", name]);

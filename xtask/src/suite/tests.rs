@@ -1,4 +1,4 @@
-//! The runner against an installation of shell scripts: does it see what it must see?
+//! Tests of the runner with an installation of shell scripts: does it detect what it must detect?
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
@@ -9,10 +9,11 @@ const COMPILER: &str = r#"while [ "$1" != -o ]; do case $1 in -*) ;; *) source=$
 grep -q SYNTAX "$source" && { echo "no such word" >&2; exit 1; }
 cp "$source" "$2""#;
 
-/// Runs so many copies one after the other, with a rank each.
+/// Runs so many copies one after the other, each with its rank.
 const LAUNCHER: &str = r#"shift; ranks=$1; shift; for rank in $(seq $ranks); do RANK=$rank sh "$@" || exit; done"#;
 
-/// One at a time: a script that another thread's child still holds open for writing cannot be run.
+/// One at a time: a script that another thread's child still has open for writing cannot be
+/// executed.
 struct Folder(PathBuf, #[expect(dead_code, reason = "held for its drop")] MutexGuard<'static, ()>);
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
