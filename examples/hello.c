@@ -1,4 +1,4 @@
-// The smallest MPI program: every process says who it is.
+// The smallest MPI program: each process prints its rank.
 //
 //   mpicc hello.c -o hello
 //   mpirun -n 4 ./hello

@@ -1,5 +1,5 @@
-// A job that stays in one state of MPI until it is killed: states <state>. Rank 0 says "ready" once everybody is there
-// or about to be. `cargo xtask soak` runs it.
+// A job that stays in one state of MPI until it is killed: states <state>. Rank 0 prints "ready"
+// when all ranks are there or about to be. `cargo xtask soak` runs it.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void compute(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// The end waits for a message that nobody takes.
+// MPI_Finalize waits for a message that is not received.
 static void finalize(void) {
     static char block[LARGE];
     MPI_Request request;

@@ -128,7 +128,7 @@ impl Table {
 /// Moves a region to a huge page. It is not an error if there is no huge page, or if the region has
 /// several kinds of memory.
 fn collapse(region: usize) {
-    // SAFETY: what the memory holds and who may do what with it stay as they are.
+    // SAFETY: neither the content of the memory nor its protection changes.
     unsafe { libc::madvise((region * HUGE_PAGE) as *mut _, HUGE_PAGE, libc::MADV_COLLAPSE) };
 }
 

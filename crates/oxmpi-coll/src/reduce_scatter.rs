@@ -1,4 +1,4 @@
-//! The combination of everybody's operand, a block of it at each rank: of `counts[rank]` units, at
+//! The combination of the operands of all ranks, a block of it at each rank: `counts[rank]` units, at
 //! the start of `Recv`. Operands are in `Send`, or in place in `Recv`, of which only the result's
 //! place is written. Some ranks may be in place and others not.
 

@@ -1,7 +1,8 @@
 // ranks: 2 3
 // timeout: 30
-// Buffer that messages have left is free for others, though nobody but the sender's next buffered send looks: long and
-// short messages, blocking, nonblocking and persistent, all of the buffer each time.
+// The space of messages that have been sent is reused, although only the sender's next buffered
+// send looks for it: long and short messages, blocking, nonblocking and persistent, the whole
+// buffer each time.
 #include "../check.h"
 
 enum { MESSAGES = 40, TIMES = 4 };

@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
         CHECK_TEXT(code, "100000");
         CHECK_TEXT(code, "50000");
         OK(MPI_Buffer_detach(&got, &n));
-        // One with room for a single message: the second finds it full while nobody receives.
+        // A buffer with room for a single message: the second finds it full while no rank receives.
         OK(MPI_Buffer_attach(buffer, N + MPI_BSEND_OVERHEAD));
         MPI_Barrier(MPI_COMM_WORLD);
         OK(send_by(way, out, N, &r));

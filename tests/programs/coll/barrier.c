@@ -1,6 +1,7 @@
 // ranks: 1 2 3 4 5 7 8 9
-// Nobody leaves a barrier before everybody has come, in all forms and on both kinds of communicators. Each process sends word to the
-// others just before it comes: after the barrier every such message must have been sent, so that a probe finds it.
+// No process leaves a barrier before all have arrived, in all forms and on both kinds of
+// communicators. Each process sends a message to the others just before it arrives: after the
+// barrier all these messages must have been sent, so that a probe finds them.
 #include "coll.h"
 
 enum { TAG = 5 };
@@ -51,7 +52,8 @@ static void barriers(const struct place *p) {
     }
 }
 
-// A nonblocking barrier that somebody has not come to does not end, however often it is tested.
+// A nonblocking barrier that a process has not entered does not complete, however often it is
+// tested.
 static void unfinished(void) {
     if (size < 2) return;
     int flag = 0, go = 0;

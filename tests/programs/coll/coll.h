@@ -166,7 +166,8 @@ CHECK_UNUSED static void everywhere(void (*f)(const struct place *)) {
     }
 }
 
-// Who is the root of a one-to-all or all-to-one operation. On an intercommunicator root `r` is in group `side`.
+// The root of a one-to-all or all-to-one operation. On an intercommunicator, root `r` is in group
+// `side`.
 struct roles {
     int argument;   // what to pass as root
     int is_root;    // this process is the root

@@ -1,6 +1,7 @@
 // ranks: 1 2 3
-// Wrong arguments of the collectives, in every form: the class, and that the text names the call. All processes are wrong alike, or
-// alone in their communicator, so that nobody waits for anybody.
+// Wrong arguments of the collectives, in every form: the class, and that the text names the call.
+// All processes make the same mistake, or are alone in their communicator, so that none waits for
+// another.
 #include "coll.h"
 
 #define FAILS_(call, class, name)                                                                             \

@@ -1,6 +1,6 @@
 // ranks: 2 3 4 5 8
-// Short collectives whose ranks do not agree on the length: who finds out gets an error, whoever receives nothing good does, and
-// all are in step afterwards.
+// Short collectives whose ranks pass different lengths: a rank that detects it gets an error, so
+// does each rank that receives no valid data, and the next calls work again.
 #include "../check.h"
 
 static int in[64], out[64 * 8], odd;

@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     else if (is(argc, argv, "gather-scatter"))
         odd ? MPI_Scatter(a, 4, MPI_INT, b, 4, MPI_INT, 0, w) : MPI_Gather(a, 4, MPI_INT, b, 4, MPI_INT, 0, w);
     else if (is(argc, argv, "one-of-many")) {
-        // Nobody waits in the wrong call; the next one tells.
+        // No rank waits in the wrong call; the next call reports it.
         for (int i = 0; i < 50; i++) MPI_Bcast(a, 4, MPI_INT, odd && i == 20 ? rank : 0, w);
     } else if (is(argc, argv, "nonblocking-order")) {
         if (odd) {
@@ -100,15 +100,15 @@ int main(int argc, char **argv) {
         if (odd) MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, w, r), MPI_Wait(r, MPI_STATUS_IGNORE);
         else MPI_Allreduce(a, b, 4, MPI_INT, MPI_SUM, w);
     } else if (is(argc, argv, "ibcast-two-roots")) {
-        // Nobody waits in the wrong call; the next one tells.
+        // No rank waits in the wrong call; the next call reports it.
         MPI_Ibcast(a, 4, MPI_INT, odd ? rank : 0, w, r);
         MPI_Wait(r, MPI_STATUS_IGNORE);
     } else if (is(argc, argv, "different-waits")) {
-        // Everybody waits in the same function, for a message that nobody sends.
+        // All ranks wait in the same function, for a message that is never sent.
         odd ? MPI_Ibcast(a, 4, MPI_INT, 0, w, r) : MPI_Iscatter(a, 4, MPI_INT, b, 4, MPI_INT, size - 1, w, r);
         MPI_Wait(r, MPI_STATUS_IGNORE);
     } else if (is(argc, argv, "different-waits-behind-others")) {
-        // The first to be waited for are as they should be, on communicators on which nobody else waits yet.
+        // The first waits are correct, on communicators on which no other rank waits yet.
         MPI_Comm c[3];
         MPI_Request q[4];
         for (int i = 0; i < 3; i++) {

@@ -4,8 +4,8 @@
 // args: free ibcast
 // args: free right
 // args: finalize right
-// A last collective in which ranks do not wait for each other, with different roots: who frees the communicator last is told,
-// and the communicator is gone all the same.
+// A last collective in which ranks do not wait for each other, with different roots: the rank that
+// frees the communicator last gets an error, and the communicator is freed anyway.
 #include "../check.h"
 
 int main(int argc, char **argv) {

@@ -2,8 +2,9 @@
 // timeout: 30
 // args: first
 // args: later
-// One process starts a nonblocking collective before a barrier, the others after it: all of them are told at the barrier, and
-// nobody waits for ever for the other one. With the communicator's first collective calls, and with later ones.
+// One process starts a nonblocking collective before a barrier, the others after it: all of them
+// get an error at the barrier, and none hangs. With the communicator's first collective calls, and
+// with later ones.
 #include "../check.h"
 
 int main(int argc, char **argv) {

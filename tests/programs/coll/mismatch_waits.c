@@ -1,7 +1,7 @@
 // ranks: 2 3 5
 // timeout: 30
-// Processes that wait for different nonblocking collectives, none of which anybody can end: every process is told by its
-// request, and what was right before and beside it goes on.
+// Processes that wait for different nonblocking collectives, none of which can complete: each
+// process gets an error from its request, and correct operations before and beside it complete.
 #include "../check.h"
 
 int main(int argc, char **argv) {

@@ -6,7 +6,8 @@
 
 enum { MOST = 40 };
 
-// The edges of this process. Block l arrives from src[l], who sends it as number src_slot[l]; src is MPI_PROC_NULL at the border of a grid.
+// The edges of this process. Block l arrives from src[l], which sends it as number src_slot[l]; src
+// is MPI_PROC_NULL at the border of a grid.
 static struct {
     MPI_Comm comm;
     int in, out, src[MOST], src_slot[MOST], dst[MOST];
@@ -196,7 +197,7 @@ static void distributed(const char *name) {
     all_exchanges(name);
 }
 
-// The order of neighbours is what the library says; everybody tells everybody else.
+// The order of neighbours is that of the library; each process sends its own to all others.
 static int told[16][MOST + 1];
 static void general(void) {
     int dests[MOST], degree = destinations(rank, dests), in, outd, weighted, sources[MOST], list[MOST];

@@ -1,6 +1,7 @@
 // ranks: 1 2 3 4 5 8
-// Many nonblocking collectives at once on one communicator, completed in any order and among messages from anybody; two communicators
-// interleaved differently; a communicator freed while its collectives run; persistent requests started in different orders.
+// Many nonblocking collectives at once on one communicator, completed in any order and among
+// messages from any source; two communicators interleaved differently; a communicator freed while
+// its collectives run; persistent requests started in different orders.
 #include "coll.h"
 
 enum { MANY = 60, ROOM = 300 };
@@ -126,7 +127,8 @@ static void finish_all(MPI_Request *r, int way) {
 static void series(MPI_Comm comm, unsigned s) {
     static MPI_Request r[MANY];
     choose(s);
-    // Messages between the calls: everybody sends to its right, and receives from anybody.
+    // Messages between the calls: each rank sends to its right neighbour, and receives from any
+    // source.
     enum { MESSAGES = MANY / 6 };
     static int sent[MESSAGES], received[MESSAGES];
     MPI_Request m[2 * MESSAGES];
@@ -219,7 +221,7 @@ static void overlapping(void) {
         if (pair[i] != MPI_COMM_NULL) OK(MPI_Comm_free(&pair[i]));
 }
 
-// A collective advances inside a receive: nobody calls a function of the request itself.
+// A collective makes progress inside a receive, without a call for its own request.
 static void progress(void) {
     if (size < 2) return;
     int token = 0;

@@ -1,6 +1,7 @@
 // ranks: 1 2 3 4 8
-// Programs that forget MPI_IN_PLACE: what a rank sends lies where its part of the result goes. Every rank that does so is told,
-// whatever its rank, in every form of the call, and nobody is left waiting.
+// Programs that forget MPI_IN_PLACE: the send buffer of a rank is where its part of the result
+// goes. Each rank that does so gets an error, whatever its rank, in every form of the call, and no
+// rank hangs.
 #include "../check.h"
 
 #define N 3

@@ -1,7 +1,8 @@
 // ranks: 2 3 5
 // timeout: 60
-// Ranks that wait for long in collective calls since one of them is late, or that are a call ahead of it, are in order: nobody is told
-// that calls differ. Over a board, by messages, on a new communicator, nonblocking ones, with and without large counts.
+// Ranks that wait for long in collective calls because one of them is late, or that are a call
+// ahead of it, are correct: no rank gets an error about different calls. Over a board, by messages,
+// on a new communicator, nonblocking ones, with and without large counts.
 #include "../check.h"
 #include <unistd.h>
 

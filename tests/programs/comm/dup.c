@@ -140,7 +140,7 @@ static void nonblocking(void) {
         if (i % 3 == 0) OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
         if (i == 5) OK(MPI_Barrier(MPI_COMM_WORLD));
     }
-    // Who waits for a message must pass on what others need for theirs.
+    // A process that waits for a message must forward what others need for theirs.
     int token = rank;
     if (size > 1) {
         if (rank == size - 1) {

@@ -1,6 +1,6 @@
 // ranks: 1 2 3 4 7 8
-// Wrong arguments of the communicator functions: the class, and that the text names the call. Nobody waits for anybody here,
-// except where all are wrong alike.
+// Wrong arguments of the communicator functions: the class, and that the text names the call. No
+// process waits for another here, except where all make the same mistake.
 #include "../check.h"
 
 int main(int argc, char **argv) {

@@ -1,7 +1,7 @@
 // ranks: 1 2 3 4 7 8
 // launch: --memory-alloc-kinds mpi:alloc_mem,tape
-// The hints of a communicator: all are told with their values, what is given counts where the standard takes an info, and nobody
-// inherits any. What is unknown or makes no sense is dropped.
+// The hints of a communicator: all are reported with their values, given ones take effect where the
+// standard accepts an info, and none is inherited. Unknown or invalid hints are dropped.
 #include "../check.h"
 
 static const char *assertions[] = {
@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     MPI_Request request;
     OK(MPI_Info_create(&none));
 
-    // Given to a duplicate, and to nobody else: not to its own duplicates, nor to its parts.
+    // Given to a duplicate only: not to its own duplicates, nor to communicators split from it.
     OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, some, &comm));
     CHECK_SOME(comm);
     CHECK_HINT(comm, "mpi_memory_alloc_kinds", kinds);

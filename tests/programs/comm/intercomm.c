@@ -2,7 +2,7 @@
 // Intercommunicators: 1+1, 2+3, 4+1 and others; messages between the groups, merging, splitting, duplicating, comparing.
 #include "../check.h"
 
-// Everybody sends to everybody in the other group, and hears from all of them.
+// Each process sends to all processes of the other group, and receives from all of them.
 static void talk(MPI_Comm inter, int tag) {
     int own, local, remote, flag = -1;
     OK(MPI_Comm_test_inter(inter, &flag));
@@ -23,7 +23,7 @@ static void talk(MPI_Comm inter, int tag) {
         CHECK_EQ(got[i][1], remote);
         CHECK_EQ(statuses[i].MPI_SOURCE, i);
     }
-    // From anybody, with big messages; ranks are those of the other group.
+    // From any source, with big messages; ranks are those of the other group.
     static int big[2][20000];
     for (int i = 0; i < 20000; i++) big[0][i] = i + own;
     for (int i = 0; i < remote; i++) OK(MPI_Isend(big[0], 20000, MPI_INT, i, tag + 1, inter, &requests[i]));
@@ -169,7 +169,7 @@ int main(int argc, char **argv) {
                 "MPI_Intercomm_create");
     CHECK_ERROR(MPI_Intercomm_create(MPI_COMM_WORLD, 0, MPI_COMM_WORLD, 0, -1, &comm), MPI_ERR_TAG,
                 "MPI_Intercomm_create");
-    // A leader without a way to the other one: nobody waits for it.
+    // A leader that cannot reach the other one: no process waits for it.
     CHECK(MPI_Intercomm_create(MPI_COMM_WORLD, 0, MPI_COMM_NULL, 0, 0, &comm) != MPI_SUCCESS);
     CHECK(MPI_Intercomm_create(MPI_COMM_WORLD, size - 1, MPI_COMM_WORLD, size, 0, &comm) != MPI_SUCCESS);
     for (int count = 2; count <= size; count++) {

@@ -83,7 +83,7 @@ static void disconnect(void) {
     OK(MPI_Isend(out, BIG, MPI_INT, next, 7, comm, &requests[1]));
     OK(MPI_Comm_disconnect(&comm));
     CHECK(comm == MPI_COMM_NULL);
-    // All pending communication has ended, though nobody has waited for it yet.
+    // All pending communication has completed, although no wait was called for it yet.
     for (int i = 0; i < BIG; i += 1000) CHECK_EQ(in[i], i + before);
     int flag = 0;
     OK(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE));

@@ -2,7 +2,8 @@
 // Splitting by color and key, into one, into many, into none; create and create_group; what the parts inherit.
 #include "../check.h"
 
-// Everybody in comm passes its world rank round; each hears all, in order of the ranks in comm.
+// Each process of comm passes its world rank round; all receive all of them, in the order of ranks
+// in comm.
 static void members(MPI_Comm comm, int *world_ranks) {
     int r, n;
     OK(MPI_Comm_rank(comm, &r));
@@ -88,7 +89,7 @@ static void create(int in_group) {
     CHECK_EQ(result, size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL);
     OK(MPI_Comm_free(&comm));
     OK(MPI_Group_free(&all));
-    // Who is not in the group gets nothing.
+    // A process that is not in the group gets nothing.
     if (in_group) {
         if (rank % 2 == 0 || rank == 1) OK(MPI_Comm_create_group(MPI_COMM_WORLD, even, 1, &comm));
     } else {

@@ -7,7 +7,7 @@
 
 static int remote;
 
-// Everybody sends to everybody of the other group, in all modes and sizes.
+// Each process sends to all processes of the other group, in all modes and sizes.
 static void messages(MPI_Comm inter) {
     static const int sizes[] = {0, 1, 40, 41, 4096, 8192, 8193, 100000, 1 << 20};
     for (unsigned at = 0; at < sizeof sizes / sizeof *sizes; at++) {
@@ -35,7 +35,7 @@ static void messages(MPI_Comm inter) {
             free(in);
         }
     }
-    // From anybody.
+    // From any source.
     int token = 1000 + rank, sum = 0;
     MPI_Request sends[8];
     for (int to = 0; to < remote; to++) MPI_Isend(&token, 1, MPI_INT, to, 9, inter, &sends[to]);

@@ -50,7 +50,7 @@ static void port_errors(void) {
     // The others hear of what is wrong at the root.
     CHECK_CLASS(MPI_Comm_connect("nonsense", MPI_INFO_NULL, size - 1, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
     CHECK_CLASS(MPI_Comm_accept(rank ? "nothing" : NULL, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_ARG);
-    // A port at which nobody accepts, and one that is closed meanwhile.
+    // A port at which no process accepts, and one that is closed meanwhile.
     MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Info info;
     MPI_Info_create(&info);

@@ -2,7 +2,8 @@
 // MPI_Alloc_mem and MPI_Free_mem: aligned, writable, distinct, usable as message buffers, of any size.
 #include "../check.h"
 
-// Pieces come and go: what is given again is nobody else's, and what is kept for that is little.
+// Pieces are allocated and freed: a reused piece belongs to one user only, and little memory is
+// kept for reuse.
 static void again(void) {
     enum { PIECES = 60, TIMES = 20000, MANY = 200 };
     static char *pieces[PIECES], *many[MANY];

@@ -1,7 +1,7 @@
 // ranks: 1 2 3 4 7 8
 // expect-stdout: all callbacks ran
-// Attributes of MPI_COMM_SELF are deleted first of all in MPI_Finalize, the last one set first, while MPI still
-// works; those of MPI_COMM_WORLD are nobody's exit functions.
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF, the last one set first, while MPI
+// still works; those of MPI_COMM_WORLD do not serve as exit functions.
 #include "../check.h"
 
 static int order[8], calls;

@@ -1,7 +1,7 @@
 // ranks: 1 2 3 8
 // timeout: 30
-// Long messages that nobody ever receives, to oneself and to the others: MPI_Finalize drops them instead of waiting for
-// ranks that are finalizing too.
+// Long messages that are never received, to oneself and to the others: MPI_Finalize drops them
+// instead of waiting for ranks that are finalizing too.
 #include "../check.h"
 
 #include <stdlib.h>

@@ -71,7 +71,8 @@ static void dynamic(void) {
     BOTH_WAYS(Message, message);
     OK(MPI_Mrecv(&got, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
     OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
-    // The integer of something that is gone is nobody's handle any more, though another object may have it later.
+    // The integer of a freed object is not a valid handle, although another object may get it
+    // later.
     int number = MPI_Info_toint(info), n = -1;
     OK(MPI_Info_free(&info));
     CHECK_CLASS(MPI_Info_get_nkeys(MPI_Info_fromint(number), &n), MPI_ERR_INFO);

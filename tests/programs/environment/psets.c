@@ -1,7 +1,8 @@
 // ranks: 1 2 3 4 7 8
 // args: 0 : -n 2 {program} 1 : -n 1 --pset ocean {program} 2 : -n 3 --pset=app://ocean {program} 3
-// The process sets of a job of four programs, two of which have a name of their own: which ones a process is in, who is in
-// them, also seen from outside, and communicators from them, within a set and between two.
+// The process sets of a job of four programs, two of them with a name of their own: the sets of a
+// process, their members, also seen from outside, and communicators from them, within a set and
+// between two.
 #include "../check.h"
 
 static MPI_Session session;
@@ -110,7 +111,7 @@ int main(int argc, char **argv) {
     OK(MPI_Comm_rank(across, &place));
     CHECK_EQ(remote, app < 2 ? 4 : first + 2);
     sent = rank;
-    // Everybody sends to the process with its rank on the other side, where there is one.
+    // Each process sends to the process with its rank on the other side, if there is one.
     MPI_Request request = MPI_REQUEST_NULL;
     if (place < remote) OK(MPI_Isend(&sent, 1, MPI_INT, place, 5, across, &request));
     if (place < remote) OK(MPI_Recv(&got, 1, MPI_INT, place, 5, across, MPI_STATUS_IGNORE));

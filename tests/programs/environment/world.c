@@ -1,5 +1,6 @@
 // ranks: 1 2 3 8 16
-// Ranks and size of the world: each rank once, and barriers that nobody leaves before all have come.
+// Ranks and size of the world: each rank once, and barriers that no rank leaves before all have
+// arrived.
 #include "../check.h"
 
 static void everyone_once(void) {
@@ -16,7 +17,8 @@ static void everyone_once(void) {
     }
 }
 
-// Each round another rank comes late; nobody may see the barrier open before its message.
+// In each round another rank is late; no rank may leave the barrier before the message of that
+// rank.
 static void barriers(void) {
     int value = -1;
     for (int late = 0; late < size; late++) {

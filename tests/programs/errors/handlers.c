@@ -69,7 +69,7 @@ static void own(void) {
     CHECK_CLASS(MPI_Probe(size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_RANK);
     CHECK_EQ(calls, 1);
     CHECK_CLASS(last_code, MPI_ERR_RANK);
-    // A call without error calls nobody.
+    // A call without an error calls no handler.
     MPI_Send(&value, 0, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
     CHECK_EQ(calls, 1);
 }

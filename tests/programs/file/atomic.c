@@ -1,5 +1,6 @@
 // ranks: 1 2 4 8
-// In atomic mode, writes that overlap do not mix, with gaps neither; and whoever reads sees all of a write or nothing of it.
+// In atomic mode, overlapping writes do not mix, also with gaps, and a reader sees all of a write
+// or nothing of it.
 #include "files.h"
 
 enum { COUNT = 3000, ROUNDS = 25 };

@@ -84,7 +84,7 @@ static void digits(const char *name) {
     MPI_Type_commit(&turn);
     MPI_Type_commit(&gaps);
     OK(MPI_File_set_view(fh, 5, MPI_INT, turn, name, MPI_INFO_NULL));
-    // Nobody is asked before there is something to do.
+    // The conversion functions are not called before there is something to convert.
     CHECK_EQ(calls.extents, 0);
     for (int i = 0; i < 2 * COUNT; i++) mine[i] = i % 2 ? -1 : 1000 * rank - 3 * i;
     OK(MPI_File_write_all(fh, mine, 1, gaps, &status));

@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     start(&argc, &argv);
     MPI_Errhandler handler, found;
     MPI_File fh, bad = MPI_FILE_NULL;
-    // Errors of files are returned unless somebody says otherwise; those of communicators end the job.
+    // By default, errors of files are returned, and those of communicators end the job.
     CHECK_CLASS(MPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &bad), MPI_ERR_NO_SUCH_FILE);
     OK(MPI_File_get_errhandler(MPI_FILE_NULL, &found));
     CHECK(found == MPI_ERRORS_RETURN);

@@ -125,7 +125,7 @@ static void bad_names(void) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) chmod("plain", 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    // Who may do anything may do this, too.
+    // Root may open it.
     if (geteuid() != 0) CHECK_ERROR(open_all("plain", MPI_MODE_RDONLY), MPI_ERR_ACCESS, "plain");
     CHECK_ERROR(MPI_File_open(MPI_COMM_NULL, "x", READ_WRITE, MPI_INFO_NULL, &fh), MPI_ERR_COMM, "MPI_File_open");
     CHECK_ERROR(MPI_File_open(MPI_COMM_WORLD, "x", READ_WRITE, MPI_INFO_NULL, NULL), MPI_ERR_ARG, "fh");

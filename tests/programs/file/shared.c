@@ -100,7 +100,7 @@ static void ordered(void) {
         if (round % 2) OK(MPI_File_write_ordered(fh, mine, rank + 1, MPI_INT, &status));
         else OK(MPI_File_write_ordered_c(fh, mine, rank + 1, MPI_INT, &status));
         CHECK_COUNT(status, MPI_INT, rank + 1);
-        // At once afterwards, by whoever is first.
+        // Immediately afterwards, in any order of ranks.
         OK(MPI_File_write_shared(fh, &round, 1, MPI_INT, &status));
         MPI_Barrier(MPI_COMM_WORLD);
         CHECK_EQ(shared_position(), (round + 1) * (all + size));
@@ -118,7 +118,7 @@ static void ordered(void) {
     OK(MPI_File_read_ordered_c(fh, got, 0, MPI_INT, &status));
     CHECK_EQ(shared_position(), 4 * all + 3 * size);
     MPI_Barrier(MPI_COMM_WORLD);
-    // Beyond the end nobody gets anything, and the pointer goes to where the last request ends.
+    // Beyond the end no rank gets data, and the pointer moves to the end of the last request.
     OK(MPI_File_seek_shared(fh, -1, MPI_SEEK_END));
     OK(MPI_File_read_ordered(fh, got, 1, MPI_INT, &status));
     CHECK_COUNT(status, MPI_INT, rank == 0);

@@ -36,7 +36,7 @@ static void *work(void *argument) {
             CHECK(!memcmp(block, got, sizeof got));
             break;
         case 'a':
-            // Everybody the same place.
+            // All threads use the same place.
             OK(MPI_File_write_at(fh, 0, block, COUNT, MPI_INT, &status));
             OK(MPI_File_read_at(fh, 0, got, COUNT, MPI_INT, &status));
             for (int i = 1; i < COUNT; i++) CHECK_EQ(got[i], got[0]);

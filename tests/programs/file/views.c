@@ -232,7 +232,7 @@ static void wrong(void) {
     if (size > 1) {
         CHECK_ERROR(VIEW(0, rank ? MPI_INT : MPI_DOUBLE, MPI_DOUBLE, "native"), MPI_ERR_NOT_SAME, "etype");
         CHECK_ERROR(VIEW(0, MPI_INT, MPI_INT, rank ? "native" : "internal"), MPI_ERR_NOT_SAME, "representation");
-        // One rank's mistake is everybody's.
+        // If one rank makes a mistake, all ranks get an error.
         CHECK_ERROR(VIEW(rank ? 0 : -2, MPI_INT, MPI_INT, "native"), MPI_ERR_ARG, rank ? "rank 0" : "-2");
     }
     // Nothing of all this has changed the view.

@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
         OK(MPI_Request_free(&r));
     }
 
-    // To and from nobody, and of nothing.
+    // To and from MPI_PROC_NULL, and without data.
     OK(MPI_Psend_init(data, 2, 1, MPI_INT, MPI_PROC_NULL, 0, w, info, &s));
     OK(MPI_Precv_init(data, 2, 1, MPI_INT, MPI_PROC_NULL, 0, w, info, &r));
     OK(MPI_Start(&s));

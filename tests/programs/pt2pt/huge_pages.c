@@ -25,7 +25,7 @@ static long huge_kib(const char *at) {
     return kib;
 }
 
-// A mapping of its own: the buffer, and behind it as much that nobody touches.
+// A separate mapping: the buffer, and behind it as much memory that is not touched.
 static char *buffer(unsigned seed) {
     char *at = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(at != MAP_FAILED);

@@ -103,7 +103,7 @@ static void both_ways(void) {
     OK(MPI_Isendrecv_replace(buf, 16, MPI_BYTE, MPI_PROC_NULL, 1, MPI_PROC_NULL, 1, comm, &request));
     OK(MPI_Wait(&request, &status));
     CHECK_NOTHING(status);
-    // One half real: send to nobody, receive from oneself, and the other way round.
+    // One half is real: send to MPI_PROC_NULL, receive from oneself, and the other way round.
     MPI_Isend(&me, 1, MPI_INT, rank, 2, comm, &request);
     int got = -1;
     OK(MPI_Sendrecv(buf, 16, MPI_BYTE, MPI_PROC_NULL, 1, &got, 1, MPI_INT, rank, 2, comm, &status));

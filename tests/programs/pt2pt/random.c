@@ -18,7 +18,7 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-// Message number `serial` from one rank to another is the same for whoever asks.
+// The plan of message number `serial` from one rank to another is the same on both ranks.
 static Plan plan(int from, int to, int serial) {
     static const int shapes[] = {HEAD, 40, 64, 200, 1000, 4096, 5000, 20000, 70000, 300000, 1000000};
     uint64_t x = mix(1 + from * 1000003ull + to * 7919ull + serial * 104729ull);

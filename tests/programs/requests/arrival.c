@@ -1,6 +1,6 @@
 // ranks: 1 2 3 8
-// Several receives are open for messages of anybody: MPI_Testany and MPI_Waitany give each sender's in the order sent, also when many have
-// come at once.
+// Several receives are posted for MPI_ANY_SOURCE: MPI_Testany and MPI_Waitany return the messages
+// of each sender in the order sent, also when many have arrived at once.
 #include "../check.h"
 
 enum { OPEN = 4, EACH = 60 };

@@ -1,7 +1,7 @@
 // ranks: 2 4
-// MPI_Cancel of sends that nobody receives: the wait after it is local, so it returns while the
-// receiver makes no MPI call at all. A synchronous send cannot have completed, so it is cancelled; any
-// other is either cancelled, and never seen, or has completed, and is received.
+// MPI_Cancel of sends that are not received: the wait after it is local, so it returns while the
+// receiver makes no MPI call at all. A synchronous send cannot have completed, so it is cancelled;
+// any other is either cancelled, and never seen, or has completed, and is received.
 #include "../check.h"
 
 typedef enum { ISEND, ISSEND, SSEND_INIT, KINDS } Kind;

@@ -1,6 +1,7 @@
 // ranks: 2 4 8
 // timeout: 15
-// Programs that ask again and again instead of waiting, also with more ranks than CPUs: who finds nothing lets others run.
+// Programs that poll instead of waiting, also with more ranks than CPUs: a rank whose poll finds
+// nothing lets others run.
 #include "../check.h"
 
 enum { TURNS = 300 };
@@ -17,7 +18,7 @@ int main(int argc, char **argv) {
         OK(MPI_Ibarrier(w, r));
         do OK(MPI_Test(r, &flag, MPI_STATUS_IGNORE));
         while (!flag);
-        // Everybody to its right neighbour, completed in one way after the other.
+        // Each rank sends to its right neighbour, completed in one way after the other.
         int value = turn * size + rank;
         OK(MPI_Irecv(&from_left, 1, MPI_INT, left, 1, w, &r[0]));
         OK(MPI_Isend(&value, 1, MPI_INT, right, 1, w, &r[1]));

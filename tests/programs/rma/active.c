@@ -43,7 +43,8 @@ static void halo(int kind) {
     window_free(&w);
 }
 
-// Everybody writes to rank 0, which exposes its memory and accesses nobody; it counts what comes.
+// All ranks write to rank 0, which exposes its memory and accesses no other; it counts what
+// arrives.
 static void one_target(int kind) {
     Window w = window(kind, (size_t)size * sizeof(int), sizeof(int));
     const int unit = (int)sizeof(int) / w.unit, zero[] = {0};

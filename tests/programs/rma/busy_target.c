@@ -1,7 +1,8 @@
 // ranks: 2 3
 // timeout: 60
-// A target that calls no MPI function holds nobody up: puts, gets, accumulates of every kind, locks and flushes of others
-// complete meanwhile. It computes until it sees in its own memory that all is done. On windows of every kind.
+// A target that calls no MPI function delays no origin: puts, gets, accumulates of every kind,
+// locks and flushes of others complete meanwhile. It computes until it sees in its own memory that
+// all is done. On windows of every kind.
 #include "windows.h"
 
 // Until all others have said so in our memory.

@@ -145,7 +145,7 @@ static void arguments(Window *w) {
     CHECK_ERROR(MPI_Compare_and_swap(value, NULL, old, MPI_INT, next, at, w->win), MPI_ERR_BUFFER, "null");
     CHECK_ERROR(MPI_Rget(value, 1, MPI_INT, next, at, 1, MPI_INT, w->win, NULL), MPI_ERR_ARG, "request");
 
-    // To nobody.
+    // To MPI_PROC_NULL.
     MPI_Request request;
     OK(PUT(value, 1, MPI_INT, MPI_PROC_NULL, at, 1, MPI_INT));
     OK(MPI_Get(value, 1, MPI_INT, MPI_PROC_NULL, -5, 1, MPI_INT, w->win));
@@ -271,7 +271,7 @@ int main(int argc, char **argv) {
         window_free(&w);
     }
 
-    // A window that nobody will lock.
+    // A window that no rank will lock.
     MPI_Info info;
     MPI_Win win;
     void *base;

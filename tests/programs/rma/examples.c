@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
                 map_by_types(&w, map, a);
             for (int i = 0; i < BLOCK; i++) CHECK(a[i] == (float)map[i]);
         }
-        // Every place is named once by the permutation, and the first place of everybody by all.
+        // The permutation names each place once, and all ranks name the first place of every rank.
         memset(b, 0, BLOCK * sizeof(float));
         for (int i = 0; i < BLOCK; i++) a[i] = (float)(map[i] + 1);
         sum(&w, map, a);

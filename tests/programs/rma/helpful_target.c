@@ -1,9 +1,10 @@
 // ranks: 2 4 8
 // timeout: 90
 // cflags: -O2
-// A target may help with what others do to its memory, whenever it is in the library, and then goes away again. Origins put,
-// get and accumulate runs of up to a megabyte and single elements; rank 0 meanwhile computes, looks for messages, accesses
-// its own memory and waits, in turn and for random times. Every value is checked, and that computing holds nobody up.
+// A target may help with accesses to its memory while it is in the library, and stops at any time.
+// Origins put, get and accumulate runs of up to a megabyte and single elements; rank 0 meanwhile
+// computes, looks for messages, accesses its own memory and waits, in turn and for random times.
+// Every value is checked, and that a computing target delays no origin.
 #include "windows.h"
 
 enum { LONG = 1 << 17, OWN = 1 << 20, SHORT = 16, ROUNDS = 60, TOGETHER = 10000, TIMES = 100 };
@@ -67,7 +68,7 @@ static long originate(Window *w, long *adds) {
             for (int i = 0; i < m; i++) CHECK(size == 2 ? old[i] == adds[first + i] : old[i] >= adds[first + i]);
             break;
         default: {
-            // Nobody else writes this rank's own part.
+            // Only this rank writes its own part.
             const int words = m * 8 < OWN ? m : OWN / 8;
             for (int i = 0; i < words; i++) old[i] = (long)round * 1000003 + i;
             MPI_Accumulate(old, words, MPI_LONG, 0, place(w, 0, own(rank)), words, MPI_LONG, MPI_REPLACE, w->win);

@@ -1,7 +1,7 @@
 // ranks: 1 2 4 8
 // timeout: 60
-// Locks: exclusive ones keep everybody else out, shared ones keep writers out; flushes; epochs on several targets; no lock
-// where the program says that none is needed.
+// Locks: exclusive ones exclude all others, shared ones exclude writers; flushes; epochs on several
+// targets; no lock where the program says that none is needed.
 #include "windows.h"
 
 // A counter that is read and written back under an exclusive lock loses nothing.

@@ -98,7 +98,7 @@ static void pairs(int kind, MPI_Op op) {
     window_free(&w);
 }
 
-// From a column to a row without a result, and everybody at the same elements.
+// From a column to a row without a result, with all ranks at the same elements.
 static void columns(int kind) {
     enum { LONG = 20000 };
     Window w = window(kind, LONG * sizeof(int64_t), sizeof(int64_t));

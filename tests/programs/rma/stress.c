@@ -2,10 +2,11 @@
 // timeout: 120
 // args: 20000
 // cflags: -O2
-// Random accumulates of all forms, operations and types from all ranks to all ranks, whose result does not depend on their
-// order, and random puts and gets to places of the rank's own, on windows of every kind. Each rank knows what everybody
-// does, and compares its memory in the end with what comes of doing it in order. The argument is how many operations all
-// ranks make together.
+// Random accumulates of all forms, operations and types from all ranks to all ranks, whose result
+// does not depend on their order, and random puts and gets to places of the rank's own, on windows
+// of every kind. Each rank knows the operations of all ranks, and at the end compares its memory
+// with the result of executing them in order. The argument is the number of operations of all ranks
+// together.
 #include "windows.h"
 #include <complex.h>
 
@@ -103,7 +104,7 @@ static void set_forms(void) {
     FORM(14, MPI_C_BOOL, _Bool, MPI_LXOR, xor_yes);
 }
 
-// Each form has CELLS cells of 32 bytes at most, then everybody has OWN bytes for puts.
+// Each form has CELLS cells of at most 32 bytes, followed by OWN bytes of each rank for puts.
 static MPI_Aint section(int form) { return (MPI_Aint)form * CELLS * 32; }
 static MPI_Aint own_place(int who) { return section(FORMS) + (MPI_Aint)who * OWN; }
 

@@ -1,7 +1,8 @@
 // ranks: 1 2 4 8
 // timeout: 60
-// What programs build from one-sided operations: a distributed histogram, a ticket lock, a list without locks whose
-// elements come from everybody's memory, a board that one writes and others poll.
+// What programs build from one-sided operations: a distributed histogram, a ticket lock, a
+// lock-free list with elements in the memory of all ranks, a board that one rank writes and others
+// poll.
 #include "windows.h"
 
 static void histogram(int kind, int draws) {
@@ -62,8 +63,8 @@ static void ticket_lock(int kind, int rounds) {
     window_free(&w);
 }
 
-// A stack: its head lies at rank 0 and names an element by its owner and place. Everybody pushes elements of its own,
-// then all pop until it is empty; every element comes out once.
+// A stack: its head is at rank 0 and names an element by its owner and place. Each rank pushes its
+// own elements, then all pop until it is empty; every element is popped once.
 static void stack(int kind, int pushes) {
     typedef struct {
         int64_t next, value;

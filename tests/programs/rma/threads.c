@@ -1,6 +1,7 @@
 // ranks: 1 2 4
 // timeout: 60
-// Threads of every rank draw numbers from one counter, and lock and unlock: nothing is lost, nobody waits for ever.
+// Threads of every rank draw numbers from one counter, and lock and unlock: nothing is lost, and no
+// thread hangs.
 #include "windows.h"
 #include <pthread.h>
 

@@ -1,7 +1,8 @@
 // ranks: 2 3 8
 // timeout: 90
-// Whoever reads an element with an accumulate sees all of one value, never halves of two: pairs and complex numbers, also
-// those of eight bytes, that others replace, add to and compare all the time, on windows of every kind.
+// A rank that reads an element with an accumulate sees one whole value, never halves of two: pairs
+// and complex numbers, also those of eight bytes, that others replace, add to and compare all the
+// time, on windows of every kind.
 #include "windows.h"
 
 enum { CELLS = 5, ROUNDS = 3000 };

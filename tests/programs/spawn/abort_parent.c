@@ -1,7 +1,8 @@
 // ranks: 1 2 3
 // expect-exit: 6
 // expect-stderr: called MPI_Abort with code 6
-// A parent ends the job: the children, who are connected to it, and compute for ever, end with it.
+// A parent ends the job: the children that are connected to it, and compute without end, end with
+// it.
 #include "family.h"
 
 int main(int argc, char **argv) {

@@ -1,6 +1,7 @@
 // ranks: 1
 // expect-stdout: all is well without mpirun
-// A process that nobody's mpirun has started spawns, again and again, and the job of one that it started and that fails ends it, too.
+// A process that was started without mpirun spawns repeatedly. If a job that it spawned fails, the
+// process ends too.
 #include "family.h"
 #include <sys/wait.h>
 

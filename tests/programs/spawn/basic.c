@@ -45,7 +45,7 @@ static void family(char **argv, int n, int root) {
     MPI_Comm children;
     snprintf(number, sizeof number, "%d", n);
     for (int i = 0; i < WORDS; i++) arguments[i + 1] = (char *)words[i];
-    // Nobody but the root needs to know what is spawned.
+    // Only the root needs to know what is spawned.
     int is_root = rank == root;
     OK(MPI_Comm_spawn(is_root ? argv[0] : NULL, is_root ? arguments : NULL, is_root ? n : -7, is_root ? MPI_INFO_NULL : (MPI_Info)99, root,
                       MPI_COMM_WORLD, &children, codes));

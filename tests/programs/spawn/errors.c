@@ -1,6 +1,7 @@
 // ranks: 1 2 3
 // timeout: 60
-// What cannot be spawned: every process of the communicator is told, with the class, and the root why; nobody waits.
+// What cannot be spawned: all processes of the communicator get an error of the right class, and
+// the root the reason; no process hangs.
 #include "family.h"
 
 static MPI_Comm children;

@@ -1,7 +1,8 @@
 // ranks: 1 2
 // expect-stdout: parent 0 is done
 // expect-stdout: child 1 is done
-// Nobody disconnects: MPI_Finalize waits for all who are connected, and all end well.
+// No process disconnects: MPI_Finalize waits for all connected processes, and all end with status
+// 0.
 #include "family.h"
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
 // ranks: 1 2
 // timeout: 180
-// A hundred jobs one after the other: nothing grows, and nobody is left, not as a process of the operating system's either.
+// A hundred jobs one after the other: nothing grows, and no process is left, not even a zombie.
 #include "family.h"
 #include <dirent.h>
 #include <errno.h>

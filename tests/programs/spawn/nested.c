@@ -1,6 +1,7 @@
 // ranks: 1 2
 // expect-stdout: the youngest is done
-// Children have children, who have children: each generation knows its parents and its children, and all end.
+// Children have children, which have children: each generation knows its parents and its children,
+// and all end.
 #include "family.h"
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
 // ranks: 1 2
-// Fewer processes than asked for, where the info key `soft` says that they will do; the codes tell who is missing. None at all is a
-// number, too.
+// Fewer processes than requested, where the info key `soft` allows it; the error codes show which
+// are missing. None at all is a valid number, too.
 #include "family.h"
 
 static void expect(char **argv, const char *soft, int n, int expected) {

@@ -1,7 +1,8 @@
 // ranks: 1 2
 // cflags: -pthread
-// One thread blocks in a receive from its own rank, and another sends it: the blocked one holds nobody up.
-// Also the other way round, with synchronous sends that block until the receive comes.
+// One thread blocks in a receive from its own rank, and another sends the message: the blocked
+// thread does not stop the other one. Also the other way round, with synchronous sends that block
+// until the receive is posted.
 #include "../check.h"
 #include <pthread.h>
 

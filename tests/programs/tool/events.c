@@ -1,6 +1,7 @@
 // ranks: 1 2
-// A call that fails raises an event, with the data, the time, the function and the argument that were asked for; nobody else hears
-// of it, and who frees a registration hears no more. What happens while a tool's function runs is dropped and told of later.
+// A call that fails raises an event, with the data, the time, the function and the argument that
+// were registered; other registrations do not get it, and a freed registration gets no more events.
+// Events during a tool's callback are dropped and reported later.
 #include "tool.h"
 
 static int event, classes[100], heard, told, freed, dropped, order;
@@ -206,7 +207,8 @@ int main(int argc, char **argv) {
     CHECK_EQ(heard, 3);
     return_errors();
 
-    // What fails within a tool's function is dropped. Nobody asked for it the first time.
+    // An error inside a tool's callback is dropped. The first time, no dropped-handler is
+    // registered.
     listen(registration, MPI_T_CB_REQUIRE_NONE, &mark[0], fail_inside);
     heard = order = freed = 0;
     bad_call();

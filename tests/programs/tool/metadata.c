@@ -1,6 +1,7 @@
 // ranks: 1 2 5
-// What there is says of itself what the standard asks for, in strings of any length, to those who want only a part of it,
-// and the same on every rank. Indices that there are not, names that there are not, and null pointers have their codes.
+// The descriptions of all objects are as the standard requires, in strings of any length, also when
+// only a part is requested, and the same on every rank. Invalid indices, unknown names and null
+// pointers give the right error codes.
 #include "tool.h"
 
 enum { ROOM = 600 };

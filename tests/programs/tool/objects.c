@@ -88,7 +88,7 @@ static void boards(void) {
     CHECK_EQ(number(session, boards), before);
     MPI_Barrier(MPI_COMM_WORLD);
 
-    // Shared memory is in use once somebody has written to it.
+    // Shared memory is in use after a write to it.
     const MPI_Aint bytes = 8 << 20;
     char *memory = NULL;
     MPI_Win win;

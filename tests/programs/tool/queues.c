@@ -1,12 +1,13 @@
 // ranks: 1 2 5
-// The lengths of the queues are right: of messages that nobody expected, by communicator and by sender, with their memory, and
-// of receives that wait. Messages up to the eager limit come without being asked for, longer ones stay with their sender.
+// The lengths of the queues are right: of unexpected messages, by communicator and by sender, with
+// their memory, and of posted receives. Messages up to the eager limit arrive without a receive,
+// longer ones stay with their sender.
 #include "tool.h"
 
 enum { MESSAGES = 7, BYTES = 100 };
 static MPI_T_pvar_session session;
 
-// Messages arrive when somebody looks for them.
+// Messages arrive when the rank makes progress.
 static void look(void) {
     int flag;
     for (int i = 0; i < 20; i++) MPI_Iprobe(MPI_ANY_SOURCE, 999, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);

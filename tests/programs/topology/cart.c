@@ -136,7 +136,7 @@ static void no_dimensions(void) {
     OK(MPI_Comm_free(&cart));
 }
 
-// A dimension without processes leaves everybody out, whatever the others are.
+// A dimension without processes leaves out all processes, whatever the other dimensions are.
 static void no_processes(void) {
     const int periods[4] = {0, 1, 0, 1};
     const int grids[5][4] = {{0}, {2, size / 64}, {0, size + 1}, {size + 1, 0}, {INT_MAX, INT_MAX, INT_MAX, 0}};

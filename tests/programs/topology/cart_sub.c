@@ -22,7 +22,7 @@ static void part(MPI_Comm cart, int n, const int *dims, const int *periods, cons
     CHECK_EQ(count, at);
     OK(MPI_Comm_size(sub, &members));
     CHECK_EQ(members, total);
-    // Who is in it: the processes that differ in the kept dimensions only.
+    // Its members: the processes that differ in the kept dimensions only.
     OK(MPI_Comm_rank(sub, &own));
     for (int step = 0; step < members; step++) {
         int to = (own + step) % members, from = (own + members - step) % members, theirs[3] = {0};

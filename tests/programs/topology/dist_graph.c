@@ -1,6 +1,7 @@
 // ranks: 1 2 3 4 7 8 12
-// Distributed graphs: edges that anybody describes arrive at both their ends, with their weights; edges that come more than
-// once, loops, processes without edges; what the adjacent form gives back.
+// Distributed graphs: edges that any process describes arrive at both their ends, with their
+// weights; edges that occur more than once, loops, processes without edges; the results of the
+// adjacent form.
 #include "../check.h"
 
 enum { MOST = 4096 };
@@ -75,7 +76,7 @@ static void check(MPI_Comm graph, const Edge *edges, int count, int weighted) {
     for (int i = 0; i < in; i++) CHECK_EQ(got[i], in_peers[i]);
 }
 
-// Everybody knows all edges; each describes those that fall to it, however they lie.
+// All processes know all edges; each describes those that are assigned to it, whatever their ends.
 static void described(int round) {
     static Edge edges[MOST];
     static int sources[MOST], degrees[MOST], destinations[MOST], weights[MOST];
@@ -157,7 +158,7 @@ int main(int argc, char **argv) {
     return_errors();
     for (int round = 0; round < 40; round++) described(round);
     for (int round = 0; round < 20; round++) adjacent(round);
-    // With reorder the ranks may be others, but there are as many, and nobody is left out.
+    // With reorder the ranks may change, but their number does not, and no process is left out.
     MPI_Comm graph;
     int one = 1, to = (rank + 1) % size, count;
     OK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &one, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &graph));

@@ -143,7 +143,7 @@ static void graphs(void) {
     CHECK_ERROR(MPI_Graph_neighbors(graph, 0, 1, NULL), MPI_ERR_ARG, "MPI_Graph_neighbors");
 }
 
-// Wrong at one process, right at the others: nobody waits for ever, nobody gets a communicator.
+// Wrong at one process, right at the others: no process hangs, and none gets a communicator.
 static void one_is_wrong(int n, const int *sources, const int *degrees, const int *destinations, const int *weights,
                          MPI_Info info, int class) {
     for (int who = 0; who < size; who++) {

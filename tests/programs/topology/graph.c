@@ -1,5 +1,6 @@
 // ranks: 1 2 3 4 7 8 12
-// Graphs that everybody gives as a whole: nodes with any number of neighbours, more than one edge, loops; surplus processes.
+// Graphs that each process gives as a whole: nodes with any number of neighbours, more than one
+// edge, loops; surplus processes.
 #include "../check.h"
 
 // The edges of a graph of `nodes` nodes: node i has i % 4 neighbours, some twice, some itself.
@@ -45,7 +46,8 @@ int main(int argc, char **argv) {
             int n = describe(nodes, index, edges), mapped = -7, own = -1;
             OK(MPI_Graph_map(MPI_COMM_WORLD, nodes, index, n ? edges : NULL, &mapped));
             OK(MPI_Graph_create(MPI_COMM_WORLD, nodes, nodes ? index : NULL, n ? edges : NULL, reorder, &graph));
-            // One graph is everybody's or nobody's; who is in it is free with reorder, how many are is not.
+            // All processes agree on whether there is a graph; with reorder its members are free,
+            // but not their number.
             if (!reorder) CHECK_EQ(graph == MPI_COMM_NULL, rank >= nodes);
             if (nodes == 0) CHECK(graph == MPI_COMM_NULL);
             if (mapped != MPI_UNDEFINED) CHECK(mapped >= 0 && mapped < nodes);

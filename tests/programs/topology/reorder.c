@@ -1,9 +1,10 @@
 // ranks: 1 2 3 4 7 8 12
 // launch: --bind-to core
 // cflags: -D_GNU_SOURCE
-// Ranks that may be reordered, with all of them bound to a CPU: everybody has one place, MPI_Cart_map and MPI_Graph_map say the same
-// as the communicators, a node has the edges that were described for it whoever it is now, and neighbours are at least as near as they
-// were. With the ranks dealt out in turn, a chain changes the CPU once for each.
+// Ranks that may be reordered, all of them bound to a CPU: each process has one place, MPI_Cart_map
+// and MPI_Graph_map agree with the communicators, a node keeps the edges that were described for
+// it, whichever process it is, and neighbours are at least as near as before. With the ranks
+// distributed in turn, a chain changes the CPU once for each.
 #include "../check.h"
 #include <sched.h>
 
@@ -46,7 +47,8 @@ static int parts(const int *cpus, int n) {
     return count;
 }
 
-// Everybody of the first n has one place in the new communicator; the CPUs by new rank.
+// Each of the first n processes has one place in the new communicator; returns the CPUs by new
+// rank.
 static void check_places(MPI_Comm made, int n, int mapped, int *cpus) {
     int all[64], me = -1, count = 0;
     CHECK_EQ(made == MPI_COMM_NULL, rank >= n);
@@ -92,7 +94,7 @@ static void grids(const int *before) {
     OK(MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 1, &made));
     check_places(made, size, mapped, cpus);
     OK(MPI_Comm_free(&made));
-    // Who may not be reordered keeps its rank.
+    // Without reorder, each process keeps its rank.
     OK(MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 0, &made));
     check_places(made, size, rank, cpus);
     OK(MPI_Comm_free(&made));

@@ -126,8 +126,8 @@ fn all_to_all() {
         let expect = |rank: u32, i: usize| Value::data(place(rank, groups).others + i as u32, 0);
         check(&format!("allgather of {groups:?}"), size, a, allgather, expect);
 
-        // A rank of either group gives as much as its number in the machine says; everybody puts it
-        // elsewhere.
+        // The contribution of a rank depends on its number in the machine; each rank stores it at
+        // another place.
         let count = |rank: u32| u64::from(rank % 3);
         let allgatherv = |rank: u32| {
             let at = place(rank, groups);

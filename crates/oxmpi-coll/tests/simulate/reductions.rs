@@ -167,7 +167,7 @@ fn reduce_scatter() {
                     continue;
                 }
                 for commutes in [false, true] {
-                    // Nobody in place, all, and some: each rank says it for itself.
+                    // No rank in place, all ranks, and some: each rank decides for itself.
                     for places in some(size, &[size % 3, (size + 1) % 3, (size + 2) % 3]) {
                         let in_place = |rank: u32| places == 1 || (places == 2 && rank.is_multiple_of(2));
                         let plan = |rank: u32| {

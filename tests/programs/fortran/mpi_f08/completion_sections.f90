@@ -132,7 +132,7 @@ contains
     end do
   end subroutine many
 
-  ! Who knows that an operation is complete may use its array, also before the request is completed.
+  ! A program that knows that an operation is complete may use its array, also before the request is completed.
   subroutine asked(how)
     integer, intent(in) :: how
     integer :: which, done, indices(1)
