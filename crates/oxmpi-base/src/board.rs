@@ -24,9 +24,9 @@
 //! Nothing here blocks or interprets the data.
 
 use crate::arena::Mapping;
-use crate::notice::Notice;
 use crate::prefetch;
 use crate::segment::{CACHE_LINE, PAGE};
+use crate::seq_record::SeqRecord;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ struct Finished {
     /// The CPU that this rank last reported, plus one; 0 before its first report.
     cpu: AtomicU32,
     /// The round in which this rank waits or last waited for long, and its word for the call.
-    waiting: Notice<1>,
+    waiting: SeqRecord<1>,
 }
 
 #[repr(C, align(64))]

@@ -17,7 +17,7 @@
 use crate::arena::Area;
 use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
 use crate::limits;
-use crate::notice::Notice;
+use crate::seq_record::SeqRecord;
 use crate::trust;
 use std::fs::{File, Permissions};
 use std::io;
@@ -92,7 +92,7 @@ pub struct RankBlock {
     pub parents: AtomicU32,
     /// Where the rank has been waiting for a while, with words for its current call and the one
     /// before.
-    pub waiting: Notice<2>,
+    pub waiting: SeqRecord<2>,
     /// Set when the rank's ends of rings and its tickets are in use (see `own_slot.rs`).
     pub(crate) ends: AtomicU32,
     _pad1: [u8; 12],
@@ -100,7 +100,7 @@ pub struct RankBlock {
     pub sleep: AtomicU32,
     /// The last place where the rank found other ranks in a different call: its record `waiting`
     /// from there, for the others to find.
-    pub differed: Notice<2>,
+    pub differed: SeqRecord<2>,
     /// When the rank was last woken, in nanoseconds of the monotonic clock.
     pub woken_at: AtomicU64,
     _pad2: [u8; 24],

@@ -12,7 +12,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank, Slot, WorldRank};
-use oxmpi_base::notice::Notice;
+use oxmpi_base::seq_record::SeqRecord;
 use oxmpi_coll::rules::BOARD_RANKS;
 use std::sync::Arc;
 
@@ -74,9 +74,9 @@ impl Calls {
 
     /// Publishes where this rank is among the calls on a communicator, for ranks that wait in another call to compare.
     #[cold]
-    pub fn publish(&self, notice: &Notice<2>, context: u32) {
+    pub fn publish(&self, record: &SeqRecord<2>, context: u32) {
         let place = u64::from(context) << 32 | u64::from(self.number);
-        notice.put(place, [self.last.word(), self.before.word()]);
+        record.put(place, [self.last.word(), self.before.word()]);
     }
 }
 

@@ -14,7 +14,7 @@ impl Owned {
             round: AtomicU64::new(0),
             awaited: AtomicU32::new(0),
             cpu: AtomicU32::new(0),
-            waiting: Notice::none(),
+            waiting: SeqRecord::none(),
         };
         let entry = || Entry { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; ENTRY_BYTES] };
         let mut owned = Owned {

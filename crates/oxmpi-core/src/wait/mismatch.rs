@@ -12,7 +12,7 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
-use oxmpi_base::notice::Notice;
+use oxmpi_base::seq_record::SeqRecord;
 use oxmpi_transport::node::different_calls;
 
 /// A collective call that may have to wait.
@@ -119,7 +119,7 @@ fn find_different(
     let theirs = other.into_iter().flat_map(|group| group.iter().enumerate()).map(|found| ("the other group", found));
     let mut said = ours.chain(theirs).flat_map(|(of, (rank, process))| {
         let block = node.block_of(process);
-        [&block.waiting, &block.differed].into_iter().filter_map(Notice::get).map(move |said| (of, rank, said))
+        [&block.waiting, &block.differed].into_iter().filter_map(SeqRecord::get).map(move |said| (of, rank, said))
     });
     let found = said.find_map(|(of, rank, (place, [last, before]))| {
         if (place >> 32) as u32 != context {

@@ -5,12 +5,12 @@ use crate::sync::{AtomicU64, Ordering, fence};
 
 /// Zeroes mean that there is no record.
 #[repr(C)]
-pub struct Notice<const WORDS: usize> {
+pub struct SeqRecord<const WORDS: usize> {
     about: AtomicU64,
     words: [AtomicU64; WORDS],
 }
 
-impl<const WORDS: usize> Notice<WORDS> {
+impl<const WORDS: usize> SeqRecord<WORDS> {
     /// Writes a new record; with number 0 there is none.
     pub fn put(&self, about: u64, words: [u64; WORDS]) {
         // A reader sees either the old number, or the new one and then its words.
@@ -33,9 +33,9 @@ impl<const WORDS: usize> Notice<WORDS> {
 }
 
 #[cfg(test)]
-impl<const WORDS: usize> Notice<WORDS> {
-    pub fn none() -> Notice<WORDS> {
-        Notice { about: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
+impl<const WORDS: usize> SeqRecord<WORDS> {
+    pub fn none() -> SeqRecord<WORDS> {
+        SeqRecord { about: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 }
 
@@ -44,13 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_is_read_until_the_next() {
-        let notice = Notice::none();
-        assert_eq!(notice.get(), None);
-        notice.put(3, [1, 2]);
-        assert_eq!(notice.get(), Some((3, [1, 2])));
-        notice.put(0, [0, 0]);
-        assert_eq!(notice.get(), None);
+    fn a_record_is_read_until_the_next() {
+        let record = SeqRecord::none();
+        assert_eq!(record.get(), None);
+        record.put(3, [1, 2]);
+        assert_eq!(record.get(), Some((3, [1, 2])));
+        record.put(0, [0, 0]);
+        assert_eq!(record.get(), None);
     }
 }
 
@@ -60,20 +60,20 @@ mod loom_tests {
     use loom::sync::Arc;
 
     #[test]
-    fn loom_words_are_of_their_notice() {
+    fn loom_words_belong_to_their_record() {
         loom::model(|| {
-            let notice = Arc::new(Notice::none());
-            let writer = Arc::clone(&notice);
+            let record = Arc::new(SeqRecord::none());
+            let writer = Arc::clone(&record);
             let thread = loom::thread::spawn(move || {
                 for about in 1..=2 {
                     writer.put(about, [10 * about, 20 * about]);
                 }
             });
-            if let Some((about, words)) = notice.get() {
+            if let Some((about, words)) = record.get() {
                 assert_eq!(words, [10 * about, 20 * about]);
             }
             thread.join().unwrap();
-            assert_eq!(notice.get(), Some((2, [20, 40])));
+            assert_eq!(record.get(), Some((2, [20, 40])));
         });
     }
 }
