@@ -1,16 +1,16 @@
-# OxMPI's commands. `make demo` shows it working; `make test` is what a change must pass (.ci/run).
-# Everything that they write is in build/ and in cargo's target folder.
+# The commands of OxMPI. `make demo` runs examples; a change must pass `make test` (.ci/run).
+# They write only to build/ and to cargo's target folder.
 
-# It reaches the recipes through the environment, since it may hold any character.
+# Passed to the recipes through the environment, because it may contain any character.
 export PREFIX ?= $(HOME)/.local/oxmpi
 
 STAGE  := build/prefix
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# With rustup's cargo where the one on the PATH is missing or too old.
+# Uses rustup's cargo if the one on the PATH is missing or too old.
 export PATH := $(shell scripts/deps path)
 
-# The pinned Rust under the name that it has here.
+# The name under which the pinned Rust is installed here.
 ifndef RUSTUP_TOOLCHAIN
   TOOLCHAIN := $(shell scripts/toolchain)
   ifneq ($(TOOLCHAIN),)
@@ -28,7 +28,7 @@ help:
 	@echo 'make stage                build only, into $(STAGE); `sudo make install` copies that'
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
-	@echo 'make clean                remove what the others wrote'
+	@echo 'make clean                remove the files that the other commands wrote'
 	@echo 'Parts of make test: lint unit loom abi hot programs wrappers kills'
 
 demo: stage
