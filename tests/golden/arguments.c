@@ -5,7 +5,7 @@
 //
 // A row for every bad value of every argument, all others being good:
 //     MPI_Send count=-1 -> MPI_ERR_COUNT: MPI_Send: …
-// and one for every function: which mistake is told where there are two.
+// and one for every function: which mistake is reported if there are two.
 //     MPI_Send pairs -> count+datatype: count, …
 #include <limits.h>
 #include <mpi.h>

@@ -23,7 +23,7 @@ static void stay_away(void) {
     for (;;) pause();
 }
 
-// Small messages round a ring, for ever.
+// Small messages round a ring, without end.
 static void eager(void) {
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     long token = 0;

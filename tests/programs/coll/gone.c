@@ -2,7 +2,7 @@
 // timeout: 20
 // expect-exit: nonzero
 // expect-stderr: has called MPI_Finalize or freed it
-// One rank makes a call more than the others, which have ended: it is told instead of waiting for ever.
+// One rank makes a call more than the others, which have ended: it gets an error instead of a hang.
 #include "../check.h"
 
 int main(int argc, char **argv) {

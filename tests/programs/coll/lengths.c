@@ -21,7 +21,7 @@ static int fails(int code) {
     return 1;
 }
 
-// Of a nonblocking operation: started, and what comes of it.
+// Starts a nonblocking operation and returns its result.
 #define LATER(call)                                                    \
     do {                                                               \
         OK(call);                                                      \

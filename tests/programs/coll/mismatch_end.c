@@ -3,7 +3,8 @@
 // expect-exit: nonzero
 // expect-stderr: MPI_Finalize on MPI_COMM_WORLD failed: MPI_ERR_ROOT
 // expect-stderr: called MPI_Bcast(4 bytes, root
-// The last collective of the program, in which ranks do not wait for each other, with different roots: told at the end.
+// The last collective of the program, in which ranks do not wait for each other, has different roots.
+// The error comes at the end.
 #include "../check.h"
 
 int main(int argc, char **argv) {

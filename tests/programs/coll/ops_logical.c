@@ -1,5 +1,6 @@
 // ranks: 1
-// Fortran LOGICALs of a compiler with truth values of its own: results are values that it knows.
+// Fortran LOGICALs of a compiler with its own truth values: results are values that the compiler
+// knows.
 #include "../check.h"
 
 static void table(int yes, int no) {

@@ -168,7 +168,8 @@ static void run(struct slot *s, MPI_Comm comm, int blocking) {
     }
 }
 
-// Another communicator in this place: some of the ranks, in an order of its own. What runs on the old one goes on.
+// Another communicator in this place: some of the ranks, in another order. Operations on the old
+// one continue.
 static void renew(int at) {
     if (places[at].comm != MPI_COMM_NULL) OK(MPI_Comm_free(&places[at].comm));
     unsigned members = dice(1u << size), reversed = dice(2);
@@ -219,7 +220,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < SLOTS; i++) finish_slot(&slots[i]);
     long late = resident_kib();
     snprintf(what, sizeof what, "%ld calls", calls);
-    // A short run still meets things for the first time: buffers for the longest messages, pages of the shared segment.
+    // A short run still does some things for the first time: buffers for the longest messages,
+    // pages of the shared segment.
     if (late > early + (calls >= 100000 ? 3072 : 16384)) WRONG("memory grew from %ld KiB to %ld KiB", early, late);
     if (rank == 0) printf("stress: %ld collectives, %ld KiB after a tenth, %ld KiB at the end\n", calls, early, late);
     for (int i = 0; i < COMMS; i++)

@@ -1,6 +1,7 @@
 // ranks: 1 2 4
 // timeout: 60
-// Threads that call collectives at the same time, each on a communicator of its own; and some that do so while others exchange messages.
+// Threads that call collectives at the same time, each on its own communicator; and some that do so
+// while others exchange messages.
 #include <pthread.h>
 
 #include "coll.h"

@@ -71,7 +71,8 @@ static void attributes(void) {
     CHECK(found && value == (char *)101);
     OK(MPI_Comm_free(&dup));
     CHECK_EQ(deleted, 3);
-    // A callback that refuses on every process: the call fails with its code, and the communicator goes on working.
+    // A callback that refuses on every process: the call fails with its code, and the communicator
+    // still works.
     refuse = 1;
     dup = MPI_COMM_NULL;
     CHECK_ERROR(MPI_Comm_dup(comm, &dup), MPI_ERR_OTHER, "MPI_Comm_dup");

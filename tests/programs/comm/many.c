@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
     static MPI_Comm comms[LIVE];
     start(&argc, &argv);
     return_errors();
-    // One that stays is there when the numbers come round again.
+    // A communicator that is kept is still valid when the context numbers are reused.
     MPI_Comm kept;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &kept));
     int value = rank, late = -1;

@@ -1,6 +1,6 @@
 // ranks: 1 2 3 4 7 8
-// A communicator is freed while operations on it are pending: they go on to their end, active and persistent ones, and what
-// comes after does not get in their way. Disconnecting waits for them.
+// A communicator is freed while operations on it are pending: active and persistent ones complete,
+// and later operations do not disturb them. Disconnecting waits for them.
 #include "../check.h"
 
 #define BIG 300000

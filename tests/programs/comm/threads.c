@@ -38,7 +38,7 @@ static void *work(void *argument) {
         OK(MPI_Comm_split(c, rank % 2, 0, &a));
         if (size > 1) {
             MPI_Comm inter, merged;
-            // Bridges of all threads over one communicator, told apart by their tags.
+            // Intercommunicators of all threads over one communicator, distinguished by their tags.
             OK(MPI_Intercomm_create(a, 0, MPI_COMM_WORLD, 1 - rank % 2, me, &inter));
             OK(MPI_Intercomm_merge(inter, rank % 2, &merged));
             int n;

@@ -43,7 +43,7 @@ static void names(void) {
     OK(MPI_Type_get_name(t, text, &length));
     CHECK(!strcmp(text, "two ints"));
     CHECK_EQ(length, 8);
-    // A duplicate has no name of its own yet.
+    // A duplicate has no name yet.
     OK(MPI_Type_dup(t, &copy));
     OK(MPI_Type_get_name(copy, text, &length));
     CHECK_EQ(length, 0);
@@ -119,7 +119,7 @@ static void attributes(void) {
     OK(MPI_Type_get_attr(t, key, &value, &flag));
     CHECK(flag && value == place + 1);
 
-    // A freed key goes on in the attributes that use it.
+    // A freed key stays valid for the attributes that use it.
     int freed = key;
     OK(MPI_Type_free_keyval(&key));
     CHECK_EQ(key, MPI_KEYVAL_INVALID);

@@ -152,7 +152,8 @@ static void partial(void) {
     Record records[4];
     char packed[4 * 29];
     MPI_Status status;
-    // An int, three doubles and a char each: how many basic elements so many bytes are, and -1 where an element is cut.
+    // An int, three doubles and a char each: the number of basic elements for a number of bytes,
+    // and -1 if an element is cut.
     static const struct {
         int bytes, count, elements;
     } table[] = {{0, 0, 0},   {3, -1, -1},  {4, -1, 1},  {12, -1, 2},  {13, -1, -1}, {28, -1, 4},  {29, 1, 5},

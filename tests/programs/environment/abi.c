@@ -1,5 +1,6 @@
 // ranks: 1
-// What the library says of its ABI and of Fortran, at any time; what a Fortran library tells it, once.
+// What the library reports about its ABI and about Fortran, at any time; what a Fortran library
+// sets, once.
 #include "../check.h"
 
 static const char *get(MPI_Info info, const char *key) {

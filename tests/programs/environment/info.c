@@ -40,7 +40,7 @@ static void pairs(void) {
     CHECK_EQ(length, 1);
     OK(MPI_Info_free(&copy));
     CHECK(copy == MPI_INFO_NULL);
-    // Cut to what fits, the end included, and told how much it takes.
+    // The value is cut to fit, with its NUL, and the length that it needs is returned.
     OK(MPI_Info_set(info, "long", "0123456789"));
     static const struct {
         int room;

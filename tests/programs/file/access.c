@@ -65,7 +65,7 @@ static void pointers(void) {
     OK(MPI_File_get_position(fh, &at));
     CHECK_EQ(at, size * 2 * (MPI_Offset)sizeof block - 8);
 
-    // The end: what is there is read, and the pointer stands behind it.
+    // At the end of the file, the existing data is read, and the pointer is behind it.
     OK(MPI_File_read(fh, got, 5, MPI_INT, &status));
     CHECK_COUNT(status, MPI_INT, 2);
     OK(MPI_File_get_position(fh, &at));

@@ -36,7 +36,7 @@ static void conflicts(MPI_Datatype filetype, const char *what) {
         OK(MPI_Wait(&request, &status));
         all_alike(got, what);
     }
-    // What another rank has written is there at once.
+    // What another rank has written is visible at once.
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         for (int i = 0; i < COUNT; i++) mine[i] = -5;

@@ -69,7 +69,7 @@ static void requests(void) {
     CHECK_EQ(from, (rank + size - 1) % size);
     for (int i = 0; i < 8; i++) CHECK_PATTERN(got[i], sizeof got[i], 10 * next + i);
 
-    // What is there of what was asked for.
+    // The available part of the request.
     OK(MPI_File_iread_at(fh, size * 8 * bytes - 12, got[0], BLOCK, MPI_INT, &request[0]));
     OK(MPI_Wait(&request[0], &status));
     CHECK_COUNT(status, MPI_INT, 3);

@@ -42,7 +42,7 @@ static void modes(void) {
     CHECK_ERROR(MPI_File_preallocate(fh, 100), MPI_ERR_READ_ONLY, "MPI_File_preallocate");
     close_file(&fh);
 
-    // What is there is kept.
+    // Existing content is kept.
     OK(open_all("a", READ_WRITE));
     OK(MPI_File_get_size(fh, &bytes));
     CHECK_EQ(bytes, 4 * size);
@@ -148,7 +148,7 @@ static void deleting(void) {
     }
 }
 
-// Each rank a file of its own; the communicator may be freed; a handle that was closed is told apart.
+// Each rank has its own file; the communicator may be freed; a closed handle is recognised.
 static void alone(void) {
     char name[32];
     MPI_Comm comm;

@@ -2,8 +2,9 @@
 // args: 0
 // args: 16
 // args: 300000
-// A partition can be seen to arrive while others have not been marked; a receive that was started before the send was made goes
-// on while its process waits elsewhere, and long partitions get through.
+// A partition can be seen to arrive while others have not been marked; a receive that was started
+// before the send was made progresses while its process waits elsewhere, and long partitions
+// arrive.
 #include "../check.h"
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
 // ranks: 2
-// What is wrong with a partitioned call is told, and the request can be used on.
+// Mistakes in partitioned calls give errors, and the request can still be used.
 #include "../check.h"
 
 int main(int argc, char **argv) {

@@ -1,11 +1,13 @@
 // ranks: 3 4 8
-// No sender is starved: the receiver takes messages from anyone while all others send without pause, and goes on until
-// each has been heard many times. What the operating system lets run is not the library's doing, hence the patience.
+// No sender is starved: the receiver takes messages from any source while all others send without
+// pause, and continues until it has many messages of each. The operating system decides which ranks
+// run, hence the long limits.
 #include "../check.h"
 
 enum { EACH = 300, PATIENCE = 30, DATA = 1, STOP = 2 };
 
-// The others keep one message under way each (synchronous, so that none can run ahead) until told to stop.
+// Each of the others keeps one message in flight (synchronous, so that none can run ahead) until it
+// gets the message to stop.
 static void sender(void) {
     int value = rank, stop = -1, done = 0;
     MPI_Request stopped;

@@ -1,6 +1,6 @@
 // ranks: 2 3 4 8
-// MPI_Waitsome and MPI_Testsome serve every client whose message has come: one receive for each
-// client is in the list all the time, and no client's message waits for ever.
+// MPI_Waitsome and MPI_Testsome serve every client whose message has arrived: one receive for each
+// client is always in the list, and no client's message waits without end.
 #include "../check.h"
 
 enum { EACH = 500 };

@@ -31,7 +31,7 @@ static void freed_sends(int n) {
     free(in);
 }
 
-// A freed receive still receives; a later message tells that it has come.
+// A freed receive still receives; a later message shows that it has.
 static void freed_receive(int n) {
     volatile char *in = get_memory(n + 1);
     char *out = get_memory(n);

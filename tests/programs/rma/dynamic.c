@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
 
-    // Each rank makes a list and tells the next where it begins; the next walks it.
+    // Each rank builds a list and sends its start to the next rank, which walks it.
     Element *first = NULL;
     for (int i = 0; i < ELEMENTS; i++) {
         Element *element = get_memory(sizeof *element);
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     OK(MPI_Win_unlock(rank, win));
     MPI_Barrier(MPI_COMM_WORLD);
 
-    // Pieces of one array, attached in an order of its own; every second goes again.
+    // Pieces of one array, attached in another order; every second one is detached.
     int64_t *array = get_memory(PIECES * sizeof *array);
     for (int i = 0; i < PIECES; i++) {
         const int piece = i * 7 % PIECES;

@@ -83,7 +83,7 @@ static void layouts(int kind) {
     window_free(&w);
 }
 
-// Every rank with a size and a unit of its own; nothing at all at some.
+// Each rank has its own size and unit; some have no memory.
 static void units(int allocated) {
     const int unit = 1 + rank % 4, count = rank % 3 == 1 ? 0 : 16;
     char own[64 * 4], *base = own;

@@ -21,7 +21,7 @@ static void *draw(void *seen) {
     return NULL;
 }
 
-// A thread sleeps for a lock of another rank while others of its process go on.
+// A thread sleeps for a lock of another rank while other threads of its process continue.
 static void *lock(void *unused) {
     for (int i = 0; i < 50; i++) {
         long value;

@@ -2,7 +2,8 @@
 // expect-exit: 139
 // expect-stderr: in a spawned job, rank 0
 // expect-stderr: signal 11
-// A grandchild crashes while its parents and theirs are connected to it: all end, and the reason is told once.
+// A grandchild crashes while its parents and their parents are connected to it: all end, and the
+// reason is printed once.
 #include "family.h"
 #include <signal.h>
 

@@ -2,7 +2,8 @@
 // expect-exit: 3
 // expect-stdout: the parents are done
 // expect-stderr: exited with status 3
-// A child fails after it has disconnected: that is told, and in mpirun's status, but the parents go on.
+// A child fails after it has disconnected: mpirun reports it, also by its status, but the parents
+// continue.
 #include "family.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
-// What programs that spawn themselves share. A child is told what to be by its first argument.
+// The common part of programs that spawn themselves. The first argument of a child says what it
+// must do.
 #include "../check.h"
 
 static MPI_Comm parent = MPI_COMM_NULL;
@@ -9,7 +10,7 @@ CHECK_UNUSED static int spawn_self(char **argv, const char *role, int n, int roo
     return MPI_Comm_spawn(argv[0], arguments, n, MPI_INFO_NULL, root, comm, children, MPI_ERRCODES_IGNORE);
 }
 
-// Each process of the two groups tells each of the other something.
+// Each process of the two groups sends a message to each process of the other.
 CHECK_UNUSED static void greet(MPI_Comm inter) {
     int own, far;
     OK(MPI_Comm_rank(inter, &own));

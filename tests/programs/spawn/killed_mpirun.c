@@ -3,7 +3,8 @@
 // expect-exit: 137
 // expect-stdout: the parents are done
 // expect-stderr: mpirun
-// The mpirun of a spawned job is killed: its ranks end, and the parents are told in whatever call they wait for them.
+// The mpirun of a spawned job is killed: its ranks end, and the parents get an error in every call
+// in which they wait for them.
 #include "family.h"
 #include <signal.h>
 

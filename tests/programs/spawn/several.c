@@ -1,6 +1,7 @@
 // ranks: 2 3
 // cflags: -pthread
-// Every rank spawns a family of its own at the same time, in two threads; the families do not meet, and talk to their parents alone.
+// Each rank spawns its own children at the same time, in two threads; the jobs are separate, and
+// communicate with their parents only.
 #include "family.h"
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 // ranks: 1 2 3
 // cflags: -pthread
-// Several threads take messages by matching probe with wildcards: each message goes to exactly one of them and is
-// received by the thread that matched it, with the size that its probe told.
+// Several threads take messages by matching probe with wildcards: each message goes to exactly one
+// of them and is received by the thread that matched it, with the size that its probe returned.
 #include "../check.h"
 #include <pthread.h>
 

@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
     CHECK_EQ(strlen(text) + 1, elements);
     CHECK_EQ(text[elements], '#');
 
-    // Never: constants and what is only told.
+    // Never: constants and read-only values.
     CODE(MPI_T_cvar_write(handler, &on), MPI_T_ERR_CVAR_SET_NEVER);
     CODE(MPI_T_cvar_write(kinds, "gpu"), MPI_T_ERR_CVAR_SET_NEVER);
     CODE(MPI_T_cvar_write(eager, &more), MPI_T_ERR_CVAR_SET_NEVER);
@@ -107,7 +107,8 @@ int main(int argc, char **argv) {
     CHECK_EQ(read_int(copy), !write);
     CODE(MPI_T_cvar_write(copy, &on), MPI_T_ERR_CVAR_SET_NEVER); // too late
     CHECK_EQ(read_int(copy), !write);
-    // It was taken notice of: one copy or none. Where the kernel forbids it, it is off whatever we want.
+    // The value has an effect: one copy or none. Where the kernel forbids single copies, it is off
+    // anyway.
     MPI_T_pvar_session session;
     CODE(MPI_T_pvar_session_create(&session), MPI_SUCCESS);
     int copies = state(session, pvar(session, "oxmpi_single_copy", MPI_T_PVAR_CLASS_STATE, MPI_COMM_NULL));

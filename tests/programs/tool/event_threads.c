@@ -1,8 +1,8 @@
 // ranks: 1 2
 // cflags: -pthread
-// Events in a program with threads ask for functions that are safe: others are passed over, and the loss is told once there is a safe
-// one. A registration that is freed while its function runs in another thread is gone at once, and its tool told when the
-// function has returned.
+// Events in a program with threads need callbacks that are safe: others are skipped, and the loss
+// is reported when there is a safe one. A registration that is freed while its callback runs in
+// another thread is removed at once, and its tool is notified when the callback has returned.
 #include "tool.h"
 #include <pthread.h>
 #include <stdatomic.h>

@@ -227,7 +227,8 @@ int main(int argc, char **argv) {
     CHECK_EQ(order, 211);
     CODE(MPI_T_event_set_dropped_handler(registration, NULL), MPI_SUCCESS);
 
-    // A function that frees its own registration: the tool is told when the function has returned.
+    // A callback that frees its own registration: the tool is notified when the callback has
+    // returned.
     listen(registration, MPI_T_CB_REQUIRE_NONE, &mark[0], free_inside);
     order = 0;
     bad_call();

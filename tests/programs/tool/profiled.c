@@ -1,5 +1,5 @@
 // ranks: 1
-// The functions for tools can be intercepted like all others, and are there under their second names.
+// The tool functions can be intercepted like all others, and exist under their second names.
 #include "tool.h"
 
 static int calls;

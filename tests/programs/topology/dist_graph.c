@@ -19,7 +19,7 @@ static int draw(int bound) {
 
 static int compare(const void *a, const void *b) { return memcmp(a, b, 2 * sizeof(int)); }
 
-// What is in the lists is what the edges say, in whatever order.
+// The lists contain the edges, in any order.
 static void check_side(int n, const int *peers, const int *weights, const Edge *edges, int count, int incoming) {
     int got[MOST][2], wanted[MOST][2], m = 0;
     for (int i = 0; i < count; i++) {
