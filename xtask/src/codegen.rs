@@ -65,7 +65,7 @@ fn write() -> Outcome {
 
 fn outputs() -> Result<Vec<Output>, String> {
     let api = Api::read(&root().join("api"))?;
-    let bodies = gen_capi::Bodies::scan(&root().join("crates/oxmpi-capi/src/bodies"))?;
+    let bodies = gen_capi::Bodies::scan()?;
     let mut outputs = vec![gen_header::mpi_h(&api, env!("CARGO_PKG_VERSION")), gen_abi_test::output(&api)];
     outputs.extend(gen_abi::outputs(&api, &bodies)?);
     outputs.extend(gen_capi::outputs(&api, &bodies)?);

@@ -38,7 +38,7 @@ pub fn run(args: &[String]) -> Outcome {
     let absolute = |path: PathBuf| std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()));
     let (prefix, build) = (absolute(prefix)?, absolute(build)?);
     let api = Api::read(&root().join("api"))?;
-    let bodies = Bodies::scan(&root().join("crates/oxmpi-capi/src/bodies"))?;
+    let bodies = Bodies::scan()?;
     let folder = build.join("coverage");
     let recorder = make_recorder(&api, &prefix, &folder)?;
     let mut missing = String::new();

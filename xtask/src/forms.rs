@@ -7,16 +7,19 @@ use crate::api::{Api, Function, Param};
 use crate::gen_capi::{Bodies, argument};
 
 /// What an entry point imports that calls a function with a form.
-pub const COLLECTIVE_USES: &str = "use crate::collective::{Block, Blocks, Form, Mixed, Operands};\n";
+pub const COLLECTIVE_USES: &str =
+    "use oxmpi::coll::{self, Block, Blocking, Blocks, Mixed, Nonblocking, Operands, Persistent};\n";
 pub const FILE_USES: &str = "use crate::bodies::file_access::FileForm;\nuse oxmpi::file::access::{Access, At};\nuse oxmpi_core::file::SplitAccess;\n";
 
 /// A function as a member of a family.
 pub struct Member {
-    /// The function that is written by hand: `collective::bcast`.
+    /// The function that is written by hand: `coll::bcast`.
     pub body: String,
     /// What it is called with after the context.
     pub args: Vec<String>,
     pub uses: &'static str,
+    /// It returns a request, which the entry point stores.
+    pub makes_request: bool,
 }
 
 /// The family of a function, if it is in one.
@@ -45,10 +48,10 @@ pub fn check(api: &Api, bodies: &Bodies) -> Result<(), String> {
 fn collective(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<Member>, String> {
     let (name, twin) = split_name(function);
     let (base, form, added): (String, &str, &[&str]) = match name.strip_suffix("_init") {
-        Some(base) => (base.into(), "Form::Kept(info, request)", &["info", "request"]),
+        Some(base) => (base.into(), "Persistent(info)", &["info", "request"]),
         None => match name.strip_prefix('I').filter(|rest| rest.starts_with(|c: char| c.is_lowercase())) {
-            Some(rest) if bodies.takes_form(rest) => (capitalised(rest), "Form::Later(request)", &["request"]),
-            _ => (name.into(), "Form::Now", &[]),
+            Some(rest) if bodies.takes_form(rest) => (capitalised(rest), "Nonblocking", &["request"]),
+            _ => (name.into(), "Blocking", &[]),
         },
     };
     if !bodies.takes_form(&base) {
@@ -59,7 +62,7 @@ fn collective(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<
     let mut args = vec![form.to_string()];
     args.extend(operands(leading));
     let body = bodies.named(&base.to_lowercase()).ok_or_else(|| format!("{base} has no body"))?;
-    Ok(Some(Member { body, args, uses: COLLECTIVE_USES }))
+    Ok(Some(Member { body, args, uses: COLLECTIVE_USES, makes_request: !added.is_empty() }))
 }
 
 /// `Bcast` and `_c` of `MPI_Bcast_c`.
@@ -188,7 +191,7 @@ fn file_access(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option
                 leading.iter().filter(|p| matches!(p.name.as_str(), "fh" | "buf")).cloned().collect();
             same_leading(function, &wanted, &["status"])?;
             let args = vec!["fh".into(), split, status.name.clone()];
-            return Ok(Some(Member { body: body("file_access_end")?, args, uses: FILE_USES }));
+            return Ok(Some(Member { body: body("file_access_end")?, args, uses: FILE_USES, makes_request: false }));
         }
         _ => return Ok(None),
     };
@@ -199,7 +202,7 @@ fn file_access(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option
         other => format!("count: {other}"),
     };
     let access = format!("Access {{ fh, at: {at}, writes: {writes}, together: {together}, {buf}, {count}, datatype }}");
-    Ok(Some(Member { body: body("file_access")?, args: vec![form, access], uses: FILE_USES }))
+    Ok(Some(Member { body: body("file_access")?, args: vec![form, access], uses: FILE_USES, makes_request: false }))
 }
 
 #[cfg(test)]
@@ -209,7 +212,7 @@ mod tests {
 
     fn member_of(name: &str) -> Result<Option<Member>, String> {
         let api = Api::read(&root().join("api")).unwrap();
-        let bodies = Bodies::scan(&root().join("crates/oxmpi-capi/src/bodies")).unwrap();
+        let bodies = Bodies::scan().unwrap();
         member(api.functions.iter().find(|f| f.name == name).unwrap(), &api, &bodies)
     }
 
@@ -221,12 +224,12 @@ mod tests {
     #[test]
     fn the_forms_of_a_collective_call_one_function() {
         let block = "Block::new(buffer, i64::from(count), datatype), root, comm)";
-        assert_eq!(call_of("MPI_Bcast"), format!("collective::bcast(Form::Now, {block}"));
-        assert_eq!(call_of("MPI_Ibcast"), format!("collective::bcast(Form::Later(request), {block}"));
-        assert_eq!(call_of("MPI_Bcast_init"), format!("collective::bcast(Form::Kept(info, request), {block}"));
+        assert_eq!(call_of("MPI_Bcast"), format!("coll::bcast(Blocking, {block}"));
+        assert_eq!(call_of("MPI_Ibcast"), format!("coll::bcast(Nonblocking, {block}"));
+        assert_eq!(call_of("MPI_Bcast_init"), format!("coll::bcast(Persistent(info), {block}"));
         assert_eq!(
             call_of("MPI_Ireduce_scatter_c"),
-            "collective::reduce_scatter(Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), \
+            "coll::reduce_scatter(Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), \
              Ints::wide(recvcounts), comm)"
         );
         assert!(
@@ -261,7 +264,7 @@ mod tests {
     #[test]
     fn a_family_whose_parameters_differ_is_refused() {
         let mut api = Api::read(&root().join("api")).unwrap();
-        let bodies = Bodies::scan(&root().join("crates/oxmpi-capi/src/bodies")).unwrap();
+        let bodies = Bodies::scan().unwrap();
         check(&api, &bodies).unwrap();
         let at = api.functions.iter().position(|f| f.name == "MPI_Ibcast").unwrap();
         let mut wrong = api.functions[at].clone();

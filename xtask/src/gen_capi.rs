@@ -3,6 +3,7 @@
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::codegen::Output;
+use crate::forms::Member;
 use crate::{Outcome, ctype, forms, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,37 +18,37 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Looks for lines that start with `pub unsafe fn NAME(` in the files of a directory, and for the names that a module
-    /// takes from `crate::collective`: the source is the only list.
-    pub fn scan(dir: &Path) -> Result<Bodies, String> {
+    /// Looks for lines that start with `pub unsafe fn NAME(` in the bodies of `oxmpi-capi` and among the collective operations
+    /// of `oxmpi`, which take a form: the source is the only list.
+    pub fn scan() -> Result<Bodies, String> {
+        let crates = root().join("crates");
         let mut bodies = Bodies { modules: BTreeMap::new(), formed: BTreeSet::new() };
-        let Ok(entries) = std::fs::read_dir(dir) else { return Ok(bodies) };
+        let dir = crates.join("oxmpi-capi/src/bodies");
+        let entries = std::fs::read_dir(&dir).map_err(|e| format!("cannot list {}: {e}", dir.display()))?;
         for entry in entries.flatten() {
             let path = entry.path();
             let (Some("rs"), Some(module)) = (ext(&path), path.file_stem().and_then(|s| s.to_str())) else { continue };
-            let text = crate::read(&path)?;
-            for (_, rest) in text.match_indices("\npub unsafe fn ").map(|(at, start)| text.split_at(at + start.len())) {
-                let Some((name, rest)) = rest.split_once(['(', '<']) else { continue };
-                let is_formed = rest.split(") ->").next().unwrap_or_default().contains("form: Form,");
-                bodies.add(name, module, is_formed)?;
-            }
-            for (_, rest) in
-                text.match_indices("\npub use crate::collective::{").map(|(at, start)| text.split_at(at + start.len()))
-            {
-                let list = rest.split('}').next().unwrap_or_default();
-                for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-                    bodies.add(name, module, true)?;
-                }
-            }
+            bodies.scan_file(&path, module)?;
         }
+        bodies.scan_file(&crates.join("oxmpi/src/coll/mod.rs"), COLLECTIVES)?;
         Ok(bodies)
     }
 
-    fn add(&mut self, name: &str, module: &str, is_formed: bool) -> Outcome {
-        if let Some(other) = self.modules.insert(name.to_string(), module.to_string()) {
-            return Err(format!("the body {name} stands in both bodies/{other}.rs and bodies/{module}.rs"));
+    fn scan_file(&mut self, path: &Path, module: &str) -> Outcome {
+        let text = crate::read(path)?;
+        for (_, rest) in text.match_indices("\npub unsafe fn ").map(|(at, start)| text.split_at(at + start.len())) {
+            if let Some((name, _)) = rest.split_once(['(', '<']) {
+                self.add(name, module)?;
+            }
         }
-        if is_formed {
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, module: &str) -> Outcome {
+        if let Some(other) = self.modules.insert(name.to_string(), module.to_string()) {
+            return Err(format!("the body {name} stands in both modules {other} and {module}"));
+        }
+        if module == COLLECTIVES {
             self.formed.insert(name.to_string());
         }
         Ok(())
@@ -74,15 +75,21 @@ struct Call {
     body: String,
     args: Vec<String>,
     uses: &'static str,
+    /// It returns a request, which the entry point stores.
+    makes_request: bool,
 }
+
+/// The module of the collective operations. Its functions take a form.
+const COLLECTIVES: &str = "coll";
 
 /// How a function is carried out; `None` while it is not built.
 fn call_of(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<Call>, String> {
     if let Some(member) = forms::member(function, api, bodies)? {
-        return Ok(Some(Call { body: member.body, args: member.args, uses: member.uses }));
+        let Member { body, args, uses, makes_request } = member;
+        return Ok(Some(Call { body, args, uses, makes_request }));
     }
     let args = function.fixed_params().map(argument).collect();
-    Ok(bodies.named(&body_name(function)).map(|body| Call { body, args, uses: "" }))
+    Ok(bodies.named(&body_name(function)).map(|body| Call { body, args, uses: "", makes_request: false }))
 }
 
 /// Whether a function is built.
@@ -196,14 +203,16 @@ fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> 
     let _ = writeln!(out, "//! The C entry points of chapter {chapter} of the standard.\n");
     out.push_str("use super::callbacks::*;\nuse crate::args::{Ints, OutInt, peek};\n");
     let built = || calls.iter().filter_map(|(_, call)| call.as_ref());
-    let modules: BTreeSet<&str> = built().filter_map(|call| call.body.split("::").next()).collect();
+    let modules = built().filter_map(|call| call.body.split("::").next()).filter(|module| *module != COLLECTIVES);
+    let modules: BTreeSet<&str> = modules.collect();
     if !modules.is_empty() {
         let list: Vec<&str> = modules.into_iter().collect();
         let _ = writeln!(out, "use crate::bodies::{{{}}};", list.join(", "));
     }
     out.extend(built().map(|call| call.uses).collect::<BTreeSet<&str>>());
     let answer = if functions.iter().any(|f| is_tool(f)) { "answer, " } else { "" };
-    let _ = writeln!(out, "use crate::call::{{On, {answer}call, or_null, unsupported}};");
+    let started = if built().any(|call| call.makes_request) { "started, " } else { "" };
+    let _ = writeln!(out, "use crate::call::{{On, {answer}call, or_null, {started}unsupported}};");
     out.push_str("use oxmpi_abi::Status;\nuse oxmpi_abi::constants::*;\nuse oxmpi_abi::functions::Fun;\nuse oxmpi_abi::handle::*;\nuse oxmpi_abi::types::*;\n");
     out.push_str("use std::ffi::{c_char, c_int, c_void};\n\n");
     for (function, call) in &calls {
@@ -236,11 +245,15 @@ fn entry(out: &mut String, function: &Function, prefix: &str, call: Option<&Call
             let call = makes(function).fold(call, or_null);
             let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {call} }}");
         }
-        (Some(Call { body, args, .. }), false) => {
+        (Some(Call { body, args, makes_request, .. }), false) => {
             let args: String = args.iter().map(|a| format!(", {a}")).collect();
             let (on, _) = raised_on(function);
             let _ = writeln!(out, "// SAFETY: passed on from the caller.");
-            let call = format!("call(Fun::{fun}, {on}, |cx| {body}(cx{args}))");
+            let call = match makes_request {
+                true => format!("started(cx, request, || {body}(cx{args}))"),
+                false => format!("{body}(cx{args})"),
+            };
+            let call = format!("call(Fun::{fun}, {on}, |cx| {call})");
             let _ = writeln!(out, "unsafe {{ {} }}", makes(function).fold(call, or_null));
         }
         (None, returns_value) => {

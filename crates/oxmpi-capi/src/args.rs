@@ -1,42 +1,9 @@
 //! Arguments whose type differs between a function and its large-count twin, in one form that holds either, so that
 //! both share a body. Nothing here checks what the caller passed beyond a null pointer.
 
+pub use oxmpi::args::Ints;
 use oxmpi_abi::handle::Handle;
 use std::ffi::c_int;
-
-/// An input array of `int` or of `MPI_Count`/`MPI_Aint`.
-#[derive(Clone, Copy)]
-pub struct Ints {
-    ptr: *const u8,
-    wide: bool,
-}
-
-impl Ints {
-    #[inline]
-    pub fn narrow(ptr: *const c_int) -> Ints {
-        Ints { ptr: ptr.cast(), wide: false }
-    }
-
-    #[inline]
-    pub fn wide(ptr: *const i64) -> Ints {
-        Ints { ptr: ptr.cast(), wide: true }
-    }
-
-    #[inline]
-    pub fn is_null(self) -> bool {
-        self.ptr.is_null()
-    }
-
-    /// # Safety
-    /// The array has more than `i` elements.
-    #[inline]
-    pub unsafe fn get(self, i: usize) -> i64 {
-        // SAFETY: the constructor fixed the type of the elements; the caller knows that there are enough.
-        unsafe {
-            if self.wide { self.ptr.cast::<i64>().add(i).read() } else { self.ptr.cast::<c_int>().add(i).read().into() }
-        }
-    }
-}
 
 /// The place for one output (or input and output) integer, an `int` or an `MPI_Count`/`MPI_Aint`.
 #[derive(Clone, Copy)]

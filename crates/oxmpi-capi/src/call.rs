@@ -1,10 +1,12 @@
 //! The C boundary: every entry point runs its body through [`call`].
 
+use crate::bodies::null_pointer;
 use crate::library::LIBRARY;
 use crate::raise::raise;
 use crate::tool;
 use oxmpi_abi::constants::{MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::Request;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::segment::IN_CALL;
 pub use oxmpi_core::call::{Call, On};
@@ -43,6 +45,22 @@ pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
         unsafe { place.write(null) };
     }
     code
+}
+
+/// Starts an operation or makes it ready, and stores its request.
+///
+/// # Safety
+/// `request` is null or may be written.
+#[inline(always)]
+pub unsafe fn started(cx: &Call, request: *mut Request, start: impl FnOnce() -> Result<Request>) -> Result<()> {
+    if request.is_null() {
+        cx.enter()?;
+        return Err(null_pointer("request"));
+    }
+    let made = start()?;
+    // SAFETY: not null, so it may be written: this function's own condition.
+    unsafe { request.write(made) };
+    Ok(())
 }
 
 /// What a function that is not built yet answers.

@@ -17,11 +17,9 @@ compile_error!("libmpi_abi is built with panic = \"abort\": no panic may unwind 
 mod args;
 mod bodies;
 mod call;
-mod collective;
 mod generated;
 mod infos;
 mod keyvals;
 mod library;
-mod quick;
 mod raise;
 mod tool;

@@ -6,7 +6,8 @@
 //! rma/         windows
 //! file/        files: opened, accessed; data representations of the program
 //! dynamic/     processes of other jobs: ports, sockets, spawning
-//! hardware.rs  the parts of the machine
+//! coll/        collective operations
+//! args.rs  hardware.rs      arrays of the program; the parts of the machine
 //! ```
 //!
 //! A function gets the [`Call`](oxmpi_core::call::Call) that it serves, which knows its library; nothing here is global,
@@ -14,6 +15,8 @@
 //! is `oxmpi-core`, which has the objects behind handles and all waiting. Functions of the program come as closures or
 //! traits, and are called with no guard in hand.
 
+pub mod args;
+pub mod coll;
 pub mod comm;
 pub mod datatype;
 pub mod dynamic;

@@ -5,7 +5,6 @@
 
 pub mod attributes;
 pub mod buffers;
-pub mod collective;
 pub mod communicators;
 pub mod completion;
 pub mod datatype;
@@ -23,7 +22,6 @@ pub mod info;
 pub mod intercomm;
 pub mod memory;
 pub mod names;
-pub mod neighbor;
 pub mod ops;
 pub mod pack;
 pub mod partitioned;

@@ -3,9 +3,9 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{collective, datatype, ops};
-use crate::call::{On, call, or_null, unsupported};
-use crate::collective::{Block, Blocks, Form, Mixed, Operands};
+use crate::bodies::{datatype, ops};
+use crate::call::{On, call, or_null, started, unsupported};
+use oxmpi::coll::{self, Block, Blocking, Blocks, Mixed, Nonblocking, Operands, Persistent};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -28,9 +28,9 @@ pub unsafe extern "C" fn MPI_Allgather(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allgather, On::Comm(comm), |cx| {
-            collective::allgather(
+            coll::allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -54,9 +54,9 @@ pub unsafe extern "C" fn PMPI_Allgather(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allgather, On::Comm(comm), |cx| {
-            collective::allgather(
+            coll::allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -80,9 +80,9 @@ pub unsafe extern "C" fn MPI_Allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllgatherC, On::Comm(comm), |cx| {
-            collective::allgather(
+            coll::allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -106,9 +106,9 @@ pub unsafe extern "C" fn PMPI_Allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllgatherC, On::Comm(comm), |cx| {
-            collective::allgather(
+            coll::allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -135,13 +135,15 @@ pub unsafe extern "C" fn MPI_Allgather_init(
     unsafe {
         or_null(
             call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -167,13 +169,15 @@ pub unsafe extern "C" fn PMPI_Allgather_init(
     unsafe {
         or_null(
             call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -199,13 +203,15 @@ pub unsafe extern "C" fn MPI_Allgather_init_c(
     unsafe {
         or_null(
             call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -231,13 +237,15 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(
     unsafe {
         or_null(
             call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -261,9 +269,9 @@ pub unsafe extern "C" fn MPI_Allgatherv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allgatherv, On::Comm(comm), |cx| {
-            collective::allgatherv(
+            coll::allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
@@ -288,9 +296,9 @@ pub unsafe extern "C" fn PMPI_Allgatherv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allgatherv, On::Comm(comm), |cx| {
-            collective::allgatherv(
+            coll::allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
@@ -315,9 +323,9 @@ pub unsafe extern "C" fn MPI_Allgatherv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllgathervC, On::Comm(comm), |cx| {
-            collective::allgatherv(
+            coll::allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
@@ -342,9 +350,9 @@ pub unsafe extern "C" fn PMPI_Allgatherv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllgathervC, On::Comm(comm), |cx| {
-            collective::allgatherv(
+            coll::allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
@@ -372,13 +380,15 @@ pub unsafe extern "C" fn MPI_Allgatherv_init(
     unsafe {
         or_null(
             call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -405,13 +415,15 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init(
     unsafe {
         or_null(
             call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -438,13 +450,15 @@ pub unsafe extern "C" fn MPI_Allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -471,13 +485,15 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -499,7 +515,7 @@ pub unsafe extern "C" fn MPI_Allreduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allreduce, On::Comm(comm), |cx| {
-            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+            coll::allreduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -518,7 +534,7 @@ pub unsafe extern "C" fn PMPI_Allreduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Allreduce, On::Comm(comm), |cx| {
-            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+            coll::allreduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -537,7 +553,7 @@ pub unsafe extern "C" fn MPI_Allreduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllreduceC, On::Comm(comm), |cx| {
-            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+            coll::allreduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -556,7 +572,7 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AllreduceC, On::Comm(comm), |cx| {
-            collective::allreduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+            coll::allreduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -578,13 +594,15 @@ pub unsafe extern "C" fn MPI_Allreduce_init(
     unsafe {
         or_null(
             call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -609,13 +627,15 @@ pub unsafe extern "C" fn PMPI_Allreduce_init(
     unsafe {
         or_null(
             call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -640,13 +660,9 @@ pub unsafe extern "C" fn MPI_Allreduce_init_c(
     unsafe {
         or_null(
             call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -671,13 +687,9 @@ pub unsafe extern "C" fn PMPI_Allreduce_init_c(
     unsafe {
         or_null(
             call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -700,9 +712,9 @@ pub unsafe extern "C" fn MPI_Alltoall(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Alltoall, On::Comm(comm), |cx| {
-            collective::alltoall(
+            coll::alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -726,9 +738,9 @@ pub unsafe extern "C" fn PMPI_Alltoall(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Alltoall, On::Comm(comm), |cx| {
-            collective::alltoall(
+            coll::alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -752,9 +764,9 @@ pub unsafe extern "C" fn MPI_Alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallC, On::Comm(comm), |cx| {
-            collective::alltoall(
+            coll::alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -778,9 +790,9 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallC, On::Comm(comm), |cx| {
-            collective::alltoall(
+            coll::alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -807,13 +819,15 @@ pub unsafe extern "C" fn MPI_Alltoall_init(
     unsafe {
         or_null(
             call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -839,13 +853,15 @@ pub unsafe extern "C" fn PMPI_Alltoall_init(
     unsafe {
         or_null(
             call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -871,13 +887,15 @@ pub unsafe extern "C" fn MPI_Alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -903,13 +921,15 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -934,9 +954,9 @@ pub unsafe extern "C" fn MPI_Alltoallv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Alltoallv, On::Comm(comm), |cx| {
-            collective::alltoallv(
+            coll::alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
@@ -962,9 +982,9 @@ pub unsafe extern "C" fn PMPI_Alltoallv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Alltoallv, On::Comm(comm), |cx| {
-            collective::alltoallv(
+            coll::alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
@@ -990,9 +1010,9 @@ pub unsafe extern "C" fn MPI_Alltoallv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallvC, On::Comm(comm), |cx| {
-            collective::alltoallv(
+            coll::alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
@@ -1018,9 +1038,9 @@ pub unsafe extern "C" fn PMPI_Alltoallv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallvC, On::Comm(comm), |cx| {
-            collective::alltoallv(
+            coll::alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
@@ -1049,13 +1069,15 @@ pub unsafe extern "C" fn MPI_Alltoallv_init(
     unsafe {
         or_null(
             call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1083,13 +1105,15 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init(
     unsafe {
         or_null(
             call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1117,13 +1141,15 @@ pub unsafe extern "C" fn MPI_Alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1151,13 +1177,15 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1182,9 +1210,9 @@ pub unsafe extern "C" fn MPI_Alltoallw(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Alltoallw, On::Comm(comm), |cx| {
-            collective::alltoallw(
+            coll::alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                 comm,
@@ -1210,9 +1238,9 @@ pub unsafe extern "C" fn PMPI_Alltoallw(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Alltoallw, On::Comm(comm), |cx| {
-            collective::alltoallw(
+            coll::alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
                 comm,
@@ -1238,9 +1266,9 @@ pub unsafe extern "C" fn MPI_Alltoallw_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallwC, On::Comm(comm), |cx| {
-            collective::alltoallw(
+            coll::alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
@@ -1266,9 +1294,9 @@ pub unsafe extern "C" fn PMPI_Alltoallw_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::AlltoallwC, On::Comm(comm), |cx| {
-            collective::alltoallw(
+            coll::alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
@@ -1297,13 +1325,15 @@ pub unsafe extern "C" fn MPI_Alltoallw_init(
     unsafe {
         or_null(
             call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1331,13 +1361,15 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init(
     unsafe {
         or_null(
             call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1365,13 +1397,15 @@ pub unsafe extern "C" fn MPI_Alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1399,13 +1433,15 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1418,7 +1454,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Now, comm)) }
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| coll::barrier(cx, Blocking, comm)) }
 }
 
 /// # Safety
@@ -1426,7 +1462,7 @@ pub unsafe extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier(comm: Comm) -> c_int {
     // SAFETY: passed on from the caller.
-    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Now, comm)) }
+    unsafe { call(Fun::Barrier, On::Comm(comm), |cx| coll::barrier(cx, Blocking, comm)) }
 }
 
 /// # Safety
@@ -1436,7 +1472,9 @@ pub unsafe extern "C" fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut 
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::BarrierInit, On::Comm(comm), |cx| collective::barrier(cx, Form::Kept(info, request), comm)),
+            call(Fun::BarrierInit, On::Comm(comm), |cx| {
+                started(cx, request, || coll::barrier(cx, Persistent(info), comm))
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -1450,7 +1488,9 @@ pub unsafe extern "C" fn PMPI_Barrier_init(comm: Comm, info: Info, request: *mut
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::BarrierInit, On::Comm(comm), |cx| collective::barrier(cx, Form::Kept(info, request), comm)),
+            call(Fun::BarrierInit, On::Comm(comm), |cx| {
+                started(cx, request, || coll::barrier(cx, Persistent(info), comm))
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -1470,7 +1510,7 @@ pub unsafe extern "C" fn MPI_Bcast(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Bcast, On::Comm(comm), |cx| {
-            collective::bcast(cx, Form::Now, Block::new(buffer, i64::from(count), datatype), root, comm)
+            coll::bcast(cx, Blocking, Block::new(buffer, i64::from(count), datatype), root, comm)
         })
     }
 }
@@ -1488,7 +1528,7 @@ pub unsafe extern "C" fn PMPI_Bcast(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Bcast, On::Comm(comm), |cx| {
-            collective::bcast(cx, Form::Now, Block::new(buffer, i64::from(count), datatype), root, comm)
+            coll::bcast(cx, Blocking, Block::new(buffer, i64::from(count), datatype), root, comm)
         })
     }
 }
@@ -1506,7 +1546,7 @@ pub unsafe extern "C" fn MPI_Bcast_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::BcastC, On::Comm(comm), |cx| {
-            collective::bcast(cx, Form::Now, Block::new(buffer, count, datatype), root, comm)
+            coll::bcast(cx, Blocking, Block::new(buffer, count, datatype), root, comm)
         })
     }
 }
@@ -1524,7 +1564,7 @@ pub unsafe extern "C" fn PMPI_Bcast_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::BcastC, On::Comm(comm), |cx| {
-            collective::bcast(cx, Form::Now, Block::new(buffer, count, datatype), root, comm)
+            coll::bcast(cx, Blocking, Block::new(buffer, count, datatype), root, comm)
         })
     }
 }
@@ -1545,13 +1585,9 @@ pub unsafe extern "C" fn MPI_Bcast_init(
     unsafe {
         or_null(
             call(Fun::BcastInit, On::Comm(comm), |cx| {
-                collective::bcast(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(buffer, i64::from(count), datatype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::bcast(cx, Persistent(info), Block::new(buffer, i64::from(count), datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1575,13 +1611,9 @@ pub unsafe extern "C" fn PMPI_Bcast_init(
     unsafe {
         or_null(
             call(Fun::BcastInit, On::Comm(comm), |cx| {
-                collective::bcast(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(buffer, i64::from(count), datatype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::bcast(cx, Persistent(info), Block::new(buffer, i64::from(count), datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1605,7 +1637,9 @@ pub unsafe extern "C" fn MPI_Bcast_init_c(
     unsafe {
         or_null(
             call(Fun::BcastInitC, On::Comm(comm), |cx| {
-                collective::bcast(cx, Form::Kept(info, request), Block::new(buffer, count, datatype), root, comm)
+                started(cx, request, || {
+                    coll::bcast(cx, Persistent(info), Block::new(buffer, count, datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1629,7 +1663,9 @@ pub unsafe extern "C" fn PMPI_Bcast_init_c(
     unsafe {
         or_null(
             call(Fun::BcastInitC, On::Comm(comm), |cx| {
-                collective::bcast(cx, Form::Kept(info, request), Block::new(buffer, count, datatype), root, comm)
+                started(cx, request, || {
+                    coll::bcast(cx, Persistent(info), Block::new(buffer, count, datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1651,7 +1687,7 @@ pub unsafe extern "C" fn MPI_Exscan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Exscan, On::Comm(comm), |cx| {
-            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+            coll::exscan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -1670,7 +1706,7 @@ pub unsafe extern "C" fn PMPI_Exscan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Exscan, On::Comm(comm), |cx| {
-            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+            coll::exscan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -1689,7 +1725,7 @@ pub unsafe extern "C" fn MPI_Exscan_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ExscanC, On::Comm(comm), |cx| {
-            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+            coll::exscan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -1708,7 +1744,7 @@ pub unsafe extern "C" fn PMPI_Exscan_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ExscanC, On::Comm(comm), |cx| {
-            collective::exscan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+            coll::exscan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -1730,13 +1766,15 @@ pub unsafe extern "C" fn MPI_Exscan_init(
     unsafe {
         or_null(
             call(Fun::ExscanInit, On::Comm(comm), |cx| {
-                collective::exscan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::exscan(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1761,13 +1799,15 @@ pub unsafe extern "C" fn PMPI_Exscan_init(
     unsafe {
         or_null(
             call(Fun::ExscanInit, On::Comm(comm), |cx| {
-                collective::exscan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::exscan(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1792,13 +1832,9 @@ pub unsafe extern "C" fn MPI_Exscan_init_c(
     unsafe {
         or_null(
             call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-                collective::exscan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::exscan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1823,13 +1859,9 @@ pub unsafe extern "C" fn PMPI_Exscan_init_c(
     unsafe {
         or_null(
             call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-                collective::exscan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::exscan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1853,9 +1885,9 @@ pub unsafe extern "C" fn MPI_Gather(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Gather, On::Comm(comm), |cx| {
-            collective::gather(
+            coll::gather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
@@ -1881,9 +1913,9 @@ pub unsafe extern "C" fn PMPI_Gather(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Gather, On::Comm(comm), |cx| {
-            collective::gather(
+            coll::gather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
@@ -1909,9 +1941,9 @@ pub unsafe extern "C" fn MPI_Gather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::GatherC, On::Comm(comm), |cx| {
-            collective::gather(
+            coll::gather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 root,
@@ -1937,9 +1969,9 @@ pub unsafe extern "C" fn PMPI_Gather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::GatherC, On::Comm(comm), |cx| {
-            collective::gather(
+            coll::gather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 root,
@@ -1968,14 +2000,16 @@ pub unsafe extern "C" fn MPI_Gather_init(
     unsafe {
         or_null(
             call(Fun::GatherInit, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2002,14 +2036,16 @@ pub unsafe extern "C" fn PMPI_Gather_init(
     unsafe {
         or_null(
             call(Fun::GatherInit, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2036,14 +2072,16 @@ pub unsafe extern "C" fn MPI_Gather_init_c(
     unsafe {
         or_null(
             call(Fun::GatherInitC, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2070,14 +2108,16 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(
     unsafe {
         or_null(
             call(Fun::GatherInitC, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2102,9 +2142,9 @@ pub unsafe extern "C" fn MPI_Gatherv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Gatherv, On::Comm(comm), |cx| {
-            collective::gatherv(
+            coll::gatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 root,
@@ -2131,9 +2171,9 @@ pub unsafe extern "C" fn PMPI_Gatherv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Gatherv, On::Comm(comm), |cx| {
-            collective::gatherv(
+            coll::gatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 root,
@@ -2160,9 +2200,9 @@ pub unsafe extern "C" fn MPI_Gatherv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::GathervC, On::Comm(comm), |cx| {
-            collective::gatherv(
+            coll::gatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 root,
@@ -2189,9 +2229,9 @@ pub unsafe extern "C" fn PMPI_Gatherv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::GathervC, On::Comm(comm), |cx| {
-            collective::gatherv(
+            coll::gatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 root,
@@ -2221,14 +2261,16 @@ pub unsafe extern "C" fn MPI_Gatherv_init(
     unsafe {
         or_null(
             call(Fun::GathervInit, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2256,14 +2298,16 @@ pub unsafe extern "C" fn PMPI_Gatherv_init(
     unsafe {
         or_null(
             call(Fun::GathervInit, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2291,14 +2335,16 @@ pub unsafe extern "C" fn MPI_Gatherv_init_c(
     unsafe {
         or_null(
             call(Fun::GathervInitC, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2326,14 +2372,16 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(
     unsafe {
         or_null(
             call(Fun::GathervInitC, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2358,13 +2406,15 @@ pub unsafe extern "C" fn MPI_Iallgather(
     unsafe {
         or_null(
             call(Fun::Iallgather, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2389,13 +2439,15 @@ pub unsafe extern "C" fn PMPI_Iallgather(
     unsafe {
         or_null(
             call(Fun::Iallgather, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2420,13 +2472,15 @@ pub unsafe extern "C" fn MPI_Iallgather_c(
     unsafe {
         or_null(
             call(Fun::IallgatherC, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2451,13 +2505,15 @@ pub unsafe extern "C" fn PMPI_Iallgather_c(
     unsafe {
         or_null(
             call(Fun::IallgatherC, On::Comm(comm), |cx| {
-                collective::allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2483,13 +2539,15 @@ pub unsafe extern "C" fn MPI_Iallgatherv(
     unsafe {
         or_null(
             call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2515,13 +2573,15 @@ pub unsafe extern "C" fn PMPI_Iallgatherv(
     unsafe {
         or_null(
             call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2547,13 +2607,15 @@ pub unsafe extern "C" fn MPI_Iallgatherv_c(
     unsafe {
         or_null(
             call(Fun::IallgathervC, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2579,13 +2641,15 @@ pub unsafe extern "C" fn PMPI_Iallgatherv_c(
     unsafe {
         or_null(
             call(Fun::IallgathervC, On::Comm(comm), |cx| {
-                collective::allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2609,13 +2673,15 @@ pub unsafe extern "C" fn MPI_Iallreduce(
     unsafe {
         or_null(
             call(Fun::Iallreduce, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2639,13 +2705,15 @@ pub unsafe extern "C" fn PMPI_Iallreduce(
     unsafe {
         or_null(
             call(Fun::Iallreduce, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2669,13 +2737,9 @@ pub unsafe extern "C" fn MPI_Iallreduce_c(
     unsafe {
         or_null(
             call(Fun::IallreduceC, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2699,13 +2763,9 @@ pub unsafe extern "C" fn PMPI_Iallreduce_c(
     unsafe {
         or_null(
             call(Fun::IallreduceC, On::Comm(comm), |cx| {
-                collective::allreduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::allreduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2730,13 +2790,15 @@ pub unsafe extern "C" fn MPI_Ialltoall(
     unsafe {
         or_null(
             call(Fun::Ialltoall, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2761,13 +2823,15 @@ pub unsafe extern "C" fn PMPI_Ialltoall(
     unsafe {
         or_null(
             call(Fun::Ialltoall, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2792,13 +2856,15 @@ pub unsafe extern "C" fn MPI_Ialltoall_c(
     unsafe {
         or_null(
             call(Fun::IalltoallC, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2823,13 +2889,15 @@ pub unsafe extern "C" fn PMPI_Ialltoall_c(
     unsafe {
         or_null(
             call(Fun::IalltoallC, On::Comm(comm), |cx| {
-                collective::alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2856,13 +2924,15 @@ pub unsafe extern "C" fn MPI_Ialltoallv(
     unsafe {
         or_null(
             call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2889,13 +2959,15 @@ pub unsafe extern "C" fn PMPI_Ialltoallv(
     unsafe {
         or_null(
             call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2922,13 +2994,15 @@ pub unsafe extern "C" fn MPI_Ialltoallv_c(
     unsafe {
         or_null(
             call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2955,13 +3029,15 @@ pub unsafe extern "C" fn PMPI_Ialltoallv_c(
     unsafe {
         or_null(
             call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-                collective::alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2988,13 +3064,15 @@ pub unsafe extern "C" fn MPI_Ialltoallw(
     unsafe {
         or_null(
             call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3021,13 +3099,15 @@ pub unsafe extern "C" fn PMPI_Ialltoallw(
     unsafe {
         or_null(
             call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3054,13 +3134,15 @@ pub unsafe extern "C" fn MPI_Ialltoallw_c(
     unsafe {
         or_null(
             call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3087,13 +3169,15 @@ pub unsafe extern "C" fn PMPI_Ialltoallw_c(
     unsafe {
         or_null(
             call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-                collective::alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3108,7 +3192,7 @@ pub unsafe extern "C" fn MPI_Ibarrier(comm: Comm, request: *mut Request) -> c_in
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::Ibarrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Later(request), comm)),
+            call(Fun::Ibarrier, On::Comm(comm), |cx| started(cx, request, || coll::barrier(cx, Nonblocking, comm))),
             request,
             MPI_REQUEST_NULL,
         )
@@ -3122,7 +3206,7 @@ pub unsafe extern "C" fn PMPI_Ibarrier(comm: Comm, request: *mut Request) -> c_i
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::Ibarrier, On::Comm(comm), |cx| collective::barrier(cx, Form::Later(request), comm)),
+            call(Fun::Ibarrier, On::Comm(comm), |cx| started(cx, request, || coll::barrier(cx, Nonblocking, comm))),
             request,
             MPI_REQUEST_NULL,
         )
@@ -3144,7 +3228,9 @@ pub unsafe extern "C" fn MPI_Ibcast(
     unsafe {
         or_null(
             call(Fun::Ibcast, On::Comm(comm), |cx| {
-                collective::bcast(cx, Form::Later(request), Block::new(buffer, i64::from(count), datatype), root, comm)
+                started(cx, request, || {
+                    coll::bcast(cx, Nonblocking, Block::new(buffer, i64::from(count), datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3167,7 +3253,9 @@ pub unsafe extern "C" fn PMPI_Ibcast(
     unsafe {
         or_null(
             call(Fun::Ibcast, On::Comm(comm), |cx| {
-                collective::bcast(cx, Form::Later(request), Block::new(buffer, i64::from(count), datatype), root, comm)
+                started(cx, request, || {
+                    coll::bcast(cx, Nonblocking, Block::new(buffer, i64::from(count), datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3190,7 +3278,7 @@ pub unsafe extern "C" fn MPI_Ibcast_c(
     unsafe {
         or_null(
             call(Fun::IbcastC, On::Comm(comm), |cx| {
-                collective::bcast(cx, Form::Later(request), Block::new(buffer, count, datatype), root, comm)
+                started(cx, request, || coll::bcast(cx, Nonblocking, Block::new(buffer, count, datatype), root, comm))
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3213,7 +3301,7 @@ pub unsafe extern "C" fn PMPI_Ibcast_c(
     unsafe {
         or_null(
             call(Fun::IbcastC, On::Comm(comm), |cx| {
-                collective::bcast(cx, Form::Later(request), Block::new(buffer, count, datatype), root, comm)
+                started(cx, request, || coll::bcast(cx, Nonblocking, Block::new(buffer, count, datatype), root, comm))
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3237,13 +3325,9 @@ pub unsafe extern "C" fn MPI_Iexscan(
     unsafe {
         or_null(
             call(Fun::Iexscan, On::Comm(comm), |cx| {
-                collective::exscan(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3267,13 +3351,9 @@ pub unsafe extern "C" fn PMPI_Iexscan(
     unsafe {
         or_null(
             call(Fun::Iexscan, On::Comm(comm), |cx| {
-                collective::exscan(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3297,7 +3377,9 @@ pub unsafe extern "C" fn MPI_Iexscan_c(
     unsafe {
         or_null(
             call(Fun::IexscanC, On::Comm(comm), |cx| {
-                collective::exscan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                started(cx, request, || {
+                    coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3321,7 +3403,9 @@ pub unsafe extern "C" fn PMPI_Iexscan_c(
     unsafe {
         or_null(
             call(Fun::IexscanC, On::Comm(comm), |cx| {
-                collective::exscan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                started(cx, request, || {
+                    coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3347,14 +3431,16 @@ pub unsafe extern "C" fn MPI_Igather(
     unsafe {
         or_null(
             call(Fun::Igather, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3380,14 +3466,16 @@ pub unsafe extern "C" fn PMPI_Igather(
     unsafe {
         or_null(
             call(Fun::Igather, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3413,14 +3501,16 @@ pub unsafe extern "C" fn MPI_Igather_c(
     unsafe {
         or_null(
             call(Fun::IgatherC, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3446,14 +3536,16 @@ pub unsafe extern "C" fn PMPI_Igather_c(
     unsafe {
         or_null(
             call(Fun::IgatherC, On::Comm(comm), |cx| {
-                collective::gather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3480,14 +3572,16 @@ pub unsafe extern "C" fn MPI_Igatherv(
     unsafe {
         or_null(
             call(Fun::Igatherv, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3514,14 +3608,16 @@ pub unsafe extern "C" fn PMPI_Igatherv(
     unsafe {
         or_null(
             call(Fun::Igatherv, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3548,14 +3644,16 @@ pub unsafe extern "C" fn MPI_Igatherv_c(
     unsafe {
         or_null(
             call(Fun::IgathervC, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3582,14 +3680,16 @@ pub unsafe extern "C" fn PMPI_Igatherv_c(
     unsafe {
         or_null(
             call(Fun::IgathervC, On::Comm(comm), |cx| {
-                collective::gatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::gatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3614,14 +3714,16 @@ pub unsafe extern "C" fn MPI_Ireduce(
     unsafe {
         or_null(
             call(Fun::Ireduce, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3646,14 +3748,16 @@ pub unsafe extern "C" fn PMPI_Ireduce(
     unsafe {
         or_null(
             call(Fun::Ireduce, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3678,14 +3782,9 @@ pub unsafe extern "C" fn MPI_Ireduce_c(
     unsafe {
         or_null(
             call(Fun::IreduceC, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3710,14 +3809,9 @@ pub unsafe extern "C" fn PMPI_Ireduce_c(
     unsafe {
         or_null(
             call(Fun::IreduceC, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3741,13 +3835,15 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter(
     unsafe {
         or_null(
             call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::narrow(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::narrow(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3771,13 +3867,15 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter(
     unsafe {
         or_null(
             call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::narrow(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::narrow(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3801,13 +3899,15 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::wide(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::wide(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3831,13 +3931,15 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::wide(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::wide(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3861,13 +3963,15 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(recvcount),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(recvcount),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3891,13 +3995,15 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(recvcount),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(recvcount),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3921,13 +4027,15 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    recvcount,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        recvcount,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3951,13 +4059,15 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    recvcount,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Nonblocking,
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        recvcount,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3981,13 +4091,9 @@ pub unsafe extern "C" fn MPI_Iscan(
     unsafe {
         or_null(
             call(Fun::Iscan, On::Comm(comm), |cx| {
-                collective::scan(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4011,13 +4117,9 @@ pub unsafe extern "C" fn PMPI_Iscan(
     unsafe {
         or_null(
             call(Fun::Iscan, On::Comm(comm), |cx| {
-                collective::scan(
-                    cx,
-                    Form::Later(request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4041,7 +4143,9 @@ pub unsafe extern "C" fn MPI_Iscan_c(
     unsafe {
         or_null(
             call(Fun::IscanC, On::Comm(comm), |cx| {
-                collective::scan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                started(cx, request, || {
+                    coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4065,7 +4169,9 @@ pub unsafe extern "C" fn PMPI_Iscan_c(
     unsafe {
         or_null(
             call(Fun::IscanC, On::Comm(comm), |cx| {
-                collective::scan(cx, Form::Later(request), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                started(cx, request, || {
+                    coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4091,14 +4197,16 @@ pub unsafe extern "C" fn MPI_Iscatter(
     unsafe {
         or_null(
             call(Fun::Iscatter, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4124,14 +4232,16 @@ pub unsafe extern "C" fn PMPI_Iscatter(
     unsafe {
         or_null(
             call(Fun::Iscatter, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4157,14 +4267,16 @@ pub unsafe extern "C" fn MPI_Iscatter_c(
     unsafe {
         or_null(
             call(Fun::IscatterC, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4190,14 +4302,16 @@ pub unsafe extern "C" fn PMPI_Iscatter_c(
     unsafe {
         or_null(
             call(Fun::IscatterC, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4224,14 +4338,16 @@ pub unsafe extern "C" fn MPI_Iscatterv(
     unsafe {
         or_null(
             call(Fun::Iscatterv, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4258,14 +4374,16 @@ pub unsafe extern "C" fn PMPI_Iscatterv(
     unsafe {
         or_null(
             call(Fun::Iscatterv, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4292,14 +4410,16 @@ pub unsafe extern "C" fn MPI_Iscatterv_c(
     unsafe {
         or_null(
             call(Fun::IscattervC, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4326,14 +4446,16 @@ pub unsafe extern "C" fn PMPI_Iscatterv_c(
     unsafe {
         or_null(
             call(Fun::IscattervC, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4424,14 +4546,7 @@ pub unsafe extern "C" fn MPI_Reduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Reduce, On::Comm(comm), |cx| {
-            collective::reduce(
-                cx,
-                Form::Now,
-                Operands::new(sendbuf, recvbuf, datatype, op),
-                i64::from(count),
-                root,
-                comm,
-            )
+            coll::reduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), root, comm)
         })
     }
 }
@@ -4451,14 +4566,7 @@ pub unsafe extern "C" fn PMPI_Reduce(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Reduce, On::Comm(comm), |cx| {
-            collective::reduce(
-                cx,
-                Form::Now,
-                Operands::new(sendbuf, recvbuf, datatype, op),
-                i64::from(count),
-                root,
-                comm,
-            )
+            coll::reduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), root, comm)
         })
     }
 }
@@ -4478,7 +4586,7 @@ pub unsafe extern "C" fn MPI_Reduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceC, On::Comm(comm), |cx| {
-            collective::reduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
+            coll::reduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
         })
     }
 }
@@ -4498,7 +4606,7 @@ pub unsafe extern "C" fn PMPI_Reduce_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceC, On::Comm(comm), |cx| {
-            collective::reduce(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
+            coll::reduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
         })
     }
 }
@@ -4521,14 +4629,16 @@ pub unsafe extern "C" fn MPI_Reduce_init(
     unsafe {
         or_null(
             call(Fun::ReduceInit, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4554,14 +4664,16 @@ pub unsafe extern "C" fn PMPI_Reduce_init(
     unsafe {
         or_null(
             call(Fun::ReduceInit, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4587,14 +4699,9 @@ pub unsafe extern "C" fn MPI_Reduce_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4620,14 +4727,9 @@ pub unsafe extern "C" fn PMPI_Reduce_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-                collective::reduce(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4709,9 +4811,9 @@ pub unsafe extern "C" fn MPI_Reduce_scatter(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatter, On::Comm(comm), |cx| {
-            collective::reduce_scatter(
+            coll::reduce_scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Operands::new(sendbuf, recvbuf, datatype, op),
                 Ints::narrow(recvcounts),
                 comm,
@@ -4734,9 +4836,9 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatter, On::Comm(comm), |cx| {
-            collective::reduce_scatter(
+            coll::reduce_scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Operands::new(sendbuf, recvbuf, datatype, op),
                 Ints::narrow(recvcounts),
                 comm,
@@ -4759,9 +4861,9 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterC, On::Comm(comm), |cx| {
-            collective::reduce_scatter(
+            coll::reduce_scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Operands::new(sendbuf, recvbuf, datatype, op),
                 Ints::wide(recvcounts),
                 comm,
@@ -4784,9 +4886,9 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterC, On::Comm(comm), |cx| {
-            collective::reduce_scatter(
+            coll::reduce_scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Operands::new(sendbuf, recvbuf, datatype, op),
                 Ints::wide(recvcounts),
                 comm,
@@ -4809,9 +4911,9 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlock, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(
+            coll::reduce_scatter_block(
                 cx,
-                Form::Now,
+                Blocking,
                 Operands::new(sendbuf, recvbuf, datatype, op),
                 i64::from(recvcount),
                 comm,
@@ -4834,9 +4936,9 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlock, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(
+            coll::reduce_scatter_block(
                 cx,
-                Form::Now,
+                Blocking,
                 Operands::new(sendbuf, recvbuf, datatype, op),
                 i64::from(recvcount),
                 comm,
@@ -4859,13 +4961,7 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlockC, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(
-                cx,
-                Form::Now,
-                Operands::new(sendbuf, recvbuf, datatype, op),
-                recvcount,
-                comm,
-            )
+            coll::reduce_scatter_block(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), recvcount, comm)
         })
     }
 }
@@ -4884,13 +4980,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ReduceScatterBlockC, On::Comm(comm), |cx| {
-            collective::reduce_scatter_block(
-                cx,
-                Form::Now,
-                Operands::new(sendbuf, recvbuf, datatype, op),
-                recvcount,
-                comm,
-            )
+            coll::reduce_scatter_block(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), recvcount, comm)
         })
     }
 }
@@ -4912,13 +5002,15 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(recvcount),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(recvcount),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4943,13 +5035,15 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(recvcount),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(recvcount),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -4974,13 +5068,15 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    recvcount,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        recvcount,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5005,13 +5101,15 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-                collective::reduce_scatter_block(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    recvcount,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter_block(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        recvcount,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5036,13 +5134,15 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::narrow(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::narrow(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5067,13 +5167,15 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::narrow(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::narrow(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5098,13 +5200,15 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::wide(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::wide(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5129,13 +5233,15 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-                collective::reduce_scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    Ints::wide(recvcounts),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::reduce_scatter(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        Ints::wide(recvcounts),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5157,7 +5263,7 @@ pub unsafe extern "C" fn MPI_Scan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scan, On::Comm(comm), |cx| {
-            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+            coll::scan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -5176,7 +5282,7 @@ pub unsafe extern "C" fn PMPI_Scan(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scan, On::Comm(comm), |cx| {
-            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
+            coll::scan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
         })
     }
 }
@@ -5195,7 +5301,7 @@ pub unsafe extern "C" fn MPI_Scan_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScanC, On::Comm(comm), |cx| {
-            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+            coll::scan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -5214,7 +5320,7 @@ pub unsafe extern "C" fn PMPI_Scan_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScanC, On::Comm(comm), |cx| {
-            collective::scan(cx, Form::Now, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+            coll::scan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
         })
     }
 }
@@ -5236,13 +5342,15 @@ pub unsafe extern "C" fn MPI_Scan_init(
     unsafe {
         or_null(
             call(Fun::ScanInit, On::Comm(comm), |cx| {
-                collective::scan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scan(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5267,13 +5375,15 @@ pub unsafe extern "C" fn PMPI_Scan_init(
     unsafe {
         or_null(
             call(Fun::ScanInit, On::Comm(comm), |cx| {
-                collective::scan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    i64::from(count),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scan(
+                        cx,
+                        Persistent(info),
+                        Operands::new(sendbuf, recvbuf, datatype, op),
+                        i64::from(count),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5298,13 +5408,9 @@ pub unsafe extern "C" fn MPI_Scan_init_c(
     unsafe {
         or_null(
             call(Fun::ScanInitC, On::Comm(comm), |cx| {
-                collective::scan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5329,13 +5435,9 @@ pub unsafe extern "C" fn PMPI_Scan_init_c(
     unsafe {
         or_null(
             call(Fun::ScanInitC, On::Comm(comm), |cx| {
-                collective::scan(
-                    cx,
-                    Form::Kept(info, request),
-                    Operands::new(sendbuf, recvbuf, datatype, op),
-                    count,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5359,9 +5461,9 @@ pub unsafe extern "C" fn MPI_Scatter(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scatter, On::Comm(comm), |cx| {
-            collective::scatter(
+            coll::scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
@@ -5387,9 +5489,9 @@ pub unsafe extern "C" fn PMPI_Scatter(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scatter, On::Comm(comm), |cx| {
-            collective::scatter(
+            coll::scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
@@ -5415,9 +5517,9 @@ pub unsafe extern "C" fn MPI_Scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScatterC, On::Comm(comm), |cx| {
-            collective::scatter(
+            coll::scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 root,
@@ -5443,9 +5545,9 @@ pub unsafe extern "C" fn PMPI_Scatter_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScatterC, On::Comm(comm), |cx| {
-            collective::scatter(
+            coll::scatter(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 root,
@@ -5474,14 +5576,16 @@ pub unsafe extern "C" fn MPI_Scatter_init(
     unsafe {
         or_null(
             call(Fun::ScatterInit, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5508,14 +5612,16 @@ pub unsafe extern "C" fn PMPI_Scatter_init(
     unsafe {
         or_null(
             call(Fun::ScatterInit, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5542,14 +5648,16 @@ pub unsafe extern "C" fn MPI_Scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5576,14 +5684,16 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-                collective::scatter(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatter(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5608,9 +5718,9 @@ pub unsafe extern "C" fn MPI_Scatterv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scatterv, On::Comm(comm), |cx| {
-            collective::scatterv(
+            coll::scatterv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
@@ -5637,9 +5747,9 @@ pub unsafe extern "C" fn PMPI_Scatterv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::Scatterv, On::Comm(comm), |cx| {
-            collective::scatterv(
+            coll::scatterv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 root,
@@ -5666,9 +5776,9 @@ pub unsafe extern "C" fn MPI_Scatterv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScattervC, On::Comm(comm), |cx| {
-            collective::scatterv(
+            coll::scatterv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 root,
@@ -5695,9 +5805,9 @@ pub unsafe extern "C" fn PMPI_Scatterv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::ScattervC, On::Comm(comm), |cx| {
-            collective::scatterv(
+            coll::scatterv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 root,
@@ -5727,14 +5837,16 @@ pub unsafe extern "C" fn MPI_Scatterv_init(
     unsafe {
         or_null(
             call(Fun::ScattervInit, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5762,14 +5874,16 @@ pub unsafe extern "C" fn PMPI_Scatterv_init(
     unsafe {
         or_null(
             call(Fun::ScattervInit, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5797,14 +5911,16 @@ pub unsafe extern "C" fn MPI_Scatterv_init_c(
     unsafe {
         or_null(
             call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -5832,14 +5948,16 @@ pub unsafe extern "C" fn PMPI_Scatterv_init_c(
     unsafe {
         or_null(
             call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-                collective::scatterv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    root,
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::scatterv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        root,
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,

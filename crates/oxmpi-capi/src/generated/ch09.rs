@@ -3,9 +3,9 @@
 
 use super::callbacks::*;
 use crate::args::{Ints, OutInt, peek};
-use crate::bodies::{dist_graph, neighbor, topology};
-use crate::call::{On, call, or_null, unsupported};
-use crate::collective::{Block, Blocks, Form, Mixed, Operands};
+use crate::bodies::{dist_graph, topology};
+use crate::call::{On, call, or_null, started, unsupported};
+use oxmpi::coll::{self, Block, Blocking, Blocks, Mixed, Nonblocking, Operands, Persistent};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -676,13 +676,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather(
     unsafe {
         or_null(
             call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -707,13 +709,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather(
     unsafe {
         or_null(
             call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -738,13 +742,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -769,13 +775,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -801,13 +809,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -833,13 +843,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -865,13 +877,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -897,13 +911,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -928,13 +944,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -959,13 +977,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -990,13 +1010,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1021,13 +1043,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Later(request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Nonblocking,
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1054,13 +1078,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1087,13 +1113,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1120,13 +1148,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1153,13 +1183,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Later(request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Nonblocking,
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1186,13 +1218,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1219,13 +1253,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1252,13 +1288,15 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1285,13 +1323,15 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Later(request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Nonblocking,
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1314,9 +1354,9 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgather, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgather(
+            coll::neighbor_allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -1340,9 +1380,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgather, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgather(
+            coll::neighbor_allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -1366,9 +1406,9 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgatherC, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgather(
+            coll::neighbor_allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -1392,9 +1432,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgatherC, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgather(
+            coll::neighbor_allgather(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -1421,13 +1461,15 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1453,13 +1495,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1485,13 +1529,15 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1517,13 +1563,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgather(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgather(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1547,9 +1595,9 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgatherv, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgatherv(
+            coll::neighbor_allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
@@ -1574,9 +1622,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgatherv, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgatherv(
+            coll::neighbor_allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
                 comm,
@@ -1601,9 +1649,9 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgathervC, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgatherv(
+            coll::neighbor_allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
@@ -1628,9 +1676,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAllgathervC, On::Comm(comm), |cx| {
-            neighbor::neighbor_allgatherv(
+            coll::neighbor_allgatherv(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
                 comm,
@@ -1658,13 +1706,15 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1691,13 +1741,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1724,13 +1776,15 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1757,13 +1811,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_allgatherv(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_allgatherv(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1786,9 +1842,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoall, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoall(
+            coll::neighbor_alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -1812,9 +1868,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoall, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoall(
+            coll::neighbor_alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, i64::from(sendcount), sendtype),
                 Block::new(recvbuf, i64::from(recvcount), recvtype),
                 comm,
@@ -1838,9 +1894,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoall(
+            coll::neighbor_alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -1864,9 +1920,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoall(
+            coll::neighbor_alltoall(
                 cx,
-                Form::Now,
+                Blocking,
                 Block::new(sendbuf, sendcount, sendtype),
                 Block::new(recvbuf, recvcount, recvtype),
                 comm,
@@ -1893,13 +1949,15 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1925,13 +1983,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, i64::from(sendcount), sendtype),
-                    Block::new(recvbuf, i64::from(recvcount), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, i64::from(sendcount), sendtype),
+                        Block::new(recvbuf, i64::from(recvcount), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1957,13 +2017,15 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1989,13 +2051,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoall(
-                    cx,
-                    Form::Kept(info, request),
-                    Block::new(sendbuf, sendcount, sendtype),
-                    Block::new(recvbuf, recvcount, recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoall(
+                        cx,
+                        Persistent(info),
+                        Block::new(sendbuf, sendcount, sendtype),
+                        Block::new(recvbuf, recvcount, recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2020,9 +2084,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallv, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallv(
+            coll::neighbor_alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
@@ -2048,9 +2112,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallv, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallv(
+            coll::neighbor_alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
                 comm,
@@ -2076,9 +2140,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallvC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallv(
+            coll::neighbor_alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
@@ -2104,9 +2168,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallvC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallv(
+            coll::neighbor_alltoallv(
                 cx,
-                Form::Now,
+                Blocking,
                 Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
                 Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
                 comm,
@@ -2135,13 +2199,15 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2169,13 +2235,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2203,13 +2271,15 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2237,13 +2307,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallv(
-                    cx,
-                    Form::Kept(info, request),
-                    Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
-                    Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallv(
+                        cx,
+                        Persistent(info),
+                        Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype),
+                        Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2268,9 +2340,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallw, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallw(
+            coll::neighbor_alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
@@ -2296,9 +2368,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallw, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallw(
+            coll::neighbor_alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
@@ -2324,9 +2396,9 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallwC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallw(
+            coll::neighbor_alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
@@ -2352,9 +2424,9 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_c(
     // SAFETY: passed on from the caller.
     unsafe {
         call(Fun::NeighborAlltoallwC, On::Comm(comm), |cx| {
-            neighbor::neighbor_alltoallw(
+            coll::neighbor_alltoallw(
                 cx,
-                Form::Now,
+                Blocking,
                 Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
                 Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
                 comm,
@@ -2383,13 +2455,15 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2417,13 +2491,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2451,13 +2527,15 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -2485,13 +2563,15 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-                neighbor::neighbor_alltoallw(
-                    cx,
-                    Form::Kept(info, request),
-                    Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
-                    Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
-                    comm,
-                )
+                started(cx, request, || {
+                    coll::neighbor_alltoallw(
+                        cx,
+                        Persistent(info),
+                        Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes),
+                        Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes),
+                        comm,
+                    )
+                })
             }),
             request,
             MPI_REQUEST_NULL,

@@ -1,18 +1,20 @@
 //! Collective operations that compute: reduce, allreduce, reduce-scatter, scans.
 
-use super::coll_shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
-use super::{Form, check_count, plans};
+use super::args::check_count;
+use super::form::Mode;
+use super::plans;
+use super::shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
 use crate::args::Ints;
-use crate::call::Call;
-use oxmpi::comm::check_intra;
+use crate::comm::check_intra;
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::{Comm, Datatype, Op};
+use oxmpi_abi::handle::{Comm, Datatype, Op, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::reduce_scatter::Counts;
+use oxmpi_core::call::Call;
 use oxmpi_core::collective::{BoundPlan, Place, Units};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::operation::Reducer;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 
 /// The shape of a reduction: what plans are chosen by.
 #[derive(Clone, Copy)]
@@ -86,19 +88,26 @@ impl Operands {
     }
 }
 
-pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn reduce(
+    call: &Call,
+    mode: Mode,
+    operands: Operands,
+    count: i64,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let role = shape.role(root)?;
     if role == Role::Idle {
         // Beside the root of the other group's reduction, no other argument counts, whatever it is.
         let nothing = Vector { count: 0, size: 1, commutes: true };
-        let plan = plans::reduce(cx, &shape, role, false, &nothing);
+        let plan = plans::reduce(call, &shape, role, false, &nothing);
         let bound_plan =
             BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, Place::Nowhere, Place::Nowhere, None);
         // SAFETY: no memory is involved.
-        return unsafe { form.perform(cx, &mut guard, comm, bound_plan) };
+        return unsafe { mode.perform(call, &mut guard, comm, bound_plan) };
     }
     let at_root = role == Role::Root || role == Role::Among(shape.rank);
     let in_place = role == Role::Among(shape.rank) && operands.in_place();
@@ -113,17 +122,23 @@ pub unsafe fn reduce(cx: &Call, form: Form, operands: Operands, count: i64, root
             operands.check_apart(vector.count as usize * vector.size)?;
         }
     }
-    let plan = plans::reduce(cx, &shape, role, in_place, &vector);
+    let plan = plans::reduce(call, &shape, role, in_place, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
     let bound_plan =
         BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&temp)).with_reducer(reducer);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn allreduce(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn allreduce(
+    call: &Call,
+    mode: Mode,
+    operands: Operands,
+    count: i64,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let in_place = !shape.inter && operands.in_place();
     let (reducer, vector) = operands.prepare(&guard, count)?;
@@ -133,34 +148,40 @@ pub unsafe fn allreduce(cx: &Call, form: Form, operands: Operands, count: i64, c
         from = operands.source(&guard, count)?;
         operands.check_apart(vector.count as usize * vector.size)?;
     }
-    let plan = plans::allreduce(cx, &shape, in_place, &vector);
+    let plan = plans::allreduce(call, &shape, in_place, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn reduce_scatter_block(
-    cx: &Call,
-    form: Form,
+pub(super) unsafe fn reduce_scatter_block(
+    call: &Call,
+    mode: Mode,
     operands: Operands,
     recvcount: i64,
     comm: Comm,
-) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     check_count(shape.rank, recvcount)?;
     // Between groups every process gives as much as its own group receives altogether.
     let total = recvcount.checked_mul(shape.local as i64);
     let dealt = Dealt { counts: Counts::Equal(recvcount as u64), own: recvcount, total };
-    // SAFETY: passed on.
-    unsafe { scatter(cx, form, &mut guard, &shape, &operands, &dealt, comm) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { scatter(call, mode, &mut guard, &shape, &operands, &dealt, comm) }
 }
 
-pub unsafe fn reduce_scatter(cx: &Call, form: Form, operands: Operands, recvcounts: Ints, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn reduce_scatter(
+    call: &Call,
+    mode: Mode,
+    operands: Operands,
+    recvcounts: Ints,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     if recvcounts.is_null() {
         bail!(MPI_ERR_ARG, "the array of counts is a null pointer");
@@ -174,8 +195,8 @@ pub unsafe fn reduce_scatter(cx: &Call, form: Form, operands: Operands, recvcoun
     }
     let total = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add_unsigned(count));
     let dealt = Dealt { counts: Counts::Given(&counts), own: counts[shape.rank] as i64, total };
-    // SAFETY: passed on.
-    unsafe { scatter(cx, form, &mut guard, &shape, &operands, &dealt, comm) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { scatter(call, mode, &mut guard, &shape, &operands, &dealt, comm) }
 }
 
 /// How the result of a reduction is dealt out.
@@ -188,14 +209,14 @@ struct Dealt<'a> {
 }
 
 unsafe fn scatter(
-    cx: &Call,
-    form: Form,
+    call: &Call,
+    mode: Mode,
     guard: &mut Guard,
     shape: &CollShape,
     operands: &Operands,
     dealt: &Dealt,
     comm: Comm,
-) -> Result<()> {
+) -> Result<Option<Request>> {
     let in_place = !shape.inter && operands.in_place();
     let Some(total) = dealt.total else { bail!(MPI_ERR_COUNT, "the sum of the counts is too large") };
     let (reducer, vector) = operands.prepare(guard, total)?;
@@ -206,27 +227,46 @@ unsafe fn scatter(
         operands.check_apart(dealt.own as usize * vector.size)?;
     }
     let counts = dealt.counts;
-    let plan = plans::reduce_scatter(cx, shape, in_place, counts, &vector);
+    let plan = plans::reduce_scatter(call, shape, in_place, counts, &vector);
     let temp = operands.units(guard, std::ptr::null())?;
     let bound_plan = BoundPlan::new(plan, stage(guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, guard, comm, bound_plan) }
 }
 
-pub unsafe fn scan(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { prefix(cx, form, &operands, count, comm, true) }
+pub(super) unsafe fn scan(
+    call: &Call,
+    mode: Mode,
+    operands: Operands,
+    count: i64,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { prefix(call, mode, &operands, count, comm, true) }
 }
 
-pub unsafe fn exscan(cx: &Call, form: Form, operands: Operands, count: i64, comm: Comm) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { prefix(cx, form, &operands, count, comm, false) }
+pub(super) unsafe fn exscan(
+    call: &Call,
+    mode: Mode,
+    operands: Operands,
+    count: i64,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { prefix(call, mode, &operands, count, comm, false) }
 }
 
 /// What the ranks up to this one give, with its own or without.
-unsafe fn prefix(cx: &Call, form: Form, operands: &Operands, count: i64, comm: Comm, inclusive: bool) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+unsafe fn prefix(
+    call: &Call,
+    mode: Mode,
+    operands: &Operands,
+    count: i64,
+    comm: Comm,
+    inclusive: bool,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     check_intra(guard.comm(comm)?)?;
     let shape = CollShape::new(&guard, comm)?;
     let in_place = operands.in_place();
@@ -239,9 +279,9 @@ unsafe fn prefix(cx: &Call, form: Form, operands: &Operands, count: i64, comm: C
         from = operands.source(&guard, count)?;
         operands.check_apart(vector.count as usize * vector.size)?;
     }
-    let plan = plans::scan(cx, &shape, in_place, inclusive, &vector);
+    let plan = plans::scan(call, &shape, in_place, inclusive, &vector);
     let temp = operands.units(&guard, std::ptr::null())?;
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }

@@ -1,13 +1,13 @@
-//! Blocking collective operations over the board of a communicator (`oxmpi_transport::node`), the first thing that their
-//! bodies try.
+//! Blocking collective operations over the board of a communicator (`oxmpi_transport::node`), the first thing that
+//! `coll/mod.rs` tries.
 //!
 //! Every function answers `false` when the operation has to go the general way; which one it is must be the same on all
 //! ranks. It depends on the communicator, the call, bytes, root and operation alone, or on arguments that are plainly
 //! wrong, of which the general way finds out.
 
-use crate::call::Call;
-use crate::collective::{Block, Operands};
-use oxmpi::comm;
+use super::args::Block;
+use super::reductions::Operands;
+use crate::comm;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
@@ -17,31 +17,35 @@ use oxmpi_coll::choose::{Facts, Kind};
 use oxmpi_coll::rules::longest_on_board;
 use oxmpi_core::agreement::Line;
 use oxmpi_core::board::{BOARD_AFTER_CALLS, Board};
+use oxmpi_core::call::Call;
 use oxmpi_core::explain::{self, Speaker};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
 use oxmpi_transport::node::{Node, Reduction};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 
-pub fn barrier(cx: &Call, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
-    perform(cx, &mut guard, comm, None, (Kind::Barrier, 0), |node, wait| node.barrier(wait))
+#[inline]
+pub(super) fn barrier(call: &Call, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
+    perform(call, &mut guard, comm, None, (Kind::Barrier, 0), |node, wait| node.barrier(wait))
 }
 
-pub unsafe fn bcast(cx: &Call, buffer: Block, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn bcast(call: &Call, buffer: Block, root: i32, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(false) };
     // SAFETY: the program keeps the buffer until the call returns; the root's is only read.
     let buf = unsafe { Target::new(buf) };
-    perform(cx, &mut guard, comm, Some(root), (Kind::Bcast, buf.len()), |node, wait| node.bcast(wait, root, &buf))
+    perform(call, &mut guard, comm, Some(root), (Kind::Bcast, buf.len()), |node, wait| node.bcast(wait, root, &buf))
 }
 
-pub unsafe fn gather(cx: &Call, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn gather(call: &Call, send: Block, recv: Block, root: i32, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(false) };
@@ -52,13 +56,14 @@ pub unsafe fn gather(cx: &Call, send: Block, recv: Block, root: c_int, comm: Com
     if block > GATHERED {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, Some(root), (Kind::Gather, block), |node, wait| {
+    perform(call, &mut guard, comm, Some(root), (Kind::Gather, block), |node, wait| {
         node.gather(wait, root, block, from.as_ref(), to.as_ref())
     })
 }
 
-pub unsafe fn scatter(cx: &Call, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn scatter(call: &Call, send: Block, recv: Block, root: i32, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((from, to)) = rooted(&guard, &send, &recv, (rank, root), ranks, false) else { return Ok(false) };
@@ -70,39 +75,42 @@ pub unsafe fn scatter(cx: &Call, send: Block, recv: Block, root: c_int, comm: Co
     if block > SCATTERED {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, Some(root), (Kind::Scatter, block), |node, wait| {
+    perform(call, &mut guard, comm, Some(root), (Kind::Scatter, block), |node, wait| {
         node.scatter(wait, root, block, from.as_ref(), to.as_ref())
     })
 }
 
-pub unsafe fn allgather(cx: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn allgather(call: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some((from, to)) = pair(&guard, (&send, 1), (&recv, ranks), rank) else { return Ok(false) };
     let block = to.len() / ranks;
     if from.as_ref().is_some_and(|from| from.len() != block) {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, None, (Kind::Allgather, block), |node, wait| {
+    perform(call, &mut guard, comm, None, (Kind::Allgather, block), |node, wait| {
         node.allgather(wait, block, from.as_ref(), &to)
     })
 }
 
-pub unsafe fn alltoall(cx: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn alltoall(call: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some((from, to)) = pair(&guard, (&send, ranks), (&recv, ranks), 0) else { return Ok(false) };
     let block = to.len() / ranks;
     if from.as_ref().is_some_and(|from| from.len() != to.len()) {
         return Ok(false);
     }
-    perform(cx, &mut guard, comm, None, (Kind::Alltoall, block), |node, wait| {
+    perform(call, &mut guard, comm, None, (Kind::Alltoall, block), |node, wait| {
         node.alltoall(wait, block, from.as_ref(), &to)
     })
 }
 
-pub unsafe fn reduce(cx: &Call, operands: &Operands, count: i64, root: c_int, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn reduce(call: &Call, operands: &Operands, count: i64, root: i32, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
@@ -113,39 +121,45 @@ pub unsafe fn reduce(cx: &Call, operands: &Operands, count: i64, root: c_int, co
         let Some(own) = source(&guard, operands, count, 1) else { return Ok(false) };
         (own, None)
     };
-    // SAFETY: checked as far as can be; the rest is the caller's promise.
-    compute(cx, &mut guard, comm, Some(root), (Kind::Reduce, reduction.bytes()), |node, wait| unsafe {
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
+    // type's own.
+    compute(call, &mut guard, comm, Some(root), (Kind::Reduce, reduction.bytes()), |node, wait| unsafe {
         node.reduce(wait, &reduction, root, own, out)
     })
 }
 
-pub unsafe fn allreduce(cx: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn allreduce(call: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     if place(&guard, comm).is_none() {
         return Ok(false);
     }
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
-    // SAFETY: as above.
-    compute(cx, &mut guard, comm, None, (Kind::Allreduce, reduction.bytes()), |node, wait| unsafe {
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
+    // type's own.
+    compute(call, &mut guard, comm, None, (Kind::Allreduce, reduction.bytes()), |node, wait| unsafe {
         node.allreduce(wait, &reduction, own, out)
     })
 }
 
 /// The count is that of one rank's block.
-pub unsafe fn reduce_scatter_block(cx: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn reduce_scatter_block(call: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(false) };
-    // SAFETY: as above.
-    compute(cx, &mut guard, comm, None, (Kind::ReduceScatter, reduction.bytes() * ranks), |node, wait| unsafe {
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
+    // type's own.
+    compute(call, &mut guard, comm, None, (Kind::ReduceScatter, reduction.bytes() * ranks), |node, wait| unsafe {
         node.reduce_scatter_block(wait, &reduction, own, out)
     })
 }
 
-pub unsafe fn scan(cx: &Call, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
-    let mut guard = cx.enter()?;
+#[inline]
+pub(super) unsafe fn scan(call: &Call, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
+    let mut guard = call.enter()?;
     let Some((rank, _)) = place(&guard, comm) else { return Ok(false) };
     let Some(reduction) = reduction(operands, count) else { return Ok(false) };
     let kind = if exclusive { Kind::Exscan } else { Kind::Scan };
@@ -160,8 +174,9 @@ pub unsafe fn scan(cx: &Call, operands: &Operands, count: i64, exclusive: bool, 
         let Some(found) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
         found
     };
-    // SAFETY: as above.
-    compute(cx, &mut guard, comm, None, (kind, reduction.bytes()), |node, wait| unsafe {
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
+    // type's own.
+    compute(call, &mut guard, comm, None, (kind, reduction.bytes()), |node, wait| unsafe {
         node.scan(wait, &reduction, exclusive, own, out)
     })
 }
@@ -180,7 +195,7 @@ fn place(guard: &Guard, comm: Comm) -> Option<(usize, usize)> {
 }
 
 #[inline]
-fn rank_of(root: c_int, ranks: usize) -> Option<usize> {
+fn rank_of(root: i32, ranks: usize) -> Option<usize> {
     usize::try_from(root).ok().filter(|&root| root < ranks)
 }
 
@@ -300,7 +315,7 @@ fn both(guard: &Guard, operands: &Operands, count: i64, given: usize, got: usize
 /// called before, and another way may combine in another order.
 #[inline]
 fn compute(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
@@ -312,26 +327,26 @@ fn compute(
     {
         *calls = BOARD_AFTER_CALLS;
     }
-    perform(cx, guard, comm, root, shape, operation)
+    perform(call, guard, comm, root, shape, operation)
 }
 
 /// Runs an operation over the communicator's board, if it has one.
 #[inline]
 fn perform(
-    cx: &Call,
+    call: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
     shape: (Kind, usize),
     operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
 ) -> Result<bool> {
-    let watch = MismatchCheck::new(cx.fun, comm, root);
-    let Some(mut node) = take(cx, guard, comm, &watch)? else { return Ok(false) };
+    let watch = MismatchCheck::new(call.fun, comm, root);
+    let Some(mut node) = take(call, guard, comm, &watch)? else { return Ok(false) };
     if explain::is_on() {
-        explain_way(cx, guard, comm, &node, shape);
+        explain_way(call, guard, comm, &node, shape);
     }
     let watch = watch.counted();
-    let wait = &mut BoardWait::new(cx, guard, &watch);
+    let wait = &mut BoardWait::new(call, guard, &watch);
     let mut result = operation(&mut node, wait);
     if let Err(error) = result {
         node.fail(wait);
@@ -347,11 +362,11 @@ fn perform(
 
 /// Says what the ranks are going to do at the board.
 #[cold]
-fn explain_way(cx: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes): (Kind, usize)) {
+fn explain_way(call: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes): (Kind, usize)) {
     if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
         let shape = node.shape(kind, bytes);
         let rule = shape.choose();
-        speaker.say(cx.fun.name(), rule.why, || shape.describe(rule));
+        speaker.say(call.fun.name(), rule.why, || shape.describe(rule));
     }
 }
 
@@ -366,7 +381,7 @@ fn explain_board(guard: &Guard, comm: Comm, text: &str) {
 /// Takes the board out of the communicator while an operation uses it, since other threads may change the table of
 /// communicators meanwhile.
 #[inline]
-fn take(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
+fn take(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
     let Ok(found) = guard.comm_mut(comm) else { return Ok(None) };
     match std::mem::replace(&mut found.board, Board::Busy) {
         Board::Ready(mut node) => {
@@ -374,13 +389,13 @@ fn take(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
             node.set_history(found.calls.history);
             Ok(Some(node))
         }
-        other => take_slowly(cx, guard, comm, other, watch),
+        other => take_general(call, guard, comm, other, watch),
     }
 }
 
 #[cold]
-fn take_slowly(
-    cx: &Call,
+fn take_general(
+    call: &Call,
     guard: &mut Guard,
     comm: Comm,
     board: Board,
@@ -400,7 +415,7 @@ fn take_slowly(
             explain_board(guard, comm, "no board yet, because a communicator of a single use shall cost little");
         }
         Board::Wanted(_) => {
-            let mut joined = join(cx, guard, comm, watch);
+            let mut joined = join(call, guard, comm, watch);
             let found = guard.comm_mut(comm)?;
             match &mut joined {
                 Ok(Some(node)) => {
@@ -425,7 +440,7 @@ fn take_slowly(
 }
 
 /// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
-fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
+fn join(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let mut words = [0u64; 4];
@@ -439,23 +454,23 @@ fn join(cx: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Resu
     }
     let among = participants.clone();
     let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
-    let words = comm::run_agreement_watched(cx, guard, watch, tell)?;
+    let words = comm::run_agreement_watched(call, guard, watch, tell)?;
     let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
     let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
     let here = node.is_some();
     let among = participants.clone();
-    let all_here = comm::run_agreement_watched(cx, guard, watch, |line| async move { line.all(&among, here).await })?;
+    let all_here = comm::run_agreement_watched(call, guard, watch, |line| async move { line.all(&among, here).await })?;
     let Some(mut node) = node.filter(|_| all_here) else {
         guard.give_up_board(here, allocated);
         return Ok(None);
     };
-    let wait = &mut BoardWait::new(cx, guard, watch);
+    let wait = &mut BoardWait::new(call, guard, watch);
     let probed = node.probe(wait).map_err(|error| wait.cause(error))?;
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let common =
-        comm::run_agreement_watched(cx, guard, watch, |line| async move { line.common(&participants, bits).await })?;
+        comm::run_agreement_watched(call, guard, watch, |line| async move { line.common(&participants, bits).await })?;
     node.add_facts(Facts::from_bits(common));
     if explain::is_on() {
         explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));

@@ -1,36 +1,37 @@
 //! Collective operations that move data: barrier, broadcast, gather, scatter, allgather, all-to-all.
 
-use super::coll_shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
-use super::{Block, Blocks, Form, Mixed, Spans, plans, sources, targets};
-use crate::call::Call;
+use super::args::{Block, Blocks, Mixed, Spans, sources, targets};
+use super::form::Mode;
+use super::plans;
+use super::shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::Comm;
+use oxmpi_abi::handle::{Comm, Request};
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::call::Call;
 use oxmpi_core::collective::{BoundPlan, Packing, Place, Units};
 use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype, OwnedBytes, Region, Source, Target};
-use std::ffi::c_int;
 use std::sync::Arc;
 
-pub unsafe fn barrier(cx: &Call, form: Form, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn barrier(call: &Call, mode: Mode, comm: Comm) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
-    let plan = plans::barrier(cx, &shape);
+    let plan = plans::barrier(call, &shape);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, Place::Nowhere, Place::Nowhere, None);
     // SAFETY: no memory is involved.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn bcast(call: &Call, mode: Mode, buffer: Block, root: i32, comm: Comm) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let role = shape.role(root)?;
     let sends = matches!(role, Role::Root) || role == Role::Among(shape.rank);
     let idle = role == Role::Idle;
     let buf = if idle { Region::dense(std::ptr::null_mut(), 0) } else { buffer.whole(&guard, 1, !sends)? };
-    let plan = plans::bcast(cx, &shape, role, buf.len());
+    let plan = plans::bcast(call, &shape, role, buf.len());
     let stage = rooted_stage(&mut guard, comm, role)?;
     // SAFETY: the program keeps the buffer until the operation is complete; where it sends the plan only reads it.
     let bound_plan = unsafe {
@@ -56,8 +57,8 @@ pub unsafe fn bcast(cx: &Call, form: Form, buffer: Block, root: c_int, comm: Com
             },
         }
     };
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
 /// Blocks of so many bytes.
@@ -109,9 +110,16 @@ fn check_apart_from(guard: &Guard, one: &Block, many: &Blocks, spans: &Spans, ow
     Ok(())
 }
 
-pub unsafe fn gather(cx: &Call, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn gather(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let role = shape.role(root)?;
     let at_root = role == Role::Root || role == Role::Among(shape.rank);
@@ -132,15 +140,22 @@ pub unsafe fn gather(cx: &Call, form: Form, send: Block, recv: Block, root: c_in
         }
         block = send.bytes(&guard)?;
     }
-    let plan = plans::gather(cx, &shape, role, in_place, block);
+    let plan = plans::gather(call, &shape, role, in_place, block);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn gatherv(cx: &Call, form: Form, send: Block, recv: Blocks, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn gatherv(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Blocks,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let role = shape.role(root)?;
     let at_root = role == Role::Root || role == Role::Among(shape.rank);
@@ -160,15 +175,22 @@ pub unsafe fn gatherv(cx: &Call, form: Form, send: Block, recv: Blocks, root: c_
             check_apart_from(&guard, &send, &recv, &spans, shape.rank)?;
         }
     }
-    let plan = plans::gatherv(cx, &shape, role, in_place, count, &spans);
+    let plan = plans::gatherv(call, &shape, role, in_place, count, &spans);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn scatter(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let role = shape.role(root)?;
     let at_root = role == Role::Root || role == Role::Among(shape.rank);
@@ -189,15 +211,22 @@ pub unsafe fn scatter(cx: &Call, form: Form, send: Block, recv: Block, root: c_i
         }
         block = recv.bytes(&guard)?;
     }
-    let plan = plans::scatter(cx, &shape, role, in_place, block);
+    let plan = plans::scatter(call, &shape, role, in_place, block);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, Some(&packed(block)));
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn scatterv(cx: &Call, form: Form, send: Blocks, recv: Block, root: c_int, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn scatterv(
+    call: &Call,
+    mode: Mode,
+    send: Blocks,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let role = shape.role(root)?;
     let at_root = role == Role::Root || role == Role::Among(shape.rank);
@@ -217,15 +246,21 @@ pub unsafe fn scatterv(cx: &Call, form: Form, send: Blocks, recv: Block, root: c
             check_apart_from(&guard, &recv, &send, &spans, shape.rank)?;
         }
     }
-    let plan = plans::scatterv(cx, &shape, role, in_place, &spans, count);
+    let plan = plans::scatterv(call, &shape, role, in_place, &spans, count);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn allgather(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
@@ -240,15 +275,21 @@ pub unsafe fn allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: C
             check_apart(&guard, &send, &recv, shape.rank)?;
         }
     }
-    let plan = plans::allgather(cx, &shape, in_place, received);
+    let plan = plans::allgather(call, &shape, in_place, received);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn allgatherv(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Blocks,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
@@ -264,16 +305,22 @@ pub unsafe fn allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm:
             check_apart_from(&guard, &send, &recv, &spans, shape.rank)?;
         }
     }
-    let plan = plans::allgatherv(cx, &shape, in_place, count, &spans, recv.bytes_of(&guard, 1)?);
+    let plan = plans::allgatherv(call, &shape, in_place, count, &spans, recv.bytes_of(&guard, 1)?);
     let element = packed(recv.bytes_of(&guard, 1)?);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn alltoall(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
@@ -288,15 +335,21 @@ pub unsafe fn alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Co
             check_apart(&guard, &send, &recv, 0)?;
         }
     }
-    let plan = plans::alltoall(cx, &shape, in_place, received);
+    let plan = plans::alltoall(call, &shape, in_place, received);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(received)));
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn alltoallv(
+    call: &Call,
+    mode: Mode,
+    send: Blocks,
+    recv: Blocks,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
@@ -318,16 +371,22 @@ pub unsafe fn alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm:
         }
         (from, spans) = (send.place(&guard)?, Some(found));
     }
-    let plan = plans::alltoallv(cx, &shape, spans.as_ref(), &to);
+    let plan = plans::alltoallv(call, &shape, spans.as_ref(), &to);
     let element = packed(recv.bytes_of(&guard, 1)?);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn alltoallw(
+    call: &Call,
+    mode: Mode,
+    send: Mixed,
+    recv: Mixed,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     let in_place = !shape.inter && send.is_in_place();
     refuse_in_place(recv.address, "the receive buffer")?;
@@ -347,11 +406,11 @@ pub unsafe fn alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: C
         }
         from = Some(found);
     }
-    let plan = plans::alltoallw(cx, &shape, from.as_deref().map(plans::lengths).as_deref(), &plans::lengths(&to));
+    let plan = plans::alltoallw(call, &shape, from.as_deref().map(plans::lengths).as_deref(), &plans::lengths(&to));
     let largest = packed(to.iter().map(Region::len).max().unwrap_or(0));
     // SAFETY: the program keeps all blocks until the operation is complete.
     let (from, to) = unsafe { (from.map_or(Place::Nowhere, |from| sources(from)), targets(to)) };
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&largest));
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }

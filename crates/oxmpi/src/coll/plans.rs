@@ -1,25 +1,25 @@
 //! From a collective operation with checked arguments to its plan.
 
-use super::Spans;
-use super::coll_shape::{CollShape, Role};
+use super::args::Spans;
 use super::neighbors::Neighbors;
 use super::reductions::Vector;
-use crate::call::Call;
+use super::shape::{CollShape, Role};
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
 use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
 use oxmpi_coll::reduce_scatter::Counts;
+use oxmpi_core::call::Call;
 use std::sync::Arc;
 
 /// The plan of an operation of one group. `unit`: bytes of a unit.
-fn within(cx: &Call, shape: &CollShape, operation: &Operation, unit: usize) -> Arc<Plan> {
+fn within(call: &Call, shape: &CollShape, operation: &Operation, unit: usize) -> Arc<Plan> {
     let (rank, size) = (shape.rank as u32, shape.size as u32);
     let unit = unit as u64;
     let asked = operation.shape(size, unit);
     let rule = asked.choose();
     if let Some(speaker) = &shape.speaker {
-        speaker.say(cx.fun.name(), rule.why, || asked.describe(rule));
+        speaker.say(call.fun.name(), rule.why, || asked.describe(rule));
     }
     match plan(operation, rule.take, rank, size, unit) {
         Some(plan) => Arc::new(plan),
@@ -43,15 +43,15 @@ fn block(region: Region) -> Piece {
     region.at(0, 1)
 }
 
-pub(super) fn barrier(cx: &Call, shape: &CollShape) -> Arc<Plan> {
+pub(super) fn barrier(call: &Call, shape: &CollShape) -> Arc<Plan> {
     let (rank, local, _) = ranks(shape);
-    if shape.inter { Arc::new(inter::barrier(rank, local)) } else { within(cx, shape, &Operation::Barrier, 0) }
+    if shape.inter { Arc::new(inter::barrier(rank, local)) } else { within(call, shape, &Operation::Barrier, 0) }
 }
 
-pub(super) fn bcast(cx: &Call, shape: &CollShape, role: Role, bytes: usize) -> Arc<Plan> {
+pub(super) fn bcast(call: &Call, shape: &CollShape, role: Role, bytes: usize) -> Arc<Plan> {
     let (rank, local, _) = ranks(shape);
     match role {
-        Role::Among(root) => within(cx, shape, &Operation::Bcast { root: root as u32, units: bytes as u64 }, 1),
+        Role::Among(root) => within(call, shape, &Operation::Bcast { root: root as u32, units: bytes as u64 }, 1),
         role => Arc::new(inter::bcast(across(role), rank, local, bytes as u64, 1)),
     }
 }
@@ -74,46 +74,60 @@ pub(super) fn in_one_piece(plan: &Plan, bytes: u64) -> Option<Arc<Plan>> {
     Some(Arc::new(Plan { steps, temp: 0 }))
 }
 
-pub(super) fn gather(cx: &Call, shape: &CollShape, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn gather(call: &Call, shape: &CollShape, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
     match role {
-        Role::Among(root) => within(cx, shape, &Operation::Gather { root: root as u32, in_place }, bytes),
+        Role::Among(root) => within(call, shape, &Operation::Gather { root: root as u32, in_place }, bytes),
         role => Arc::new(inter::gather(across(role), shape.size as u32, block(Region::Send), Blocks::Units)),
     }
 }
 
-pub(super) fn gatherv(cx: &Call, shape: &CollShape, role: Role, in_place: bool, send: u64, recv: &Spans) -> Arc<Plan> {
+pub(super) fn gatherv(
+    call: &Call,
+    shape: &CollShape,
+    role: Role,
+    in_place: bool,
+    send: u64,
+    recv: &Spans,
+) -> Arc<Plan> {
     let recv = recv.blocks();
     match role {
-        Role::Among(root) => within(cx, shape, &Operation::Gatherv { root: root as u32, in_place, send, recv }, 1),
+        Role::Among(root) => within(call, shape, &Operation::Gatherv { root: root as u32, in_place, send, recv }, 1),
         role => Arc::new(inter::gather(across(role), shape.size as u32, Region::Send.at(0, send), recv)),
     }
 }
 
-pub(super) fn scatter(cx: &Call, shape: &CollShape, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn scatter(call: &Call, shape: &CollShape, role: Role, in_place: bool, bytes: usize) -> Arc<Plan> {
     match role {
-        Role::Among(root) => within(cx, shape, &Operation::Scatter { root: root as u32, in_place }, bytes),
+        Role::Among(root) => within(call, shape, &Operation::Scatter { root: root as u32, in_place }, bytes),
         role => Arc::new(inter::scatter(across(role), shape.size as u32, Blocks::Units, block(Region::Recv))),
     }
 }
 
-pub(super) fn scatterv(cx: &Call, shape: &CollShape, role: Role, in_place: bool, send: &Spans, recv: u64) -> Arc<Plan> {
+pub(super) fn scatterv(
+    call: &Call,
+    shape: &CollShape,
+    role: Role,
+    in_place: bool,
+    send: &Spans,
+    recv: u64,
+) -> Arc<Plan> {
     let send = send.blocks();
     match role {
-        Role::Among(root) => within(cx, shape, &Operation::Scatterv { root: root as u32, in_place, send, recv }, 1),
+        Role::Among(root) => within(call, shape, &Operation::Scatterv { root: root as u32, in_place, send, recv }, 1),
         role => Arc::new(inter::scatter(across(role), shape.size as u32, send, Region::Recv.at(0, recv))),
     }
 }
 
-pub(super) fn allgather(cx: &Call, shape: &CollShape, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn allgather(call: &Call, shape: &CollShape, in_place: bool, bytes: usize) -> Arc<Plan> {
     let (rank, local, remote) = ranks(shape);
     if shape.inter {
         return Arc::new(inter::allgather(rank, local, remote, block(Region::Send), Blocks::Units));
     }
-    within(cx, shape, &Operation::Allgather { in_place }, bytes)
+    within(call, shape, &Operation::Allgather { in_place }, bytes)
 }
 
 pub(super) fn allgatherv(
-    cx: &Call,
+    call: &Call,
     shape: &CollShape,
     in_place: bool,
     send: u64,
@@ -125,34 +139,34 @@ pub(super) fn allgatherv(
     if shape.inter {
         return Arc::new(inter::allgather(rank, local, remote, Region::Send.at(0, send), recv));
     }
-    within(cx, shape, &Operation::Allgatherv { in_place, send, recv }, unit)
+    within(call, shape, &Operation::Allgatherv { in_place, send, recv }, unit)
 }
 
-pub(super) fn alltoall(cx: &Call, shape: &CollShape, in_place: bool, bytes: usize) -> Arc<Plan> {
+pub(super) fn alltoall(call: &Call, shape: &CollShape, in_place: bool, bytes: usize) -> Arc<Plan> {
     let (rank, _, remote) = ranks(shape);
     if shape.inter {
         return Arc::new(inter::alltoall(rank, remote, Blocks::Units, Blocks::Units));
     }
-    within(cx, shape, &Operation::Alltoall { in_place }, bytes)
+    within(call, shape, &Operation::Alltoall { in_place }, bytes)
 }
 
 /// In place where there is nothing to send.
-pub(super) fn alltoallv(cx: &Call, shape: &CollShape, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
-    exchange_all(cx, shape, send.map(Spans::blocks), recv.blocks())
+pub(super) fn alltoallv(call: &Call, shape: &CollShape, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
+    exchange_all(call, shape, send.map(Spans::blocks), recv.blocks())
 }
 
 /// As [`alltoallv`], with a type for every block.
-pub(super) fn alltoallw(cx: &Call, shape: &CollShape, send: Option<&[u64]>, recv: &[u64]) -> Arc<Plan> {
-    exchange_all(cx, shape, send.map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: recv })
+pub(super) fn alltoallw(call: &Call, shape: &CollShape, send: Option<&[u64]>, recv: &[u64]) -> Arc<Plan> {
+    exchange_all(call, shape, send.map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: recv })
 }
 
-fn exchange_all(cx: &Call, shape: &CollShape, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
+fn exchange_all(call: &Call, shape: &CollShape, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
     let (rank, _, remote) = ranks(shape);
     let (in_place, send) = (send.is_none(), send.unwrap_or(recv));
     if shape.inter {
         return Arc::new(inter::alltoall(rank, remote, send, recv));
     }
-    within(cx, shape, &Operation::Alltoallv { in_place, send, recv }, 1)
+    within(call, shape, &Operation::Alltoallv { in_place, send, recv }, 1)
 }
 
 /// The bytes of each block.
@@ -166,28 +180,28 @@ fn whole(vector: &Vector) -> inter::Vector {
     inter::Vector { units: vector.count, unit_bytes: vector.size as u64, commutes: vector.commutes }
 }
 
-pub(super) fn reduce(cx: &Call, shape: &CollShape, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
+pub(super) fn reduce(call: &Call, shape: &CollShape, role: Role, in_place: bool, vector: &Vector) -> Arc<Plan> {
     let (rank, local, _) = ranks(shape);
     let Vector { count: units, size, commutes } = *vector;
     match role {
         Role::Among(root) => {
-            within(cx, shape, &Operation::Reduce { root: root as u32, units, commutes, in_place }, size)
+            within(call, shape, &Operation::Reduce { root: root as u32, units, commutes, in_place }, size)
         }
         role => Arc::new(inter::reduce(across(role), rank, local, whole(vector))),
     }
 }
 
-pub(super) fn allreduce(cx: &Call, shape: &CollShape, in_place: bool, vector: &Vector) -> Arc<Plan> {
+pub(super) fn allreduce(call: &Call, shape: &CollShape, in_place: bool, vector: &Vector) -> Arc<Plan> {
     let (rank, local, _) = ranks(shape);
     let Vector { count: units, size, commutes } = *vector;
     if shape.inter {
         return Arc::new(inter::allreduce(rank, local, whole(vector)));
     }
-    within(cx, shape, &Operation::Allreduce { units, commutes, in_place }, size)
+    within(call, shape, &Operation::Allreduce { units, commutes, in_place }, size)
 }
 
 pub(super) fn reduce_scatter(
-    cx: &Call,
+    call: &Call,
     shape: &CollShape,
     in_place: bool,
     counts: Counts,
@@ -197,13 +211,13 @@ pub(super) fn reduce_scatter(
     if shape.inter {
         return Arc::new(inter::reduce_scatter(rank, local, counts, whole(vector)));
     }
-    within(cx, shape, &Operation::ReduceScatter { counts, commutes: vector.commutes, in_place }, vector.size)
+    within(call, shape, &Operation::ReduceScatter { counts, commutes: vector.commutes, in_place }, vector.size)
 }
 
-pub(super) fn scan(cx: &Call, shape: &CollShape, in_place: bool, inclusive: bool, vector: &Vector) -> Arc<Plan> {
+pub(super) fn scan(call: &Call, shape: &CollShape, in_place: bool, inclusive: bool, vector: &Vector) -> Arc<Plan> {
     let units = vector.count;
     let operation = if inclusive { Operation::Scan { units, in_place } } else { Operation::Exscan { units, in_place } };
-    within(cx, shape, &operation, vector.size)
+    within(call, shape, &operation, vector.size)
 }
 
 // ---- neighbours ----

@@ -1,13 +1,15 @@
 //! Collective operations among neighbours in a topology.
 
-use super::coll_shape::{refuse_in_place, stage};
-use super::{Block, Blocks, Form, Mixed, plans, sources, targets};
-use crate::call::Call;
-use oxmpi::comm::check_intra;
+use super::args::{Block, Blocks, Mixed, sources, targets};
+use super::form::Mode;
+use super::plans;
+use super::shape::{refuse_in_place, stage};
+use crate::comm::check_intra;
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::Comm;
+use oxmpi_abi::handle::{Comm, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::plan::Blocks as Lie;
+use oxmpi_core::call::Call;
 use oxmpi_core::collective::BoundPlan;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::Topology;
@@ -56,22 +58,34 @@ fn refuse_both(send: *const std::ffi::c_void, recv: *const std::ffi::c_void) -> 
     refuse_in_place(recv, "the receive buffer of a neighbourhood operation")
 }
 
-pub unsafe fn neighbor_allgather(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn neighbor_allgather(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
     let from = send.source(&guard, 1)?;
     let to = recv.target(&guard, neighbors.incoming.len())?;
     let plan = plans::neighbors(&neighbors, Lie::Whole(1), Lie::Units);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn neighbor_allgatherv(cx: &Call, form: Form, send: Block, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn neighbor_allgatherv(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Blocks,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
     let (from, count) = send.elements(&guard, false)?;
@@ -79,26 +93,38 @@ pub unsafe fn neighbor_allgatherv(cx: &Call, form: Form, send: Block, recv: Bloc
     let spans = unsafe { recv.spans(&guard, neighbors.incoming.len(), true)? };
     let plan = plans::neighbors(&neighbors, Lie::Whole(count), spans.blocks());
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, None);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn neighbor_alltoall(cx: &Call, form: Form, send: Block, recv: Block, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn neighbor_alltoall(
+    call: &Call,
+    mode: Mode,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
     let from = send.source(&guard, neighbors.outgoing.len())?;
     let to = recv.target(&guard, neighbors.incoming.len())?;
     let plan = plans::neighbors(&neighbors, Lie::Units, Lie::Units);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn neighbor_alltoallv(cx: &Call, form: Form, send: Blocks, recv: Blocks, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn neighbor_alltoallv(
+    call: &Call,
+    mode: Mode,
+    send: Blocks,
+    recv: Blocks,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
     // SAFETY: the arrays have an entry for every neighbour.
@@ -109,13 +135,19 @@ pub unsafe fn neighbor_alltoallv(cx: &Call, form: Form, send: Blocks, recv: Bloc
     let plan = plans::neighbors(&neighbors, from.blocks(), to.blocks());
     let (from, to) = (send.place(&guard)?, recv.place(&guard)?);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }
 
-pub unsafe fn neighbor_alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed, comm: Comm) -> Result<()> {
-    let mut guard = cx.enter()?;
-    form.check()?;
+pub(super) unsafe fn neighbor_alltoallw(
+    call: &Call,
+    mode: Mode,
+    send: Mixed,
+    recv: Mixed,
+    comm: Comm,
+) -> Result<Option<Request>> {
+    let mut guard = call.enter()?;
+    mode.check(call)?;
     let neighbors = Neighbors::new(&guard, comm)?;
     refuse_both(send.address, recv.address)?;
     // SAFETY: the arrays have an entry for every neighbour.
@@ -127,6 +159,6 @@ pub unsafe fn neighbor_alltoallw(cx: &Call, form: Form, send: Mixed, recv: Mixed
     // SAFETY: the program keeps all blocks until the operation is complete.
     let (from, to) = unsafe { (sources(from), targets(to)) };
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, None);
-    // SAFETY: passed on.
-    unsafe { form.perform(cx, &mut guard, comm, bound_plan) }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
+    unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }

@@ -1,0 +1,128 @@
+//! The three forms of a collective operation: blocking, nonblocking and persistent. Each operation is written once; its form
+//! says what is done with the plan, and what the function returns.
+
+use oxmpi_abi::Result;
+use oxmpi_abi::constants::{MPI_INFO_NULL, MPI_REQUEST_NULL};
+use oxmpi_abi::handle::{Comm, Info, Request};
+use oxmpi_core::call::Call;
+use oxmpi_core::collective::BoundPlan;
+use oxmpi_core::guard::Guard;
+use oxmpi_core::request::{Active, Body, Request as Made, Start};
+use oxmpi_core::wait::mismatch::MismatchCheck;
+use std::sync::Arc;
+
+/// How a collective operation is carried out.
+pub trait Form: Copy {
+    /// Whether the operation is complete when the function returns.
+    const BLOCKING: bool;
+    type Output;
+
+    fn mode(self) -> Mode;
+
+    /// What the function returns; a request where the form has one.
+    fn output(request: Option<Request>) -> Self::Output;
+}
+
+/// The function returns when the operation is complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocking;
+
+/// The function starts the operation; the request completes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Nonblocking;
+
+/// The function makes the operation ready; the request starts it, any number of times.
+#[derive(Clone, Copy, Debug)]
+pub struct Persistent(pub Info);
+
+impl Form for Blocking {
+    const BLOCKING: bool = true;
+    type Output = ();
+
+    #[inline(always)]
+    fn mode(self) -> Mode {
+        Mode::Blocking
+    }
+
+    #[inline(always)]
+    fn output(_: Option<Request>) {}
+}
+
+impl Form for Nonblocking {
+    const BLOCKING: bool = false;
+    type Output = Request;
+
+    #[inline(always)]
+    fn mode(self) -> Mode {
+        Mode::Nonblocking
+    }
+
+    #[inline(always)]
+    fn output(request: Option<Request>) -> Request {
+        request.unwrap_or(MPI_REQUEST_NULL)
+    }
+}
+
+impl Form for Persistent {
+    const BLOCKING: bool = false;
+    type Output = Request;
+
+    #[inline(always)]
+    fn mode(self) -> Mode {
+        Mode::Persistent(self.0)
+    }
+
+    #[inline(always)]
+    fn output(request: Option<Request>) -> Request {
+        request.unwrap_or(MPI_REQUEST_NULL)
+    }
+}
+
+/// A form as a value, so that the general way of an operation is compiled once.
+#[derive(Clone, Copy, Debug)]
+pub enum Mode {
+    Blocking,
+    Nonblocking,
+    Persistent(Info),
+}
+
+impl Mode {
+    /// Checks the arguments that the form adds, before anything is started.
+    pub(super) fn check(self, call: &Call) -> Result<()> {
+        match self {
+            Mode::Persistent(info) if info != MPI_INFO_NULL => call.library().read_info(info, |_| Ok(())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Carries the operation out, starts it, or keeps it.
+    ///
+    /// # Safety
+    /// The bound plan's memory is the program's, for as long as the standard says for this form.
+    pub(super) unsafe fn perform(
+        self,
+        call: &Call,
+        guard: &mut Guard,
+        comm: Comm,
+        mut bound_plan: BoundPlan,
+    ) -> Result<Option<Request>> {
+        let stage = bound_plan.stage();
+        let check = MismatchCheck::new(call.fun, comm, stage.root);
+        let calls = &mut guard.comm_mut(comm)?.calls;
+        calls.count(check.call());
+        calls.by_messages(check.call().word());
+        stage.calls = *calls;
+        let bound_plan = Arc::new(bound_plan);
+        match self {
+            Mode::Blocking => call.perform(guard, bound_plan, &check.counted()).map(|()| None),
+            Mode::Nonblocking => {
+                let promise = guard.perform_later(bound_plan);
+                Ok(Some(guard.once(comm, Active::Promise(promise))))
+            }
+            Mode::Persistent(_) => {
+                let body = Body::Persistent(Box::new(Start::Collective(bound_plan)), None);
+                Ok(Some(Request(guard.requests.insert(Made { comm, body }))))
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Collective operations, each written once for its blocking, nonblocking and persistent [`Form`].
+//!
+//! ```text
+//! mod.rs        the operations: a blocking one tries the communicator's board, all else goes by a plan
+//! form.rs       the three forms
+//! board.rs      over memory that all ranks share; `false` where that is not the way
+//! data.rs  reductions.rs  neighbors.rs      check the arguments, ask for a plan, bind it to the program's memory
+//! args.rs       buffer arguments            shape.rs  the communicator as plans see it
+//! plans.rs      from an operation with checked arguments to its plan (`oxmpi-coll`)
+//! ```
+//!
+//! What decides which way and which plan are taken is the same on every rank: sizes in bytes, the operation, the communicator;
+//! never a layout or an address.
+//!
+//! All operations have one contract. The caller promises that the memory is as the arguments say, that what is sent may be
+//! read and what is received into may be written, and that nobody else changes it, until the operation is complete: when the
+//! function returns, or when the request says so. Arrays of counts, displacements and types have an entry for every block and
+//! are read before the function returns.
+#![allow(clippy::missing_safety_doc, reason = "all functions have the contract of the module")]
+
+pub mod args;
+mod board;
+mod data;
+pub mod form;
+mod neighbors;
+mod plans;
+mod reductions;
+mod shape;
+
+pub use args::{Block, Blocks, Mixed};
+pub use form::{Blocking, Form, Nonblocking, Persistent};
+pub use reductions::Operands;
+
+use crate::args::Ints;
+use oxmpi_abi::Result;
+use oxmpi_abi::handle::Comm;
+use oxmpi_core::call::Call;
+
+#[inline(always)]
+pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::barrier(call, comm)? {
+            return Ok(F::output(None));
+        }
+        data::barrier(call, form.mode(), comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn bcast<F: Form>(call: &Call, form: F, buffer: Block, root: i32, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::bcast(call, buffer, root, comm)? {
+            return Ok(F::output(None));
+        }
+        data::bcast(call, form.mode(), buffer, root, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn gather<F: Form>(
+    call: &Call,
+    form: F,
+    send: Block,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::gather(call, send, recv, root, comm)? {
+            return Ok(F::output(None));
+        }
+        data::gather(call, form.mode(), send, recv, root, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn gatherv<F: Form>(
+    call: &Call,
+    form: F,
+    send: Block,
+    recv: Blocks,
+    root: i32,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { data::gatherv(call, form.mode(), send, recv, root, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn scatter<F: Form>(
+    call: &Call,
+    form: F,
+    send: Block,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::scatter(call, send, recv, root, comm)? {
+            return Ok(F::output(None));
+        }
+        data::scatter(call, form.mode(), send, recv, root, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn scatterv<F: Form>(
+    call: &Call,
+    form: F,
+    send: Blocks,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { data::scatterv(call, form.mode(), send, recv, root, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn allgather<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::allgather(call, send, recv, comm)? {
+            return Ok(F::output(None));
+        }
+        data::allgather(call, form.mode(), send, recv, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Blocks, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { data::allgatherv(call, form.mode(), send, recv, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn alltoall<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::alltoall(call, send, recv, comm)? {
+            return Ok(F::output(None));
+        }
+        data::alltoall(call, form.mode(), send, recv, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn alltoallv<F: Form>(call: &Call, form: F, send: Blocks, recv: Blocks, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { data::alltoallv(call, form.mode(), send, recv, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn alltoallw<F: Form>(call: &Call, form: F, send: Mixed, recv: Mixed, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { data::alltoallw(call, form.mode(), send, recv, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn reduce<F: Form>(
+    call: &Call,
+    form: F,
+    operands: Operands,
+    count: i64,
+    root: i32,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::reduce(call, &operands, count, root, comm)? {
+            return Ok(F::output(None));
+        }
+        reductions::reduce(call, form.mode(), operands, count, root, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn allreduce<F: Form>(
+    call: &Call,
+    form: F,
+    operands: Operands,
+    count: i64,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::allreduce(call, &operands, count, comm)? {
+            return Ok(F::output(None));
+        }
+        reductions::allreduce(call, form.mode(), operands, count, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn reduce_scatter_block<F: Form>(
+    call: &Call,
+    form: F,
+    operands: Operands,
+    count: i64,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::reduce_scatter_block(call, &operands, count, comm)? {
+            return Ok(F::output(None));
+        }
+        reductions::reduce_scatter_block(call, form.mode(), operands, count, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn reduce_scatter<F: Form>(
+    call: &Call,
+    form: F,
+    operands: Operands,
+    counts: Ints,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { reductions::reduce_scatter(call, form.mode(), operands, counts, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::scan(call, &operands, count, false, comm)? {
+            return Ok(F::output(None));
+        }
+        reductions::scan(call, form.mode(), operands, count, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn exscan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe {
+        if F::BLOCKING && board::scan(call, &operands, count, true, comm)? {
+            return Ok(F::output(None));
+        }
+        reductions::exscan(call, form.mode(), operands, count, comm).map(F::output)
+    }
+}
+
+#[inline(always)]
+pub unsafe fn neighbor_allgather<F: Form>(
+    call: &Call,
+    form: F,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { neighbors::neighbor_allgather(call, form.mode(), send, recv, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn neighbor_allgatherv<F: Form>(
+    call: &Call,
+    form: F,
+    send: Block,
+    recv: Blocks,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { neighbors::neighbor_allgatherv(call, form.mode(), send, recv, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn neighbor_alltoall<F: Form>(
+    call: &Call,
+    form: F,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { neighbors::neighbor_alltoall(call, form.mode(), send, recv, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn neighbor_alltoallv<F: Form>(
+    call: &Call,
+    form: F,
+    send: Blocks,
+    recv: Blocks,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { neighbors::neighbor_alltoallv(call, form.mode(), send, recv, comm).map(F::output) }
+}
+
+#[inline(always)]
+pub unsafe fn neighbor_alltoallw<F: Form>(
+    call: &Call,
+    form: F,
+    send: Mixed,
+    recv: Mixed,
+    comm: Comm,
+) -> Result<F::Output> {
+    // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
+    unsafe { neighbors::neighbor_alltoallw(call, form.mode(), send, recv, comm).map(F::output) }
+}
