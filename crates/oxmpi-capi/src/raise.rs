@@ -2,7 +2,7 @@
 
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
-use crate::tool::events;
+use crate::tool::TOOL;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -34,7 +34,7 @@ pub fn note_status_code(code: c_int) {
 pub fn raise(call: &Call, error: &Error) -> c_int {
     let code = LIBRARY.errors().code_for(error, call.fun.name());
     let in_status = IN_STATUS.replace(MPI_ERR_IN_STATUS);
-    events::failed(call.fun, error.class());
+    TOOL.failed(call.fun, error.class());
     let given = if code == MPI_ERR_IN_STATUS { in_status } else { code };
     match call_handler(call.fun, call.on(), given, error.text()) {
         left if left == given => code,

@@ -7,6 +7,7 @@
 //! file/        files: opened, accessed; data representations of the program
 //! dynamic/     processes of other jobs: ports, sockets, spawning
 //! coll/        collective operations
+//! tool/        the tool information interface
 //! args.rs  hardware.rs      arrays of the program; the parts of the machine
 //! ```
 //!
@@ -25,3 +26,4 @@ pub mod group;
 pub mod hardware;
 pub mod memory;
 pub mod rma;
+pub mod tool;

@@ -1,26 +1,26 @@
-//! The tool information interface: its beginning and end, enumerations, categories, event sources. `crate::tool` has what stands
-//! behind it.
+//! The tool information interface: its beginning and end, enumerations, categories, event sources. `tool/` of the crate
+//! `oxmpi` has what stands behind it.
 
 use super::tool_event::put_no_hints;
-use crate::tool::categories::{CATEGORIES, Category};
-use crate::tool::enums::Enumeration;
-use crate::tool::events::{self, SOURCES};
 use crate::tool::{
-    self, Answer, INVALID_INDEX, at, check_initialized, index_of, place, put, put_indices, put_text, store,
+    Answer, INVALID_INDEX, TOOL, at, check_initialized, index_of, place, put, put_indices, put_text, store,
 };
+use oxmpi::tool::categories::{CATEGORIES, Category};
+use oxmpi::tool::enums::Enumeration;
+use oxmpi::tool::events::{self, SOURCES};
 use oxmpi_abi::handle::{Info, TEnum};
 use oxmpi_abi::types::{Count, TSourceOrder};
 use std::ffi::{c_char, c_int};
 
 pub unsafe fn t_init_thread(required: c_int, provided: *mut c_int) -> Answer {
     place(provided)?;
-    tool::initialize(required)?;
+    TOOL.initialize(required)?;
     // SAFETY: checked not to be null.
     unsafe { store(provided, required) }
 }
 
 pub unsafe fn t_finalize() -> Answer {
-    tool::finalize()
+    TOOL.finalize()
 }
 
 // ---- enumerations ----

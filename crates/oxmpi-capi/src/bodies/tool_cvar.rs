@@ -1,7 +1,7 @@
 //! Control variables of the tool information interface.
 
-use crate::tool::cvars::CVARS;
-use crate::tool::{Answer, at, check_initialized, enter, index_of, place, put, put_text, store};
+use crate::tool::{Answer, TOOL, at, check_initialized, enter, index_of, place, put, put_text, put_value, store};
+use oxmpi::tool::cvars::CVARS;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, TCvarHandle, TEnum};
 use std::ffi::{c_char, c_int, c_void};
@@ -72,16 +72,14 @@ pub unsafe fn t_cvar_handle_free(handle: *mut TCvarHandle) -> Answer {
 }
 
 pub unsafe fn t_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> Answer {
-    let cvar = enter()?.cvar(handle)?;
-    place(buf)?;
-    // SAFETY: room for a value.
-    unsafe { cvar.read(buf) };
-    Ok(())
+    let value = enter()?.cvar(handle)?.read(&TOOL.subject);
+    // SAFETY: the caller of MPI promises room for a value, or null.
+    unsafe { put_value(buf, value) }
 }
 
 pub unsafe fn t_cvar_write(handle: TCvarHandle, buf: *const c_void) -> Answer {
     let cvar = enter()?.cvar(handle)?;
     place(buf)?;
-    // SAFETY: a value.
-    unsafe { cvar.write(buf) }
+    // SAFETY: the caller of MPI promises a value; a variable that can be set is an int.
+    cvar.write(&TOOL.subject, || Ok(unsafe { buf.cast::<c_int>().read() }))
 }

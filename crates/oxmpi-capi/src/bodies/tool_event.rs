@@ -2,12 +2,14 @@
 
 use crate::generated::callbacks::{TEventCbFn, TEventDroppedCbFn, TEventFreeCbFn};
 use crate::infos;
-use crate::tool::events::EVENTS;
-use crate::tool::{Answer, Code, INVALID, at, check_initialized, enter, index_of, place, put, put_text, store};
+use crate::tool::{Answer, Code, INVALID, TOOL, at, check_initialized, enter, index_of, place, put, put_text, store};
+use oxmpi::tool::events::{DroppedFn, EVENTS, EventFn, FreedFn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, Info, TEnum, TEventInstance, TEventRegistration};
 use oxmpi_abi::types::{Aint, Count, TCbSafety};
 use std::ffi::{c_char, c_int, c_void};
+use std::ptr::with_exposed_provenance_mut as pointer;
+use std::sync::Arc;
 
 pub unsafe fn t_event_get_num(num_events: *mut c_int) -> Answer {
     check_initialized()?;
@@ -101,7 +103,7 @@ pub unsafe fn t_event_handle_alloc(
     check_info(info)?;
     place(event_registration)?;
     // SAFETY: checked.
-    unsafe { store(event_registration, state.add_registration(event_index)?) }
+    unsafe { store(event_registration, state.add_registration(&TOOL.subject, event_index)?) }
 }
 
 pub unsafe fn t_event_handle_set_info(event_registration: TEventRegistration, info: Info) -> Answer {
@@ -125,7 +127,13 @@ pub unsafe fn t_event_register_callback(
     let mut state = enter()?;
     state.check_registration(event_registration)?;
     check_info(info)?;
-    state.set_callback(event_registration, cb_safety, event_cb_function, user_data)
+    let function = event_cb_function.map(|function| {
+        // SAFETY: the tool's function for this, with the data that it gave.
+        let call =
+            move |event, registration, safety, data| unsafe { function(event, registration, safety, pointer(data)) };
+        Arc::new(call) as EventFn
+    });
+    state.set_callback(event_registration, cb_safety, function, user_data.expose_provenance())
 }
 
 pub unsafe fn t_event_callback_set_info(
@@ -152,7 +160,13 @@ pub unsafe fn t_event_handle_free(
     user_data: *mut c_void,
     free_cb_function: TEventFreeCbFn,
 ) -> Answer {
-    let idle = enter()?.free_registration(event_registration, free_cb_function, user_data)?;
+    let function = free_cb_function.map(|function| {
+        // SAFETY: the tool's function for this, with the data that it gave.
+        let call = move |registration, safety, data| unsafe { function(registration, safety, pointer(data)) };
+        Arc::new(call) as FreedFn
+    });
+    let data = user_data.expose_provenance();
+    let idle = enter()?.free_registration(&TOOL.subject, event_registration, function, data)?;
     if let Some(function) = free_cb_function.filter(|_| idle) {
         // SAFETY: the tool's function for this; nothing is held, and the tool itself is calling.
         unsafe { function(event_registration, MPI_T_CB_REQUIRE_NONE, user_data) };
@@ -164,7 +178,14 @@ pub unsafe fn t_event_set_dropped_handler(
     event_registration: TEventRegistration,
     dropped_cb_function: TEventDroppedCbFn,
 ) -> Answer {
-    enter()?.set_dropped(event_registration, dropped_cb_function)
+    let function = dropped_cb_function.map(|function| {
+        // SAFETY: the tool's function for this, with the data that it gave.
+        let call = move |count, registration, source, safety, data| unsafe {
+            function(count, registration, source, safety, pointer(data))
+        };
+        Arc::new(call) as DroppedFn
+    });
+    enter()?.set_dropped(event_registration, function)
 }
 
 pub unsafe fn t_event_read(event_instance: TEventInstance, element_index: c_int, buffer: *mut c_void) -> Answer {

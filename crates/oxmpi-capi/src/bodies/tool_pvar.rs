@@ -1,7 +1,9 @@
 //! Performance variables of the tool information interface.
 
-use crate::tool::pvars::PVARS;
-use crate::tool::{Answer, INVALID, at, check_initialized, enter, index_of, place, put, put_text, store};
+use crate::tool::{
+    Answer, INVALID, TOOL, Value, at, check_initialized, enter, index_of, place, put, put_text, put_value, store,
+};
+use oxmpi::tool::pvars::PVARS;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, TEnum, TPvarHandle, TPvarSession};
 use std::ffi::{c_char, c_int, c_void};
@@ -85,7 +87,7 @@ pub unsafe fn t_pvar_handle_alloc(
     place(count)?;
     // SAFETY: not null where it is read, and then the place of a communicator's handle.
     let comm = || if obj_handle.is_null() { Err(INVALID) } else { Ok(unsafe { obj_handle.cast::<Comm>().read() }) };
-    let (made, elements) = state.add_pvar(session, pvar, comm)?;
+    let (made, elements) = state.add_pvar(&TOOL.subject, session, pvar, comm)?;
     // SAFETY: checked.
     unsafe {
         store(count, elements)?;
@@ -105,28 +107,38 @@ pub unsafe fn t_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle
 }
 
 pub unsafe fn t_pvar_start(session: TPvarSession, handle: TPvarHandle) -> Answer {
-    enter()?.start_pvar(session, handle)
+    enter()?.start_pvar(&TOOL.subject, session, handle)
 }
 
 pub unsafe fn t_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> Answer {
-    enter()?.stop_pvar(session, handle)
+    enter()?.stop_pvar(&TOOL.subject, session, handle)
 }
 
 pub unsafe fn t_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> Answer {
-    // SAFETY: null or room for a value.
-    unsafe { enter()?.read_pvar(session, handle, buf) }
+    let value = enter()?.read_pvar(&TOOL.subject, session, handle)?;
+    // SAFETY: the caller of MPI promises room for a value, or null.
+    unsafe { put_value(buf, value) }
 }
 
 pub unsafe fn t_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *const c_void) -> Answer {
-    // SAFETY: null or a value.
-    unsafe { enter()?.write_pvar(session, handle, buf) }
+    enter()?.write_pvar(&TOOL.subject, session, handle, |datatype| {
+        place(buf)?;
+        // SAFETY: not null, so a value of the variable's type, as the caller of MPI promises.
+        unsafe {
+            Ok(match datatype {
+                MPI_DOUBLE => Value::Seconds(buf.cast::<f64>().read()),
+                _ => Value::Number(buf.cast::<u64>().read()),
+            })
+        }
+    })
 }
 
 pub unsafe fn t_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> Answer {
-    enter()?.reset_pvar(session, handle)
+    enter()?.reset_pvar(&TOOL.subject, session, handle)
 }
 
 pub unsafe fn t_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> Answer {
-    // SAFETY: null or room for a value.
-    unsafe { enter()?.readreset_pvar(session, handle, buf) }
+    let value = enter()?.readreset_pvar(&TOOL.subject, session, handle, || place(buf))?;
+    // SAFETY: the caller of MPI promises room for a value, or null.
+    unsafe { put_value(buf, value) }
 }

@@ -1,7 +1,7 @@
 //! Collective operations that move data: barrier, broadcast, gather, scatter, allgather, all-to-all.
 
 use super::args::{Block, Blocks, Mixed, Spans, sources, targets};
-use super::form::Mode;
+use super::mode::Mode;
 use super::plans;
 use super::shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
 use oxmpi_abi::constants::*;

@@ -1,11 +1,11 @@
 //! Collective operations, each written once for its blocking, nonblocking and persistent [`Form`].
 //!
 //! ```text
-//! mod.rs        the operations: a blocking one tries the communicator's board, all else goes by a plan
-//! form.rs       the three forms
+//! mod.rs        the forms and the operations: a blocking one tries the communicator's board, all else goes by a plan
 //! board.rs      over memory that all ranks share; `false` where that is not the way
 //! data.rs  reductions.rs  neighbors.rs      check the arguments, ask for a plan, bind it to the program's memory
 //! args.rs       buffer arguments            shape.rs  the communicator as plans see it
+//! mode.rs       carries a plan out, starts it, or keeps it
 //! plans.rs      from an operation with checked arguments to its plan (`oxmpi-coll`)
 //! ```
 //!
@@ -21,20 +21,88 @@
 pub mod args;
 mod board;
 mod data;
-pub mod form;
+mod mode;
 mod neighbors;
 mod plans;
 mod reductions;
 mod shape;
 
 pub use args::{Block, Blocks, Mixed};
-pub use form::{Blocking, Form, Nonblocking, Persistent};
+pub use mode::Mode;
 pub use reductions::Operands;
 
 use crate::args::Ints;
 use oxmpi_abi::Result;
-use oxmpi_abi::handle::Comm;
+use oxmpi_abi::constants::MPI_REQUEST_NULL;
+use oxmpi_abi::handle::{Comm, Info, Request};
 use oxmpi_core::call::Call;
+
+/// How a collective operation is carried out.
+pub trait Form: Copy {
+    /// Whether the operation is complete when the function returns.
+    const BLOCKING: bool;
+    type Output;
+
+    fn mode(self) -> Mode;
+
+    /// What the function returns; a request where the form has one.
+    fn output(request: Option<Request>) -> Self::Output;
+}
+
+/// The function returns when the operation is complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocking;
+
+/// The function starts the operation; the request completes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Nonblocking;
+
+/// The function makes the operation ready; the request starts it, any number of times.
+#[derive(Clone, Copy, Debug)]
+pub struct Persistent(pub Info);
+
+impl Form for Blocking {
+    const BLOCKING: bool = true;
+    type Output = ();
+
+    #[inline(always)]
+    fn mode(self) -> Mode {
+        Mode::Blocking
+    }
+
+    #[inline(always)]
+    fn output(_: Option<Request>) {}
+}
+
+impl Form for Nonblocking {
+    const BLOCKING: bool = false;
+    type Output = Request;
+
+    #[inline(always)]
+    fn mode(self) -> Mode {
+        Mode::Nonblocking
+    }
+
+    #[inline(always)]
+    fn output(request: Option<Request>) -> Request {
+        request.unwrap_or(MPI_REQUEST_NULL)
+    }
+}
+
+impl Form for Persistent {
+    const BLOCKING: bool = false;
+    type Output = Request;
+
+    #[inline(always)]
+    fn mode(self) -> Mode {
+        Mode::Persistent(self.0)
+    }
+
+    #[inline(always)]
+    fn output(request: Option<Request>) -> Request {
+        request.unwrap_or(MPI_REQUEST_NULL)
+    }
+}
 
 #[inline(always)]
 pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Output> {

@@ -1,7 +1,7 @@
 //! Collective operations among neighbours in a topology.
 
 use super::args::{Block, Blocks, Mixed, sources, targets};
-use super::form::Mode;
+use super::mode::Mode;
 use super::plans;
 use super::shape::{refuse_in_place, stage};
 use crate::comm::check_intra;

@@ -1,7 +1,7 @@
 //! Collective operations that compute: reduce, allreduce, reduce-scatter, scans.
 
 use super::args::check_count;
-use super::form::Mode;
+use super::mode::Mode;
 use super::plans;
 use super::shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage, stage};
 use crate::args::Ints;

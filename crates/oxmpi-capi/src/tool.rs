@@ -1,109 +1,22 @@
-//! The tool information interface, `MPI_T_*`: what a tool may see of the library, and change in it.
-//!
-//! ```text
-//! cvars.rs       settings                 values are read when they are asked for; nothing that
-//! pvars.rs       counters and levels      a message or a collective passes counts for a tool
-//! events.rs      calls of the tool's functions
-//! enums.rs       names of values
-//! categories.rs  what belongs together
-//! ```
-//!
-//! It lives beside the world and the sessions, before and after them, so it has a state and a lock of its own. Whoever holds
-//! that lock may take the library's ([`Guard`](oxmpi_core::guard::Guard)), never the other way round; no function of a tool runs
-//! while it is held. The answers are codes without a text, and no error handler hears of them.
-
-pub mod categories;
-pub mod cvars;
-pub mod enums;
-pub mod events;
-pub mod pvars;
+//! The tool information interface at the C boundary: the one tool interface of the process, and how outputs are stored. What
+//! stands behind it is in `tool/` of the crate `oxmpi`.
 
 use crate::library::LIBRARY;
-use cvars::Cvar;
-use events::{Instance, Registration};
-use oxmpi_abi::constants::*;
-use oxmpi_base::slots::{Kind, SlotTable};
-use pvars::Pvar;
-use std::ffi::{CStr, c_char, c_int};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+pub use oxmpi::tool::{Answer, Code, INVALID, INVALID_INDEX, Tool, Value, at};
+use oxmpi::tool::{INVALID_NAME, State};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::MutexGuard;
 
-/// What a call answers that did not succeed: one of `MPI_T_ERR_*`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Code(pub c_int);
-
-pub type Answer<T = ()> = Result<T, Code>;
-
-pub const INVALID: Code = Code(MPI_T_ERR_INVALID);
-pub const INVALID_HANDLE: Code = Code(MPI_T_ERR_INVALID_HANDLE);
-pub const INVALID_INDEX: Code = Code(MPI_T_ERR_INVALID_INDEX);
-const INVALID_NAME: Code = Code(MPI_T_ERR_INVALID_NAME);
-const NOT_INITIALIZED: Code = Code(MPI_T_ERR_NOT_INITIALIZED);
-
-static STATE: Mutex<State> = Mutex::new(State { users: 0, objects: SlotTable::new(Kind::Tool) });
-
-pub struct State {
-    /// How often it was initialised and not finalised.
-    users: u64,
-    /// All that tools have handles of, but enumerations, which are always there.
-    objects: SlotTable<Object>,
-}
-
-enum Object {
-    Cvar(&'static Cvar),
-    Session,
-    Pvar(Pvar),
-    Registration(Registration),
-    Instance(Instance),
-}
-
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub static TOOL: Tool = Tool::new(&LIBRARY);
 
 /// The state for a call that needs the interface initialised, as all do but two.
 pub fn enter() -> Answer<MutexGuard<'static, State>> {
-    let state = state();
-    if state.users == 0 { Err(NOT_INITIALIZED) } else { Ok(state) }
+    TOOL.enter()
 }
 
 /// For a call that needs nothing else.
 pub fn check_initialized() -> Answer {
     enter().map(|_| ())
-}
-
-/// Initialises it once more. A tool that may call from several threads gets the library's lock, which a program below
-/// `MPI_THREAD_MULTIPLE` does without.
-pub fn initialize(required: c_int) -> Answer {
-    if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE].contains(&required) {
-        return Err(INVALID);
-    }
-    state().users += 1;
-    if required == MPI_THREAD_MULTIPLE {
-        LIBRARY.want_lock();
-    }
-    Ok(())
-}
-
-/// Undoes one initialisation; with the last one all handles are gone.
-pub fn finalize() -> Answer {
-    let mut state = enter()?;
-    state.users -= 1;
-    if state.users == 0 {
-        state.objects.drain();
-        events::forget();
-    }
-    Ok(())
-}
-
-impl State {
-    fn add(&mut self, object: Object, full: c_int) -> Answer<usize> {
-        self.objects.try_insert(object).map_err(|_| Code(full))
-    }
-}
-
-/// One of a list, by its index.
-pub fn at<T>(list: &[T], index: c_int) -> Answer<&T> {
-    usize::try_from(index).ok().and_then(|index| list.get(index)).ok_or(INVALID_INDEX)
 }
 
 /// The index of the one of a list that is meant by a name.
@@ -168,6 +81,28 @@ pub unsafe fn put_text(to: *mut c_char, length: *mut c_int, text: &str) -> Answe
     }
     // SAFETY: not null.
     unsafe { length.write(text.len() as c_int + 1) };
+    Ok(())
+}
+
+/// Stores the value of a variable.
+///
+/// # Safety
+/// `to` is null or has room for a value of the variable's type.
+pub unsafe fn put_value(to: *mut c_void, value: Value) -> Answer {
+    place(to)?;
+    // SAFETY: not null, so there is room for a value of this type: this function's own condition.
+    unsafe {
+        match value {
+            Value::Int(value) => to.cast::<c_int>().write(value),
+            Value::Number(number) => to.cast::<u64>().write(number),
+            Value::Seconds(seconds) => to.cast::<f64>().write(seconds),
+            Value::Numbers(numbers) => to.cast::<u64>().copy_from_nonoverlapping(numbers.as_ptr(), numbers.len()),
+            Value::Text(text) => {
+                to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
+                to.cast::<c_char>().add(text.len()).write(0);
+            }
+        }
+    }
     Ok(())
 }
 

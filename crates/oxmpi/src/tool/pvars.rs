@@ -4,26 +4,24 @@
 //! Counters and timers run for the whole process. A handle remembers where they stood when it was started, so that
 //! sessions know nothing of each other.
 
-use super::categories::Category;
+use super::answer::{Answer, Code, INVALID, INVALID_HANDLE, Value};
+use super::category::Category;
 use super::enums::{Enumeration, NO_CALL};
-use super::events::ERRORS;
-use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
-use crate::infos;
-use crate::library::{self, LIBRARY};
+use super::state::{Object, State, Subject};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm as CommHandle, Datatype, TPvarHandle, TPvarSession};
 use oxmpi_base::wait;
 use oxmpi_core::board::Board;
 use oxmpi_core::comm::Comm;
+use oxmpi_core::library::Library;
 use oxmpi_core::process::Process;
-use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::Relaxed;
 
 pub struct Variable {
     pub name: &'static str,
     pub description: &'static str,
-    pub verbosity: c_int,
-    pub class: c_int,
+    pub verbosity: i32,
+    pub class: i32,
     pub category: Category,
     source: Source,
 }
@@ -32,15 +30,15 @@ pub struct Variable {
 enum Source {
     /// 0 while neither the world nor a session is active.
     Process(fn(&Process) -> u64),
-    Anytime(fn() -> u64),
-    State(Enumeration, fn() -> c_int),
+    Anytime(fn(&Library) -> u64),
+    State(Enumeration, fn(&Library) -> i32),
     OnComm(fn(&Process, &Comm) -> u64),
     /// A number for every rank that a message of the communicator can come from.
     ByRank(fn(&Process, &Comm) -> Vec<u64>),
-    StateOfComm(Enumeration, fn(&Comm) -> c_int),
-    Counter(fn() -> u64),
+    StateOfComm(Enumeration, fn(&Comm) -> i32),
+    Counter(fn(&Subject) -> u64),
     /// In nanoseconds here, in seconds for the tool.
-    Timer(fn() -> u64),
+    Timer(fn(&Subject) -> u64),
 }
 
 const fn level(name: &'static str, category: Category, source: Source, description: &'static str) -> Variable {
@@ -49,7 +47,7 @@ const fn level(name: &'static str, category: Category, source: Source, descripti
 }
 
 const fn other(
-    class: c_int,
+    class: i32,
     name: &'static str,
     category: Category,
     source: Source,
@@ -113,7 +111,9 @@ pub static PVARS: [Variable; 27] = [
         MPI_T_PVAR_CLASS_STATE,
         "oxmpi_single_copy",
         Category::Messages,
-        Source::State(Enumeration::Switch, || library::enter().is_some_and(|process| process.engine.may_copy()).into()),
+        Source::State(Enumeration::Switch, |library| {
+            library.enter().is_some_and(|process| process.engine.may_copy()).into()
+        }),
         "Whether the kernel copies bytes between the memories of two processes, as far as is known",
     ),
     level(
@@ -137,7 +137,7 @@ pub static PVARS: [Variable; 27] = [
         MPI_T_PVAR_CLASS_STATE,
         "oxmpi_call",
         Category::Waiting,
-        Source::State(Enumeration::Call, || LIBRARY.current_call().map_or(NO_CALL, |fun| fun as c_int)),
+        Source::State(Enumeration::Call, |library| library.current_call().map_or(NO_CALL, |fun| fun as i32)),
         "The MPI function that the process is in, with several threads the one that was called or returned last; calls of the tool \
          information interface do not count",
     ),
@@ -145,14 +145,14 @@ pub static PVARS: [Variable; 27] = [
         MPI_T_PVAR_CLASS_COUNTER,
         "oxmpi_sleeps",
         Category::Waiting,
-        Source::Counter(|| LIBRARY.sleeps().times()),
+        Source::Counter(|subject| subject.library.sleeps().times()),
         "How often a call that waits has gone to sleep",
     ),
     other(
         MPI_T_PVAR_CLASS_TIMER,
         "oxmpi_time_asleep",
         Category::Waiting,
-        Source::Timer(|| LIBRARY.sleeps().nanoseconds()),
+        Source::Timer(|subject| subject.library.sleeps().nanoseconds()),
         "Seconds that calls have been asleep, those of all threads together",
     ),
     level(
@@ -172,8 +172,8 @@ pub static PVARS: [Variable; 27] = [
         MPI_T_PVAR_CLASS_STATE,
         "oxmpi_oversubscribed",
         Category::Waiting,
-        Source::State(Enumeration::Switch, || {
-            library::enter().is_some_and(|process| wait::is_oversubscribed(process.engine.node().job())).into()
+        Source::State(Enumeration::Switch, |library| {
+            library.enter().is_some_and(|process| wait::is_oversubscribed(process.engine.node().job())).into()
         }),
         "Whether more processes are awake than there are CPUs for them, so that a waiting rank yields its CPU",
     ),
@@ -213,13 +213,13 @@ pub static PVARS: [Variable; 27] = [
     ),
     objects("oxmpi_windows", Source::Process(|process| process.windows.len() as u64), "Windows"),
     objects("oxmpi_files", Source::Process(|process| process.files.len() as u64), "Files"),
-    objects("oxmpi_info_objects", Source::Anytime(|| infos::table().len() as u64), "Info objects"),
-    objects("oxmpi_sessions", Source::Anytime(|| LIBRARY.sessions().len() as u64), "Sessions"),
+    objects("oxmpi_info_objects", Source::Anytime(|library| library.infos().len() as u64), "Info objects"),
+    objects("oxmpi_sessions", Source::Anytime(|library| library.sessions().len() as u64), "Sessions"),
     other(
         MPI_T_PVAR_CLASS_COUNTER,
         "oxmpi_failed_calls",
         Category::Errors,
-        Source::Counter(|| ERRORS.times()),
+        Source::Counter(|subject| subject.errors.times()),
         "How often a call has failed, whether or not its error was handled",
     ),
 ];
@@ -240,7 +240,7 @@ impl Variable {
         }
     }
 
-    pub fn bind(&self) -> c_int {
+    pub fn bind(&self) -> i32 {
         match self.source {
             Source::OnComm(_) | Source::ByRank(_) | Source::StateOfComm(..) => MPI_T_BIND_MPI_COMM,
             _ => MPI_T_BIND_NO_OBJECT,
@@ -269,76 +269,51 @@ struct Count {
     since: Option<u64>,
 }
 
-enum Reading {
-    State(c_int),
-    Number(u64),
-    Seconds(f64),
-    Numbers(Vec<u64>),
-}
-
-impl Reading {
-    /// # Safety
-    /// There is room for it.
-    unsafe fn store(self, to: *mut c_void) {
-        // SAFETY: the room is for values of this type.
-        unsafe {
-            match self {
-                Reading::State(state) => to.cast::<c_int>().write(state),
-                Reading::Number(number) => to.cast::<u64>().write(number),
-                Reading::Seconds(seconds) => to.cast::<f64>().write(seconds),
-                Reading::Numbers(numbers) => {
-                    to.cast::<u64>().copy_from_nonoverlapping(numbers.as_ptr(), numbers.len());
-                }
-            }
-        }
-    }
-}
-
 impl Pvar {
     /// What the process has counted so far; `None` for a variable that is not counted.
-    fn counted(&self) -> Option<u64> {
+    fn counted(&self, subject: &Subject) -> Option<u64> {
         match self.variable.source {
-            Source::Counter(counted) | Source::Timer(counted) => Some(counted()),
+            Source::Counter(counted) | Source::Timer(counted) => Some(counted(subject)),
             _ => None,
         }
     }
 
-    fn total(&self) -> u64 {
-        match (self.count.since, self.counted()) {
+    fn total(&self, subject: &Subject) -> u64 {
+        match (self.count.since, self.counted(subject)) {
             (Some(since), Some(counted)) => self.count.total.wrapping_add(counted.wrapping_sub(since)),
             _ => self.count.total,
         }
     }
 
-    fn set(&mut self, total: u64) {
-        self.count = Count { total, since: self.count.since.and(self.counted()) };
+    fn set(&mut self, subject: &Subject, total: u64) {
+        self.count = Count { total, since: self.count.since.and(self.counted(subject)) };
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, subject: &Subject) {
         if self.count.since.is_none() {
-            self.count.since = self.counted();
+            self.count.since = self.counted(subject);
         }
     }
 
-    fn stop(&mut self) {
-        self.count = Count { total: self.total(), since: None };
+    fn stop(&mut self, subject: &Subject) {
+        self.count = Count { total: self.total(subject), since: None };
     }
 
     /// The value; an invalid handle once its communicator is gone.
-    fn read(&self) -> Answer<Reading> {
-        let on_comm = |with: &dyn Fn(&Process, &Comm) -> Reading| {
-            let process = library::enter().ok_or(INVALID_HANDLE)?;
+    fn read(&self, subject: &Subject) -> Answer<Value> {
+        let on_comm = |with: &dyn Fn(&Process, &Comm) -> Value| {
+            let process = subject.library.enter().ok_or(INVALID_HANDLE)?;
             process.comm(self.comm).map(|comm| with(&process, comm)).map_err(|_| INVALID_HANDLE)
         };
         Ok(match self.variable.source {
-            Source::Process(value) => Reading::Number(library::enter().map_or(0, |process| value(&process))),
-            Source::Anytime(value) => Reading::Number(value()),
-            Source::State(_, value) => Reading::State(value()),
-            Source::OnComm(value) => on_comm(&|process, comm| Reading::Number(value(process, comm)))?,
-            Source::ByRank(value) => on_comm(&|process, comm| Reading::Numbers(value(process, comm)))?,
-            Source::StateOfComm(_, value) => on_comm(&|_, comm| Reading::State(value(comm)))?,
-            Source::Counter(_) => Reading::Number(self.total()),
-            Source::Timer(_) => Reading::Seconds(self.total() as f64 * 1e-9),
+            Source::Process(value) => Value::Number(subject.library.enter().map_or(0, |process| value(&process))),
+            Source::Anytime(value) => Value::Number(value(subject.library)),
+            Source::State(_, value) => Value::Int(value(subject.library)),
+            Source::OnComm(value) => on_comm(&|process, comm| Value::Number(value(process, comm)))?,
+            Source::ByRank(value) => on_comm(&|process, comm| Value::Numbers(value(process, comm)))?,
+            Source::StateOfComm(_, value) => on_comm(&|_, comm| Value::Int(value(comm)))?,
+            Source::Counter(_) => Value::Number(self.total(subject)),
+            Source::Timer(_) => Value::Seconds(self.total(subject) as f64 * 1e-9),
         })
     }
 }
@@ -370,18 +345,19 @@ impl State {
     /// A handle of a variable, and how many elements its value has. The communicator counts where it is bound to one.
     pub fn add_pvar(
         &mut self,
+        subject: &Subject,
         session: TPvarSession,
         variable: &'static Variable,
         comm: impl FnOnce() -> Answer<CommHandle>,
-    ) -> Answer<(TPvarHandle, c_int)> {
+    ) -> Answer<(TPvarHandle, i32)> {
         self.session(session)?;
         let (mut bound, mut elements) = (MPI_COMM_NULL, 1);
         if variable.bind() == MPI_T_BIND_MPI_COMM {
             bound = comm()?;
-            let process = library::enter().ok_or(INVALID)?;
+            let process = subject.library.enter().ok_or(INVALID)?;
             let members = process.comm(bound).map_err(|_| INVALID)?.group.len();
             if let Source::ByRank(_) = variable.source {
-                elements = members as c_int;
+                elements = members as i32;
             }
         }
         let pvar = Pvar { session, variable, comm: bound, count: Count::default() };
@@ -409,7 +385,7 @@ impl State {
         &mut self,
         session: TPvarSession,
         handle: TPvarHandle,
-        not: c_int,
+        not: i32,
         act: impl Fn(&mut Pvar),
     ) -> Answer {
         if handle != MPI_T_PVAR_ALL_HANDLES {
@@ -432,67 +408,64 @@ impl State {
         Ok(())
     }
 
-    pub fn start_pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer {
-        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, Pvar::start)
+    pub fn start_pvar(&mut self, subject: &Subject, session: TPvarSession, handle: TPvarHandle) -> Answer {
+        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, |pvar| pvar.start(subject))
     }
 
-    pub fn stop_pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer {
-        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, Pvar::stop)
+    pub fn stop_pvar(&mut self, subject: &Subject, session: TPvarSession, handle: TPvarHandle) -> Answer {
+        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, |pvar| pvar.stop(subject))
     }
 
-    pub fn reset_pvar(&mut self, session: TPvarSession, handle: TPvarHandle) -> Answer {
-        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_WRITE, |pvar| pvar.set(0))
+    pub fn reset_pvar(&mut self, subject: &Subject, session: TPvarSession, handle: TPvarHandle) -> Answer {
+        self.with_counted(session, handle, MPI_T_ERR_PVAR_NO_WRITE, |pvar| pvar.set(subject, 0))
     }
 
-    /// # Safety
-    /// `to` has room for the value.
-    pub unsafe fn read_pvar(&mut self, session: TPvarSession, handle: TPvarHandle, to: *mut c_void) -> Answer {
-        let reading = self.pvar(session, handle)?.read()?;
-        super::place(to)?;
-        // SAFETY: as the caller says.
-        unsafe { reading.store(to) };
-        Ok(())
+    pub fn read_pvar(&mut self, subject: &Subject, session: TPvarSession, handle: TPvarHandle) -> Answer<Value> {
+        self.pvar(session, handle)?.read(subject)
     }
 
-    /// # Safety
-    /// `to` has room for the value.
-    pub unsafe fn readreset_pvar(&mut self, session: TPvarSession, handle: TPvarHandle, to: *mut c_void) -> Answer {
+    /// Reads a counted variable and sets it back; `check` refuses before anything is changed.
+    pub fn readreset_pvar(
+        &mut self,
+        subject: &Subject,
+        session: TPvarSession,
+        handle: TPvarHandle,
+        check: impl FnOnce() -> Answer,
+    ) -> Answer<Value> {
         let pvar = self.pvar(session, handle)?;
         if !pvar.variable.is_counted() {
             return Err(Code(MPI_T_ERR_PVAR_NO_ATOMIC));
         }
-        super::place(to)?;
+        check()?;
         // Stopped meanwhile, so that nothing is counted neither before nor after.
         let running = pvar.count.since.is_some();
-        pvar.stop();
-        // SAFETY: as the caller says.
-        unsafe { pvar.read()?.store(to) };
+        pvar.stop(subject);
+        let value = pvar.read(subject)?;
         pvar.count.total = 0;
         if running {
-            pvar.start();
+            pvar.start(subject);
         }
-        Ok(())
+        Ok(value)
     }
 
-    /// # Safety
-    /// `from` holds a value.
-    pub unsafe fn write_pvar(&mut self, session: TPvarSession, handle: TPvarHandle, from: *const c_void) -> Answer {
+    /// Sets a counted variable to what `given` says, as a value of the type that it is told.
+    pub fn write_pvar(
+        &mut self,
+        subject: &Subject,
+        session: TPvarSession,
+        handle: TPvarHandle,
+        given: impl FnOnce(Datatype) -> Answer<Value>,
+    ) -> Answer {
         let pvar = self.pvar(session, handle)?;
         if !pvar.variable.is_counted() {
             return Err(Code(MPI_T_ERR_PVAR_NO_WRITE));
         }
-        super::place(from)?;
-        // SAFETY: a value of the variable's type.
-        let total = unsafe {
-            match pvar.variable.source {
-                Source::Timer(_) => match from.cast::<f64>().read() {
-                    seconds if seconds >= 0.0 => (seconds * 1e9) as u64,
-                    _ => return Err(INVALID),
-                },
-                _ => from.cast::<u64>().read(),
-            }
+        let total = match given(pvar.variable.datatype())? {
+            Value::Seconds(seconds) if seconds >= 0.0 => (seconds * 1e9) as u64,
+            Value::Number(number) => number,
+            _ => return Err(INVALID),
         };
-        pvar.set(total);
+        pvar.set(subject, total);
         Ok(())
     }
 }

@@ -1,10 +1,9 @@
 //! Enumerations: names for the values of a variable, or for the elements of an event.
 
-use super::{Answer, INVALID_HANDLE};
+use super::answer::{Answer, INVALID_HANDLE};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::ALL;
 use oxmpi_abi::handle::TEnum;
-use std::ffi::c_int;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Enumeration {
@@ -27,7 +26,7 @@ const ENUMERATIONS: [Enumeration; 6] = [
 ];
 
 /// The value of [`Enumeration::Call`] between calls.
-pub const NO_CALL: c_int = -1;
+pub const NO_CALL: i32 = -1;
 
 /// What the handles begin with; the low word is a place in the list.
 const MARK: usize = 0x656e_756d << 32;
@@ -60,21 +59,21 @@ impl Enumeration {
     }
 
     /// The value and the name of an item.
-    pub fn item(self, index: usize) -> Option<(c_int, &'static str)> {
+    pub fn item(self, index: usize) -> Option<(i32, &'static str)> {
         match (self, index) {
             (Enumeration::Call, 0) => Some((NO_CALL, "none")),
-            (Enumeration::Call, index) => ALL.get(index - 1).map(|fun| (*fun as c_int, fun.name())),
+            (Enumeration::Call, index) => ALL.get(index - 1).map(|fun| (*fun as i32, fun.name())),
             (other, index) => other.list().get(index).copied(),
         }
     }
 
-    fn list(self) -> &'static [(c_int, &'static str)] {
+    fn list(self) -> &'static [(i32, &'static str)] {
         match self {
             Enumeration::Switch => &[(0, "off"), (1, "on")],
             Enumeration::Errhandler => &[
-                (MPI_ERRORS_ARE_FATAL.0 as c_int, "mpi_errors_are_fatal"),
-                (MPI_ERRORS_ABORT.0 as c_int, "mpi_errors_abort"),
-                (MPI_ERRORS_RETURN.0 as c_int, "mpi_errors_return"),
+                (MPI_ERRORS_ARE_FATAL.0 as i32, "mpi_errors_are_fatal"),
+                (MPI_ERRORS_ABORT.0 as i32, "mpi_errors_abort"),
+                (MPI_ERRORS_RETURN.0 as i32, "mpi_errors_return"),
             ],
             Enumeration::Board => &[(0, "none yet"), (1, "shared"), (2, "refused")],
             Enumeration::Call => &[],

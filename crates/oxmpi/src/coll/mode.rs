@@ -1,8 +1,7 @@
-//! The three forms of a collective operation: blocking, nonblocking and persistent. Each operation is written once; its form
-//! says what is done with the plan, and what the function returns.
+//! What is done with the plan of an operation: it is carried out, started, or kept for later starts.
 
 use oxmpi_abi::Result;
-use oxmpi_abi::constants::{MPI_INFO_NULL, MPI_REQUEST_NULL};
+use oxmpi_abi::constants::MPI_INFO_NULL;
 use oxmpi_abi::handle::{Comm, Info, Request};
 use oxmpi_core::call::Call;
 use oxmpi_core::collective::BoundPlan;
@@ -10,73 +9,6 @@ use oxmpi_core::guard::Guard;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use std::sync::Arc;
-
-/// How a collective operation is carried out.
-pub trait Form: Copy {
-    /// Whether the operation is complete when the function returns.
-    const BLOCKING: bool;
-    type Output;
-
-    fn mode(self) -> Mode;
-
-    /// What the function returns; a request where the form has one.
-    fn output(request: Option<Request>) -> Self::Output;
-}
-
-/// The function returns when the operation is complete.
-#[derive(Clone, Copy, Debug)]
-pub struct Blocking;
-
-/// The function starts the operation; the request completes it.
-#[derive(Clone, Copy, Debug)]
-pub struct Nonblocking;
-
-/// The function makes the operation ready; the request starts it, any number of times.
-#[derive(Clone, Copy, Debug)]
-pub struct Persistent(pub Info);
-
-impl Form for Blocking {
-    const BLOCKING: bool = true;
-    type Output = ();
-
-    #[inline(always)]
-    fn mode(self) -> Mode {
-        Mode::Blocking
-    }
-
-    #[inline(always)]
-    fn output(_: Option<Request>) {}
-}
-
-impl Form for Nonblocking {
-    const BLOCKING: bool = false;
-    type Output = Request;
-
-    #[inline(always)]
-    fn mode(self) -> Mode {
-        Mode::Nonblocking
-    }
-
-    #[inline(always)]
-    fn output(request: Option<Request>) -> Request {
-        request.unwrap_or(MPI_REQUEST_NULL)
-    }
-}
-
-impl Form for Persistent {
-    const BLOCKING: bool = false;
-    type Output = Request;
-
-    #[inline(always)]
-    fn mode(self) -> Mode {
-        Mode::Persistent(self.0)
-    }
-
-    #[inline(always)]
-    fn output(request: Option<Request>) -> Request {
-        request.unwrap_or(MPI_REQUEST_NULL)
-    }
-}
 
 /// A form as a value, so that the general way of an operation is compiled once.
 #[derive(Clone, Copy, Debug)]

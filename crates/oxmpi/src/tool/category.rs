@@ -1,9 +1,4 @@
-//! Categories: one that holds the others, which hold variables and events. None is ever added.
-
-use super::cvars::CVARS;
-use super::events::EVENTS;
-use super::pvars::PVARS;
-use std::ffi::c_int;
+//! The subjects of variables and events.
 
 /// In the order of their indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,37 +45,5 @@ impl Category {
             Category::Objects => "How many objects there are that the program has to free",
             Category::Errors => "Calls that failed and their error handlers",
         }
-    }
-
-    pub fn cvars(self) -> impl Iterator<Item = c_int> {
-        (0..).zip(&CVARS).filter(move |(_, cvar)| cvar.category == self).map(|(index, _)| index)
-    }
-
-    pub fn pvars(self) -> impl Iterator<Item = c_int> {
-        (0..).zip(&PVARS).filter(move |(_, pvar)| pvar.category == self).map(|(index, _)| index)
-    }
-
-    pub fn events(self) -> impl Iterator<Item = c_int> {
-        (0..).zip(&EVENTS).filter(move |(_, event)| event.category == self).map(|(index, _)| index)
-    }
-
-    pub fn categories(self) -> impl Iterator<Item = c_int> {
-        (1..CATEGORIES.len() as c_int).filter(move |_| self == Category::All)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_category_but_the_first_has_members_and_every_member_one_category() {
-        for (index, &category) in CATEGORIES.iter().enumerate() {
-            assert_eq!(category as usize, index);
-            let members = category.cvars().count() + category.pvars().count() + category.events().count();
-            assert_eq!(members == 0, category == Category::All, "{category:?}");
-        }
-        assert_eq!(CATEGORIES.iter().map(|category| category.cvars().count()).sum::<usize>(), CVARS.len());
-        assert_eq!(CATEGORIES.iter().map(|category| category.pvars().count()).sum::<usize>(), PVARS.len());
     }
 }

@@ -5,19 +5,18 @@
 //! that may be called then; who wants to know is told before the next event. A registration that is freed lasts until the calls
 //! under way have returned; only then does the tool hear that it is gone.
 
-use super::categories::Category;
+use super::answer::{Answer, INVALID, INVALID_HANDLE, at};
+use super::category::Category;
 use super::enums::Enumeration;
-use super::{Answer, INVALID, INVALID_HANDLE, Object, State, state};
-use crate::generated::callbacks::{TEventCbFn, TEventDroppedCbFn, TEventFreeCbFn};
-use crate::library::LIBRARY;
+use super::state::{Object, State, Subject, Tool};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Datatype, TEventInstance, TEventRegistration};
 use oxmpi_abi::types::{Aint, Count, TCbSafety};
-use oxmpi_core::library::{Observer, Tally};
+use oxmpi_core::library::Observer;
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 pub struct Event {
@@ -54,7 +53,7 @@ const SLEPT: usize = 1;
 pub struct Source {
     pub name: &'static str,
     pub description: &'static str,
-    pub order: c_int,
+    pub order: i32,
     pub ticks_per_second: Count,
     pub max_ticks: Count,
 }
@@ -66,7 +65,7 @@ pub static SOURCES: [Source; 1] = [Source {
     ticks_per_second: 1_000_000_000,
     max_ticks: Count::MAX,
 }];
-const SOURCE: c_int = 0;
+const SOURCE: i32 = 0;
 
 pub fn timestamp() -> Count {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -75,70 +74,85 @@ pub fn timestamp() -> Count {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Calls that have failed.
-pub static ERRORS: Tally = Tally::new();
+/// A tool's function, with what it is told: the event, the registration, how it is called, and the tool's own word.
+pub type EventFn = Arc<dyn Fn(TEventInstance, TEventRegistration, TCbSafety, usize) + Send + Sync>;
+/// The same for events that were dropped: how many, of which registration and source.
+pub type DroppedFn = Arc<dyn Fn(Count, TEventRegistration, i32, TCbSafety, usize) + Send + Sync>;
+/// The same for a registration that is gone.
+pub type FreedFn = Arc<dyn Fn(TEventRegistration, TCbSafety, usize) + Send + Sync>;
 
-/// Tells tools of calls that have slept.
-struct Sleeps;
-
-impl Observer for Sleeps {
+impl Observer for Tool {
     fn is_watching(&self) -> bool {
-        are_watched()
+        self.subject.is_watched()
     }
 
+    /// A call has slept, and goes on.
     fn slept(&self, fun: Fun, time: Duration) {
-        slept(fun, time);
+        let threaded = self.subject.library.is_threaded();
+        let safety = if threaded { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_MPI_RESTRICTED };
+        let (call, time) = ((fun as i32).to_ne_bytes(), (time.as_nanos() as u64).to_ne_bytes());
+        self.raise(SLEPT, safety, &[call.as_slice(), &[0; 4], &time].concat());
     }
 }
 
-/// How many registrations there are: a hint, which may be late.
-static WATCHERS: AtomicUsize = AtomicUsize::new(0);
-
-#[inline]
-pub fn are_watched() -> bool {
-    WATCHERS.load(Relaxed) != 0
-}
-
-/// A call has failed. Nothing is held, so that a tool may do what it likes, as an error handler may.
-pub fn failed(fun: Fun, class: c_int) {
-    ERRORS.count(Duration::ZERO);
-    if are_watched() {
-        let safety = if LIBRARY.is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_NONE };
-        raise(FAILED_CALL, safety, &[class.to_ne_bytes(), (fun as c_int).to_ne_bytes()].concat());
+impl Subject {
+    #[inline]
+    fn is_watched(&self) -> bool {
+        self.watchers.load(Relaxed) != 0
     }
 }
 
-/// A call has slept, and goes on.
-fn slept(fun: Fun, time: Duration) {
-    let safety = if LIBRARY.is_threaded() { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_MPI_RESTRICTED };
-    let (call, time) = ((fun as c_int).to_ne_bytes(), (time.as_nanos() as u64).to_ne_bytes());
-    raise(SLEPT, safety, &[call.as_slice(), &[0; 4], &time].concat());
+impl Tool {
+    /// A call has failed. Nothing is held, so that a tool may do what it likes, as an error handler may.
+    pub fn failed(&self, fun: Fun, class: i32) {
+        self.subject.errors.count(Duration::ZERO);
+        if self.subject.is_watched() {
+            let threaded = self.subject.library.is_threaded();
+            let safety = if threaded { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_NONE };
+            self.raise(FAILED_CALL, safety, &[class.to_ne_bytes(), (fun as i32).to_ne_bytes()].concat());
+        }
+    }
+
+    /// Tells all who want to know. Must not be called with a lock of the library held.
+    #[cold]
+    fn raise(&self, event: usize, safety: TCbSafety, data: &[u8]) {
+        let timestamp = timestamp();
+        let (calls, instance) = self.state().prepare(event, safety, IS_BUSY.get(), timestamp, data);
+        let Some(instance) = instance else { return };
+        IS_BUSY.set(true);
+        for (registration, call) in &calls {
+            match call {
+                Call::Happened(Callback { function, data }) => function(instance, *registration, safety, *data),
+                Call::Dropped(function, count, data) => function(*count, *registration, SOURCE, safety, *data),
+            }
+        }
+        let freed = self.state().conclude(&calls, instance);
+        for (registration, function, data) in freed {
+            if let Some(function) = function {
+                function(registration, safety, data);
+            }
+        }
+        IS_BUSY.set(false);
+    }
 }
 
 /// Wants the events of one type.
 pub struct Registration {
     event: usize,
     callbacks: [Option<Callback>; SAFETIES.len()],
-    on_dropped: TEventDroppedCbFn,
+    on_dropped: Option<DroppedFn>,
     dropped: Count,
     /// Calls of its functions that are under way.
     running: usize,
     /// The handle was freed meanwhile; whom to tell.
-    freed: Option<(TEventFreeCbFn, Data)>,
+    freed: Option<(Option<FreedFn>, usize)>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Callback {
-    function: TEventCbFn,
-    data: Data,
+    function: EventFn,
+    data: usize,
 }
-
-/// The tool's pointer, which is only handed back to it.
-#[derive(Clone, Copy)]
-struct Data(*mut c_void);
-
-// SAFETY: it is never dereferenced here.
-unsafe impl Send for Data {}
 
 /// The levels of what a function can stand, from the least on.
 const SAFETIES: [TCbSafety; 4] = [
@@ -156,7 +170,7 @@ impl Registration {
     /// The function with the least safety that suffices.
     fn callback(&self, safety: TCbSafety) -> Option<Callback> {
         let enough = self.callbacks.iter().zip(SAFETIES).filter(|(_, known)| *known >= safety);
-        enough.filter_map(|(callback, _)| *callback).next()
+        enough.filter_map(|(callback, _)| callback.clone()).next()
     }
 }
 
@@ -169,8 +183,8 @@ pub struct Instance {
 
 impl Instance {
     /// The bytes of an element.
-    fn element(&self, index: c_int) -> Answer<&[u8]> {
-        let &(datatype, start) = super::at(EVENTS[self.event].elements, index)?;
+    fn element(&self, index: i32) -> Answer<&[u8]> {
+        let &(datatype, start) = at(EVENTS[self.event].elements, index)?;
         let bytes = if datatype == MPI_INT { 4 } else { 8 };
         Ok(&self.data[start as usize..][..bytes])
     }
@@ -179,46 +193,12 @@ impl Instance {
 /// A function to call.
 enum Call {
     Happened(Callback),
-    Dropped(TEventDroppedCbFn, Count, Data),
+    Dropped(DroppedFn, Count, usize),
 }
 
 thread_local! {
     /// This thread runs a function of a tool's.
     static IS_BUSY: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Tells all who want to know. Must not be called with a lock of the library held.
-#[cold]
-fn raise(event: usize, safety: TCbSafety, data: &[u8]) {
-    let timestamp = timestamp();
-    let (calls, instance) = state().prepare(event, safety, IS_BUSY.get(), timestamp, data);
-    let Some(instance) = instance else { return };
-    IS_BUSY.set(true);
-    for &(registration, ref call) in &calls {
-        // SAFETY: functions that the tool registered for this.
-        unsafe {
-            match *call {
-                Call::Happened(Callback { function: Some(function), data }) => {
-                    function(instance, registration, safety, data.0);
-                }
-                Call::Dropped(Some(function), count, data) => function(count, registration, SOURCE, safety, data.0),
-                _ => {}
-            }
-        }
-    }
-    let freed = state().conclude(&calls, instance);
-    for (registration, function, data) in freed {
-        if let Some(function) = function {
-            // SAFETY: the function that the tool gave for this.
-            unsafe { function(registration, safety, data.0) };
-        }
-    }
-    IS_BUSY.set(false);
-}
-
-/// All registrations are gone.
-pub(super) fn forget() {
-    WATCHERS.store(0, Relaxed);
 }
 
 impl State {
@@ -243,11 +223,11 @@ impl State {
         let Ok(instance) = self.add(instance, MPI_T_ERR_OUT_OF_HANDLES) else { return (late, None) };
         for (handle, registration) in self.registrations().filter(|(_, registration)| registration.freed.is_none()) {
             let callback = registration.callback(safety).filter(|_| !busy);
-            if let Some(callback) = callback
+            if let (Some(callback), Some(function)) = (&callback, &registration.on_dropped)
                 && registration.dropped > 0
             {
                 let count = std::mem::take(&mut registration.dropped);
-                late.push((handle, Call::Dropped(registration.on_dropped, count, callback.data)));
+                late.push((handle, Call::Dropped(Arc::clone(function), count, callback.data)));
                 registration.running += 1;
             }
             if registration.event != event {
@@ -273,36 +253,35 @@ impl State {
         &mut self,
         calls: &[(TEventRegistration, Call)],
         instance: TEventInstance,
-    ) -> Vec<(TEventRegistration, TEventFreeCbFn, Data)> {
+    ) -> Vec<(TEventRegistration, Option<FreedFn>, usize)> {
         self.objects.remove(instance.0);
         let mut gone = Vec::new();
-        for &(handle, _) in calls {
+        for (handle, _) in calls {
             // Not there any more when the interface was finalised meanwhile.
             let Some(Object::Registration(registration)) = self.objects.get_mut(handle.0) else { continue };
             registration.running -= 1;
             if registration.running == 0
-                && let Some((function, data)) = registration.freed
+                && let Some((function, data)) = registration.freed.take()
             {
                 self.objects.remove(handle.0);
-                gone.push((handle, function, data));
+                gone.push((*handle, function, data));
             }
         }
         gone
     }
 
-    pub fn add_registration(&mut self, event: c_int) -> Answer<TEventRegistration> {
-        super::at(&EVENTS, event)?;
+    pub fn add_registration(&mut self, subject: &Subject, event: i32) -> Answer<TEventRegistration> {
+        at(&EVENTS, event)?;
         let registration = Registration {
             event: event as usize,
-            callbacks: [None; SAFETIES.len()],
+            callbacks: std::array::from_fn(|_| None),
             on_dropped: None,
             dropped: 0,
             running: 0,
             freed: None,
         };
         let handle = self.add(Object::Registration(registration), MPI_T_ERR_OUT_OF_HANDLES)?;
-        LIBRARY.observe(&Sleeps);
-        WATCHERS.fetch_add(1, Relaxed);
+        subject.watchers.fetch_add(1, Relaxed);
         Ok(TEventRegistration(handle))
     }
 
@@ -320,44 +299,45 @@ impl State {
     /// That there is a function for this level.
     pub fn check_callback(&mut self, handle: TEventRegistration, safety: TCbSafety) -> Answer {
         let registration = self.registration(handle)?;
-        registration.callbacks[level(safety)?].map(|_| ()).ok_or(INVALID)
+        registration.callbacks[level(safety)?].as_ref().map(|_| ()).ok_or(INVALID)
     }
 
     pub fn set_callback(
         &mut self,
         handle: TEventRegistration,
         safety: TCbSafety,
-        function: TEventCbFn,
-        data: *mut c_void,
+        function: Option<EventFn>,
+        data: usize,
     ) -> Answer {
         let registration = self.registration(handle)?;
-        registration.callbacks[level(safety)?] = function.map(|_| Callback { function, data: Data(data) });
+        registration.callbacks[level(safety)?] = function.map(|function| Callback { function, data });
         Ok(())
     }
 
-    pub fn set_dropped(&mut self, handle: TEventRegistration, function: TEventDroppedCbFn) -> Answer {
+    pub fn set_dropped(&mut self, handle: TEventRegistration, function: Option<DroppedFn>) -> Answer {
         let registration = self.registration(handle)?;
-        registration.on_dropped = function;
         if function.is_none() {
             registration.dropped = 0;
         }
+        registration.on_dropped = function;
         Ok(())
     }
 
     /// Frees a registration. True when nothing is under way: then the tool is to be told now, else it will be.
     pub fn free_registration(
         &mut self,
+        subject: &Subject,
         handle: TEventRegistration,
-        function: TEventFreeCbFn,
-        data: *mut c_void,
+        function: Option<FreedFn>,
+        data: usize,
     ) -> Answer<bool> {
         let registration = self.registration(handle)?;
-        registration.freed = Some((function, Data(data)));
+        registration.freed = Some((function, data));
         let idle = registration.running == 0;
         if idle {
             self.objects.remove(handle.0);
         }
-        WATCHERS.fetch_sub(1, Relaxed);
+        subject.watchers.fetch_sub(1, Relaxed);
         Ok(idle)
     }
 
@@ -372,11 +352,11 @@ impl State {
         Ok(self.instance(handle)?.timestamp)
     }
 
-    pub fn source_of(&self, handle: TEventInstance) -> Answer<c_int> {
+    pub fn source_of(&self, handle: TEventInstance) -> Answer<i32> {
         self.instance(handle).map(|_| SOURCE)
     }
 
-    pub fn element_of(&self, handle: TEventInstance, index: c_int) -> Answer<&[u8]> {
+    pub fn element_of(&self, handle: TEventInstance, index: i32) -> Answer<&[u8]> {
         self.instance(handle)?.element(index)
     }
 
@@ -395,7 +375,7 @@ mod tests {
         for (event, expected) in [(FAILED_CALL, [0..4, 4..8]), (SLEPT, [0..4, 8..16])] {
             let instance = Instance { event, timestamp: 0, data: data.clone() };
             for (index, bytes) in expected.into_iter().enumerate() {
-                assert_eq!(instance.element(index as c_int), Ok(&data[bytes]));
+                assert_eq!(instance.element(index as i32), Ok(&data[bytes]));
             }
             assert_eq!(instance.element(2), Err(super::super::INVALID_INDEX));
         }
@@ -403,14 +383,14 @@ mod tests {
 
     #[test]
     fn the_function_with_the_least_safety_that_suffices_is_taken() {
-        unsafe extern "C" fn nothing(_: TEventInstance, _: TEventRegistration, _: TCbSafety, _: *mut c_void) {}
-        let mut state = State { users: 1, objects: oxmpi_base::slots::SlotTable::new(oxmpi_base::slots::Kind::Tool) };
-        let handle = state.add_registration(0).unwrap();
+        let tool = Tool::new(Box::leak(Box::default()));
+        let mut state = State::new();
+        let handle = state.add_registration(&tool.subject, 0).unwrap();
         for (safety, data) in [(MPI_T_CB_REQUIRE_THREAD_SAFE, 3), (MPI_T_CB_REQUIRE_NONE, 1)] {
-            state.set_callback(handle, safety, Some(nothing), data as *mut c_void).unwrap();
+            state.set_callback(handle, safety, Some(Arc::new(|_, _, _, _| ())), data).unwrap();
         }
         let registration = state.registration(handle).unwrap();
-        let chosen = |safety| registration.callback(safety).map(|callback| callback.data.0 as usize);
+        let chosen = |safety| registration.callback(safety).map(|callback| callback.data);
         assert_eq!(chosen(MPI_T_CB_REQUIRE_NONE), Some(1));
         assert_eq!(chosen(MPI_T_CB_REQUIRE_MPI_RESTRICTED), Some(3));
         assert_eq!(chosen(MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE), None);

@@ -1,24 +1,24 @@
 //! Control variables: the settings of the library. Those that a user sets by an environment variable have its name.
 
-use super::categories::Category;
+use super::answer::{Answer, Code, INVALID, INVALID_HANDLE, Value};
+use super::category::Category;
 use super::enums::Enumeration;
-use super::{Answer, Code, INVALID, INVALID_HANDLE, Object, State};
-use crate::library::{self, LIBRARY};
-use oxmpi::comm::hints::memory_kinds;
+use super::state::{Object, State, Subject};
+use crate::comm::hints::memory_kinds;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, TCvarHandle};
 use oxmpi_core::engine::STORE_LIMIT;
 use oxmpi_core::explain;
+use oxmpi_core::library::Library;
 use oxmpi_core::settings::{HUGE_PAGES, SINGLE_COPY, Switch};
-use std::ffi::{c_char, c_int, c_void};
 use std::sync::LazyLock;
 
 pub struct Cvar {
     pub name: &'static str,
     pub description: &'static str,
-    pub verbosity: c_int,
+    pub verbosity: i32,
     pub category: Category,
-    pub scope: c_int,
+    pub scope: i32,
     setting: Setting,
 }
 
@@ -29,7 +29,7 @@ enum Setting {
     Explain,
     Errhandler,
     Text(fn() -> &'static str),
-    Size(fn() -> u64),
+    Size(fn(&Library) -> u64),
 }
 
 pub static CVARS: [Cvar; 7] = [
@@ -59,7 +59,7 @@ pub static CVARS: [Cvar; 7] = [
         verbosity: MPI_T_VERBOSITY_TUNER_BASIC,
         category: Category::Messages,
         scope: MPI_T_SCOPE_READONLY,
-        setting: Setting::Size(|| library::enter_late().map_or(0, |process| process.engine.eager_limit() as u64)),
+        setting: Setting::Size(|library| library.enter_late().map_or(0, |process| process.engine.eager_limit() as u64)),
     },
     Cvar {
         name: "oxmpi_store_limit",
@@ -68,7 +68,7 @@ pub static CVARS: [Cvar; 7] = [
         verbosity: MPI_T_VERBOSITY_TUNER_DETAIL,
         category: Category::Messages,
         scope: MPI_T_SCOPE_CONSTANT,
-        setting: Setting::Size(|| STORE_LIMIT as u64),
+        setting: Setting::Size(|_| STORE_LIMIT as u64),
     },
     Cvar {
         name: "OXMPI_EXPLAIN",
@@ -119,46 +119,35 @@ impl Cvar {
     }
 
     /// Elements of the type that the value has.
-    pub fn count(&self) -> c_int {
+    pub fn count(&self) -> i32 {
         match self.setting {
-            Setting::Text(text) => text().len() as c_int + 1,
+            Setting::Text(text) => text().len() as i32 + 1,
             _ => 1,
         }
     }
 
-    /// # Safety
-    /// There is room for a value.
-    pub unsafe fn read(&self, to: *mut c_void) {
-        // SAFETY: the room is for a value of this type.
-        unsafe {
-            match self.setting {
-                Setting::Explain => to.cast::<c_int>().write(explain::is_on().into()),
-                Setting::Switch(switch) => to.cast::<c_int>().write(switch.is_on().into()),
-                Setting::Errhandler => to.cast::<c_int>().write(LIBRARY.initial_errhandler().0 as c_int),
-                Setting::Size(size) => to.cast::<u64>().write(size()),
-                Setting::Text(text) => {
-                    let (to, text) = (to.cast::<c_char>(), text());
-                    to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
-                    to.add(text.len()).write(0);
-                }
-            }
+    pub fn read(&self, subject: &Subject) -> Value {
+        match self.setting {
+            Setting::Explain => Value::Int(explain::is_on().into()),
+            Setting::Switch(switch) => Value::Int(switch.is_on().into()),
+            Setting::Errhandler => Value::Int(subject.library.initial_errhandler().0 as i32),
+            Setting::Size(size) => Value::Number(size(subject.library)),
+            Setting::Text(text) => Value::Text(text()),
         }
     }
 
-    /// # Safety
-    /// There is a value.
-    pub unsafe fn write(&self, from: *const c_void) -> Answer {
+    /// Sets a switch: those that can be set are of type int.
+    pub fn write(&self, subject: &Subject, given: impl FnOnce() -> Answer<i32>) -> Answer {
         let set: fn(&Cvar, bool) = match self.setting {
             Setting::Explain => |_, on| explain::set(on),
-            Setting::Switch(_) if !LIBRARY.has_started() => |cvar, on| {
+            Setting::Switch(_) if !subject.library.has_started() => |cvar, on| {
                 if let Setting::Switch(switch) = cvar.setting {
                     switch.set(on);
                 }
             },
             _ => return Err(Code(MPI_T_ERR_CVAR_SET_NEVER)),
         };
-        // SAFETY: a value of either is an int.
-        match unsafe { from.cast::<c_int>().read() } {
+        match given()? {
             0 => set(self, false),
             1 => set(self, true),
             _ => return Err(INVALID),
