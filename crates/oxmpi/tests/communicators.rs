@@ -1,0 +1,100 @@
+//! Communicators without C: split, made of groups, used, and ended with their attributes.
+
+mod ranks;
+
+use oxmpi::coll::{self, Blocking, Operands};
+use oxmpi::comm;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::Comm;
+use oxmpi_base::ids;
+use oxmpi_core::attributes::{Callbacks, DeleteFn, Object, OnCopy, Owner, Value};
+use oxmpi_core::comm::Ranks;
+use oxmpi_core::contexts::Part;
+use ranks::{Rank, with_ranks};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn sum(me: &Rank, on: Comm, given: i64) -> i64 {
+    let mut got = 0i64;
+    let operands = Operands::new((&raw const given).cast(), (&raw mut got).cast(), MPI_INT64_T, MPI_SUM);
+    // SAFETY: both numbers live until the operation is complete, which is when it returns.
+    unsafe { coll::allreduce(&me.call_on(Fun::Allreduce, on), Blocking, operands, 1, on).unwrap() };
+    got
+}
+
+fn remove(me: &Rank, comm: Comm) {
+    let told = comm::remove(&me.call_on(Fun::CommFree, comm), comm, |error| error).unwrap();
+    assert_eq!(told, None);
+}
+
+#[test]
+fn the_parts_of_a_split_work_side_by_side() {
+    with_ranks(5, |me| {
+        let call = me.call(Fun::CommSplit);
+        // In reverse order; the last rank is in no part.
+        let color = (me.rank < 4).then_some(me.rank as u32 % 2);
+        let part = Part { color, key: -(me.rank as i32) };
+        let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, part).unwrap();
+        assert_eq!(made == MPI_COMM_NULL, me.rank == 4);
+        if made == MPI_COMM_NULL {
+            return;
+        }
+        let (rank, size) = {
+            let guard = call.enter().unwrap();
+            let found = guard.comm(made).unwrap();
+            (found.rank, found.size())
+        };
+        assert_eq!((rank as usize, size), (1 - me.rank / 2, 2));
+        for round in 0..20 {
+            assert_eq!(sum(&me, made, me.rank as i64 + round), (me.rank as i64 % 2) * 2 + 2 + 2 * round);
+        }
+        remove(&me, made);
+        assert!(call.enter().unwrap().comm(made).is_err());
+    });
+}
+
+#[test]
+fn a_communicator_of_some_ranks_leaves_the_others_alone() {
+    with_ranks(4, |me| {
+        let call = me.call(Fun::CommCreate);
+        let mut guard = call.enter().unwrap();
+        let world = guard.comm(MPI_COMM_WORLD).unwrap().group.clone();
+        let group = Ranks::from_list([3, 1].map(|rank| world.peer(ids::Rank::new(rank))).to_vec());
+        let group = (me.rank % 2 == 1).then_some(group);
+        let made = comm::create(&call, &mut guard, MPI_COMM_WORLD, group).unwrap();
+        drop(guard);
+        if me.rank % 2 == 0 {
+            assert_eq!(made, MPI_COMM_NULL);
+        } else {
+            assert_eq!(call.enter().unwrap().comm(made).unwrap().rank, if me.rank == 3 { 0 } else { 1 });
+            assert_eq!(sum(&me, made, me.rank as i64), 4);
+            remove(&me, made);
+        }
+        assert_eq!(sum(&me, MPI_COMM_WORLD, 1), 4);
+    });
+}
+
+#[test]
+fn attributes_end_with_their_communicator_and_belong_to_one_rank() {
+    with_ranks(2, |me| {
+        let call = me.call(Fun::CommSplit);
+        let part = Part { color: Some(0), key: 0 };
+        let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, part).unwrap();
+        let deleted = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&deleted);
+        let delete: DeleteFn = Box::new(move |call| {
+            seen.fetch_add(call.value, Ordering::Relaxed);
+            Ok(())
+        });
+        let callbacks = Callbacks { copy: OnCopy::Same, delete: Some(delete) };
+        let key = me.library.create_key(Owner::Comm, callbacks).unwrap();
+        // Both ranks have the same handle and the same key, and values of their own.
+        me.library.set_attribute(Object::Comm(made), key, Value::Pointer(me.rank + 7)).unwrap();
+        sum(&me, made, 0);
+        assert_eq!(me.library.attribute(Object::Comm(made), key), Ok(Some(me.rank + 7)));
+        remove(&me, made);
+        assert_eq!(deleted.load(Ordering::Relaxed), me.rank + 7);
+        assert_eq!(me.library.attribute(Object::Comm(made), key), Ok(None));
+    });
+}

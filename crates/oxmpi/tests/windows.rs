@@ -1,0 +1,114 @@
+//! Windows and `MPI_Alloc_mem` without C.
+
+mod ranks;
+
+use oxmpi::{memory, rma};
+use oxmpi_abi::constants::*;
+use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::Win;
+use oxmpi_core::call::{Call, On};
+use oxmpi_core::info::Info;
+use oxmpi_datatype::Source;
+use oxmpi_rma::Flavor;
+use ranks::{Rank, with_ranks};
+
+fn make(me: &Rank, flavor: Flavor, address: usize, size: usize) -> Win {
+    let call = me.call(Fun::WinCreate);
+    let args = rma::WindowArgs { flavor, address, size, unit: 8, hints: Info::new(), alignment: 64 };
+    rma::make(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, args).unwrap()
+}
+
+fn fence(call: &Call, win: Win) {
+    let mut guard = call.enter().unwrap();
+    guard.win_mut(win).unwrap().window.check_fence(0).unwrap();
+    rma::meet(call, &mut guard, win).unwrap();
+    guard.win_mut(win).unwrap().window.end_fence(0);
+}
+
+/// Each rank puts its number into its place at every rank, between two fences.
+fn put_to_all(me: &Rank, win: Win) {
+    let call = Call::new(me.library, Fun::Put, On::Win(win));
+    fence(&call, win);
+    for target in 0..me.size {
+        let value = [(me.rank * 10 + target) as u64];
+        let mut guard = call.enter().unwrap();
+        let spot = guard.spot(win, target as i32, me.rank as i64, 1, MPI_UINT64_T).unwrap().unwrap();
+        // SAFETY: the value lives until the put is complete, which is when it returns.
+        let from = unsafe { Source::dense(value.as_ptr().cast(), 8) };
+        oxmpi_rma::put(guard.engine.node(), &from, &spot).unwrap();
+    }
+    fence(&call, win);
+}
+
+fn check(me: &Rank, win: Win) {
+    let base = me.call(Fun::WinFence).enter().unwrap().win(win).unwrap().window.base;
+    let base: *const u64 = std::ptr::with_exposed_provenance(base);
+    // SAFETY: this rank's part of the window, of as many numbers as there are ranks; the epoch of the puts has ended.
+    let got: Vec<u64> = (0..me.size).map(|origin| unsafe { base.add(origin).read() }).collect();
+    let expected: Vec<u64> = (0..me.size).map(|origin| (origin * 10 + me.rank) as u64).collect();
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn puts_arrive_in_memory_of_every_kind() {
+    with_ranks(3, |me| {
+        for flavor in [Flavor::Allocate, Flavor::Shared] {
+            let win = make(&me, flavor, 0, me.size * 8);
+            put_to_all(&me, win);
+            check(&me, win);
+            rma::remove(&Call::new(me.library, Fun::WinFree, On::Win(win)), win).unwrap();
+            assert!(me.call(Fun::WinFree).enter().unwrap().win(win).is_err());
+        }
+        // The program's own memory, first any, then some that the others can map.
+        let mut own = vec![0u64; me.size];
+        let call = me.call(Fun::AllocMem);
+        let given = memory::allocate(&mut call.enter().unwrap(), me.size * 8, 64).unwrap();
+        for address in [own.as_mut_ptr().expose_provenance(), given.expose_provenance()] {
+            let win = make(&me, Flavor::Create, address, me.size * 8);
+            put_to_all(&me, win);
+            check(&me, win);
+            rma::remove(&Call::new(me.library, Fun::WinFree, On::Win(win)), win).unwrap();
+        }
+        // SAFETY: the window over it is gone.
+        unsafe { memory::free(&mut call.enter().unwrap(), given.addr()).unwrap() };
+        // SAFETY: it is not the program's any more, which is found out before anything is freed.
+        let again = unsafe { memory::free(&mut call.enter().unwrap(), given.addr()) };
+        assert_eq!(again.unwrap_err().class(), MPI_ERR_BASE);
+    });
+}
+
+#[test]
+fn a_target_outside_the_window_is_an_error() {
+    with_ranks(2, |me| {
+        let win = make(&me, Flavor::Allocate, 0, 16);
+        let call = Call::new(me.library, Fun::Put, On::Win(win));
+        fence(&call, win);
+        let spot = |rank, disp| call.enter().unwrap().spot(win, rank, disp, 1, MPI_UINT64_T).err().map(|e| e.class());
+        assert_eq!(spot(1, 1), None);
+        assert_eq!(spot(1, 2), Some(MPI_ERR_RMA_RANGE));
+        assert_eq!(spot(2, 0), Some(MPI_ERR_RANK));
+        fence(&call, win);
+        rma::remove(&call, win).unwrap();
+    });
+}
+
+#[test]
+fn memory_is_given_again_and_every_piece_is_apart() {
+    with_ranks(1, |me| {
+        let call = me.call(Fun::AllocMem);
+        let mut guard = call.enter().unwrap();
+        let first = memory::allocate(&mut guard, 10_000, 64).unwrap();
+        let second = memory::allocate(&mut guard, 10_000, 64).unwrap();
+        assert!(first.addr().abs_diff(second.addr()) >= 10_000);
+        // More than a page can be aligned to comes from elsewhere.
+        let aligned = memory::allocate(&mut guard, 1, 1 << 16).unwrap();
+        assert_eq!(aligned.addr() % (1 << 16), 0);
+        for base in [first, second, aligned] {
+            // SAFETY: nobody uses the memory any more.
+            unsafe { memory::free(&mut guard, base.addr()).unwrap() };
+        }
+        let again = memory::allocate(&mut guard, 10_000, 64).unwrap();
+        assert!([first, second].contains(&again));
+        assert_eq!(memory::allocate(&mut guard, usize::MAX / 2, 64).unwrap_err().class(), MPI_ERR_NO_MEM);
+    });
+}
