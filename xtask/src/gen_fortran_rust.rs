@@ -84,7 +84,9 @@ fn is_by_hand(procedure: &Procedure) -> bool {
         // plain.rs
         "MPI_Pcontrol",
         "MPI_Abi_get_fortran_booleans",
+        "MPI_Abi_get_fortran_info",
         "MPI_Abi_set_fortran_booleans",
+        "MPI_Abi_set_fortran_info",
         "MPI_Status_f2f08",
         "MPI_Status_f082f",
     ];
@@ -147,6 +149,8 @@ fn base(c_type: &str) -> String {
 /// The parts of one entry point.
 #[derive(Default)]
 struct Body {
+    /// The large-count function takes the place of the C function where INTEGERs have eight bytes.
+    is_large_then: bool,
     /// Parameters of the Rust function, and the hidden lengths of strings that follow them.
     params: Vec<String>,
     lengths: Vec<String>,
@@ -157,16 +161,48 @@ struct Body {
     counted: BTreeSet<String>,
     /// Descriptors whose contents are in temporary memory until the operation is complete.
     scratch: Vec<String>,
+    /// For a datatype constructor: the arguments of its large-count twin where INTEGERs have eight bytes,
+    /// and the integers and arrays of integers that decide between the two.
+    twin_arguments: Vec<String>,
+    /// What comes between `before` and the call itself, but not before the twin.
+    narrowing: String,
+    deciding: Vec<String>,
+    deciding_arrays: Vec<String>,
+}
+
+/// What takes the place of a C function where INTEGERs have eight bytes.
+#[derive(PartialEq)]
+enum Twin {
+    /// Nothing: its integers are narrowed.
+    No,
+    /// The large-count function, always: counts and arrays of them go to it as they are.
+    Always,
+    /// The large-count function if an integer needs it: a datatype that was made with large counts has
+    /// another envelope.
+    IfNeeded,
+}
+
+fn twin(procedure: &Procedure) -> Twin {
+    let function = procedure.function;
+    let widens = procedure.args.iter().any(|a| a.param.widens && a.what == What::Integer(Width::Default));
+    let makes_type = procedure.args.iter().any(|a| a.param.kind == "datatype" && a.param.dir == Dir::Out);
+    match function.is_derived_twin || !widens {
+        true => Twin::No,
+        false if function.chapter == 6 && makes_type => Twin::IfNeeded,
+        false => Twin::Always,
+    }
 }
 
 fn entry(out: &mut String, procedure: &Procedure, shared: Option<&Procedure>) {
-    let mut body = Body::default();
+    let twin = twin(procedure);
+    let mut body = Body { is_large_then: twin == Twin::Always, ..Body::default() };
     for param in procedure.function.fixed_params() {
         match procedure.args.iter().find(|a| std::ptr::eq(a.param, param)) {
             Some(arg) => argument(&mut body, procedure, arg),
             None if param.c_decl.contains(['*', '[']) => body.arguments.push("null_mut()".into()),
             None => body.arguments.push("0".into()),
         }
+        body.twin_argument(procedure, param);
     }
     body.params.push("ierror: *mut Fint".into());
     body.params.append(&mut body.lengths);
@@ -181,8 +217,23 @@ fn entry(out: &mut String, procedure: &Procedure, shared: Option<&Procedure>) {
         names.extend(["", "p"].map(|prefix| format!("{prefix}{}_cptr_", procedure.name.to_lowercase())));
     }
     let c_name = &procedure.function.name;
-    let _ = writeln!(out, "// {c_name}\nentry! {{\n[{}] {c_name} P{c_name}", names.join(" "));
-    let _ = writeln!(out, "({}) |call| {{\n{}", body.params.join(", "), body.before);
+    let (word, calls) = match twin {
+        Twin::No => (String::new(), "|call|"),
+        Twin::Always => (format!(" or {c_name}_c P{c_name}_c"), "|call|"),
+        Twin::IfNeeded => (format!(" and {c_name}_c P{c_name}_c"), "|call, twin|"),
+    };
+    let _ = writeln!(out, "// {c_name}\nentry! {{\n[{}] {c_name} P{c_name}{word}", names.join(" "));
+    let _ = writeln!(out, "({}) {calls} {{", body.params.join(", "));
+    if STARTS_MPI.contains(&procedure.name.as_str()) {
+        out.push_str("check_kind();\n");
+    }
+    if twin == Twin::IfNeeded {
+        let (few, arrays) = (body.deciding.join(", "), body.deciding_arrays.join(", "));
+        let _ = writeln!(out, "#[cfg(integer8)]\nif is_large(&[{few}], &[{arrays}]) {{\n{}", body.before);
+        let _ = writeln!(out, "let code = twin({});\n{}", body.twin_arguments.join(", "), body.after);
+        out.push_str("return set(ierror, code);\n}\n");
+    }
+    let _ = writeln!(out, "{}{}", body.before, body.narrowing);
     let _ = writeln!(out, "let code = call({});\n{}", body.arguments.join(", "), body.after);
     if !body.scratch.is_empty() {
         let list = body.scratch.join(", ");
@@ -197,6 +248,9 @@ fn entry(out: &mut String, procedure: &Procedure, shared: Option<&Procedure>) {
     }
     out.push_str("set(ierror, code);\n}\n}\n\n");
 }
+
+/// The procedures with which a program begins: they look for objects compiled with INTEGERs of another length.
+const STARTS_MPI: &[&str] = &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"];
 
 fn argument(body: &mut Body, procedure: &Procedure, arg: &Arg) {
     let Param { name, dir, kind, .. } = arg.param;
@@ -227,14 +281,20 @@ fn argument(body: &mut Body, procedure: &Procedure, arg: &Arg) {
                     body.arguments.push(format!("{local}.as_mut_ptr()"));
                 }
                 (true, _) => {
-                    body.arguments.push(name.clone());
-                    let _ = writeln!(body.after, "put_truths({name}, {});", length(procedure, arg));
+                    let length = length(procedure, arg);
+                    let _ = writeln!(body.before, "let mut {local} = stored!({name}, {length});");
+                    body.arguments.push(format!("{local}.as_mut_ptr()"));
+                    let _ = writeln!(body.after, "{local}.put();\nput_truths({name}, {length});");
                 }
             }
         }
         What::Status => {
-            body.params.push(pointer("Status"));
-            body.arguments.push(format!("unless_ignored({name})"));
+            body.params.push(pointer("FortranStatus"));
+            let _ = writeln!(body.before, "let mut {local} = Statuses::new(unless_ignored({name}), 1);");
+            body.arguments.push(format!("{local}.as_mut_ptr()"));
+            if *dir != Dir::In {
+                let _ = writeln!(body.after, "{local}.put();");
+            }
         }
         What::Address => {
             body.params.push(pointer("c_void"));
@@ -263,26 +323,61 @@ fn argument(body: &mut Body, procedure: &Procedure, arg: &Arg) {
 
 impl Body {
     fn integer(&mut self, procedure: &Procedure, arg: &Arg) {
-        let Param { name, dir, kind, is_array, .. } = arg.param;
+        let Param { name, dir, is_array, .. } = arg.param;
+        let is_wide = self.is_wide(arg);
         let is_weights = ["weights", "sourceweights", "destweights"].contains(&name.as_str());
-        let counts_indices = name == "outcount" && procedure.args.iter().any(|a| a.param.kind == "index");
+        let local = format!("{name}_c");
+        let error = || format!("{}, \"{}\", {}, ierror", class(arg), procedure.name, object(procedure));
         match (*is_array, dir) {
-            (true, _) if is_weights => self.arguments.push(format!("weights_of({name})")),
-            (true, _) if name == "array_of_errcodes" => self.arguments.push(format!("unless_ignored({name})")),
-            (true, Dir::Out) if kind == "index" => {
-                self.arguments.push(name.clone());
-                let _ = writeln!(self.after, "from_one({name}, outcount_c);");
+            (true, _) if is_wide => self.arguments.push(name.clone()),
+            (true, Dir::In) => {
+                let make = if is_weights { "weights" } else { "narrowed" };
+                let length = length(procedure, arg);
+                let line = format!("let mut {local} = {make}!({name}, {length}, {});\n", error());
+                if arg.param.widens {
+                    self.narrowing.push_str(&line)
+                } else {
+                    self.before.push_str(&line)
+                }
+                self.arguments.push(format!("{local}.as_mut_ptr()"));
             }
-            (true, _) => self.arguments.push(name.clone()),
+            (true, _) => {
+                let make = if is_weights { "weights" } else { "stored" };
+                let _ = writeln!(self.before, "let mut {local} = {make}!({name}, {});", length(procedure, arg));
+                self.arguments.push(format!("{local}.as_mut_ptr()"));
+                let _ = writeln!(self.after, "{local}.put();");
+            }
             (false, Dir::In) if self.counted.contains(name) => self.arguments.push(format!("{name}_t")),
-            (false, Dir::In) => self.arguments.push(format!("*{name}")),
-            (false, Dir::Out) if kind == "index" || counts_indices => {
-                let _ = writeln!(self.before, "let mut {name}_c = MPI_UNDEFINED;");
-                self.arguments.push(format!("&mut {name}_c"));
-                let put = if kind == "index" { "put_index" } else { "put_count" };
-                let _ = writeln!(self.after, "{put}({name}, {name}_c);");
+            (false, Dir::In) if is_wide => self.arguments.push(format!("*{name}")),
+            (false, Dir::In) => self.arguments.push(format!("narrow!({name}, {})", error())),
+            (false, _) if is_wide => self.arguments.push(name.clone()),
+            (false, _) => {
+                let _ = writeln!(self.before, "let mut {local} = Out::new({name});");
+                self.arguments.push(format!("{local}.place()"));
+                let _ = writeln!(self.after, "{local}.put();");
             }
-            (false, _) => self.arguments.push(name.clone()),
+        }
+    }
+
+    /// C takes the argument in the width that it has, whatever the length of an INTEGER is.
+    fn is_wide(&self, arg: &Arg) -> bool {
+        arg.what != What::Integer(Width::Default) || self.is_large_then && arg.param.widens
+    }
+
+    /// The argument as the large-count twin of a datatype constructor takes it.
+    fn twin_argument(&mut self, procedure: &Procedure, param: &Param) {
+        let argument = self.arguments.last().cloned().unwrap_or_default();
+        let arg = procedure.args.iter().find(|a| std::ptr::eq(a.param, param));
+        let Some(arg) = arg.filter(|a| a.what == What::Integer(Width::Default) && param.widens) else {
+            return self.twin_arguments.push(argument);
+        };
+        let name = &param.name;
+        if param.is_array {
+            self.deciding_arrays.push(format!("({name}, {})", length(procedure, arg)));
+            self.twin_arguments.push(name.clone());
+        } else {
+            self.deciding.push(format!("*{name}"));
+            self.twin_arguments.push(format!("*{name}"));
         }
     }
 
@@ -295,7 +390,8 @@ impl Body {
             (false, Dir::In) => {
                 let is_pointer = c_decl.contains('*');
                 let mutable = if is_pointer { "mut " } else { "" };
-                self.early(kind, format!("let {mutable}{name}_c: {t} = get({name});\n"));
+                let get = if NAMES_TYPE.contains(&procedure.name.as_str()) { "get_named" } else { "get" };
+                self.early(kind, format!("let {mutable}{name}_c: {t} = {get}({name});\n"));
                 self.arguments.push(if is_pointer { format!("&mut {name}_c") } else { format!("{name}_c") });
             }
             (false, Dir::Out) => {
@@ -399,6 +495,27 @@ impl Body {
     }
 }
 
+/// They ask for the name and the making of a datatype, where `MPI_2INTEGER` is a name.
+const NAMES_TYPE: &[&str] = &[
+    "MPI_Type_get_name",
+    "MPI_Type_get_envelope",
+    "MPI_Type_get_envelope_c",
+    "MPI_Type_get_contents",
+    "MPI_Type_get_contents_c",
+];
+
+/// The error class of an integer that does not fit, as a Rust expression.
+fn class(arg: &Arg) -> &'static str {
+    match (arg.param.name.as_str(), arg.param.kind.as_str()) {
+        ("root", _) => "MPI_ERR_ROOT",
+        (_, "rank" | "rank_range") => "MPI_ERR_RANK",
+        (_, "tag") => "MPI_ERR_TAG",
+        (_, "count") => "MPI_ERR_COUNT",
+        ("dims", _) => "MPI_ERR_DIMS",
+        _ => "MPI_ERR_ARG",
+    }
+}
+
 /// The object whose error handler is called for an invalid buffer, as a Rust expression.
 fn object(procedure: &Procedure) -> String {
     let is_object = |a: &&Arg| ["comm", "win", "file"].contains(&a.param.kind.as_str()) && a.param.dir == Dir::In;
@@ -451,7 +568,14 @@ fn length(procedure: &Procedure, arg: &Arg) -> String {
             Form::F08 => "peers_unless_in_place(comm_c, (*sendbuf).base_addr)".into(),
         },
         (_, Some("*")) if name == "recvtypes" => "peers(comm_c)".into(),
-        ("MPI_Cart_sub", _) => "dimensions(comm_c)".into(),
+        ("MPI_Cart_sub" | "MPI_Cart_rank", Some("*")) => "dimensions(comm_c)".into(),
+        ("MPI_Graph_create" | "MPI_Graph_map", Some("*")) => "last_of(indx, positive(*nnodes))".into(),
+        ("MPI_Dist_graph_create", Some("*")) => "sum_of(degrees, positive(*n))".into(),
+        ("MPI_Dist_graph_create_adjacent", Some("*")) if name == "sourceweights" => "positive(*indegree)".into(),
+        ("MPI_Dist_graph_create_adjacent", Some("*")) => "positive(*outdegree)".into(),
+        ("MPI_Dist_graph_neighbors", Some("*")) if name == "sourceweights" => "positive(*maxindegree)".into(),
+        ("MPI_Dist_graph_neighbors", Some("*")) => "positive(*maxoutdegree)".into(),
+        (_, Some(length)) if arg.param.kind == "rank_range" => format!("3 * positive(*{length})"),
         (_, Some(length)) => format!("positive(*{length})"),
         (function, None) => unreachable!("{function}: {name} is no array"),
     }

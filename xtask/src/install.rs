@@ -4,18 +4,21 @@
 //! own path, so no file here may contain an absolute path. Files are replaced by renaming, never
 //! overwritten, because programs may be running from the old ones.
 
+use crate::gen_fortran_text::{Integers, texts};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages whose products are installed.
-const PACKAGES: &[&str] = &["oxmpi-capi", "oxmpi-fortran", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
+const PACKAGES: &[&str] =
+    &["oxmpi-capi", "oxmpi-fortran", "oxmpi-fortran-i8", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
 
 /// A product of the build: its file name, and its path in the prefix.
 const PRODUCTS: &[(&str, &str)] = &[
     ("libmpi_abi.so", "lib/libmpi_abi.so.1"),
     ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
+    ("libmpifort_abi_i8.so", "lib/libmpifort_abi_i8.so.1"),
     ("mpirun", "bin/mpirun"),
     ("oxmpi", "bin/oxmpi"),
     ("mpicc", "bin/mpicc"),
@@ -25,6 +28,7 @@ const PRODUCTS: &[(&str, &str)] = &[
 const LINKS: &[(&str, &str)] = &[
     ("lib/libmpi_abi.so", "libmpi_abi.so.1"),
     ("lib/libmpifort_abi.so", "libmpifort_abi.so.1"),
+    ("lib/libmpifort_abi_i8.so", "libmpifort_abi_i8.so.1"),
     ("lib/pkgconfig/mpi.pc", "oxmpi.pc"),
     ("bin/mpiexec", "mpirun"),
     ("bin/mpicxx", "mpicc"),
@@ -85,7 +89,12 @@ pub fn run(args: &[String]) -> Result<(), String> {
     for (link, target) in LINKS {
         put_link(&options.prefix.join(link), target)?;
     }
-    for (name, text) in crate::man::pages(&crate::api::Api::read(&root.join("api"))?)? {
+    let api = crate::api::Api::read(&root.join("api"))?;
+    for (name, text) in texts(&api, Integers::Eight) {
+        let folder = if name.ends_with(".h") { "include/oxmpi/i8" } else { "share/oxmpi/fortran/i8" };
+        write(&options.prefix.join(folder).join(name), text.as_bytes(), 0o644)?;
+    }
+    for (name, text) in crate::man::pages(&api)? {
         write(&options.prefix.join("share/man/man3").join(name), text.as_bytes(), 0o644)?;
     }
     modules(&options.prefix)?;

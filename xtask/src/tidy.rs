@@ -22,6 +22,7 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi", false),
     ("oxmpi-capi", false),
     ("oxmpi-fortran", false),
+    ("oxmpi-fortran-i8", false),
 ];
 
 /// The crates beside the stack, and the last crate of the stack that each may depend on.

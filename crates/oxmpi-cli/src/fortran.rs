@@ -1,6 +1,7 @@
 //! `oxmpi fortran`: makes the modules `mpi` and `mpi_f08` for a Fortran compiler. Each compiler has
 //! its own format of module files. Their sources are part of the installation; the library is the
-//! same for all compilers.
+//! same for all compilers. Programs whose INTEGERs have eight bytes have modules and
+//! a library of their own.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -27,14 +28,47 @@ pub fn build(compiler: Option<&str>) -> (String, i32) {
 fn make(compiler: Option<&str>) -> Result<String, String> {
     let prefix = prefix().ok_or("the folder of the installation is unknown (is /proc mounted?)")?;
     let choice = compiler.map(|name| format!("-fc={name}"));
-    let command = ask(&prefix, choice.as_deref(), "--showme:command")?;
-    let folder = PathBuf::from(ask(&prefix, choice.as_deref(), "--showme:modules")?.replace('"', ""));
+    let command = ask(&prefix, choice.as_deref(), &[], "--showme:command")?;
     let words: Vec<&str> = command.split_whitespace().collect();
     let [program, rest @ ..] = &words[..] else { return Err("the compiler has no name".to_owned()) };
-    let compiler = Compiler { program, rest };
+    let compiler = Compiler { program, rest, integers: &[] };
+    let text = place(&prefix, choice.as_deref(), &compiler)?;
+    let long = EIGHT_BYTES.iter().map(|integers| Compiler { integers, ..compiler });
+    let Some(long) = long.into_iter().find(|long| knows_long_integers(&prefix, long)) else {
+        return Ok(format!("{text}No option of {program} is known that gives INTEGERs of 8 bytes.\n"));
+    };
+    match place(&prefix, choice.as_deref(), &long) {
+        Ok(more) => Ok(text + &more),
+        Err(error) => Ok(format!("{text}Programs with INTEGERs of 8 bytes cannot have the modules: {error}\n")),
+    }
+}
+
+/// The options of compilers that make INTEGER and LOGICAL eight bytes long; the wrapper knows them too.
+const EIGHT_BYTES: &[&[&str]] = &[&["-fdefault-integer-8"], &["-i8"], &["-s", "integer64"]];
+
+/// Both kinds are 0, which there is not, unless they are 8.
+const LONG_INTEGERS: &str = "program trial
+  integer(kind=2*kind(0)-8) :: i
+  logical(kind=2*kind(.true.)-8) :: l
+  i = 0
+  l = i == 0
+end program trial
+";
+
+fn knows_long_integers(prefix: &Path, compiler: &Compiler) -> bool {
+    let work = prefix.join("include/oxmpi").join(format!(".new-{}", std::process::id()));
+    let written = fs::create_dir_all(&work).and_then(|()| fs::write(work.join("trial.f90"), LONG_INTEGERS));
+    let knows = written.is_ok() && compiler.compile(&work.join("trial.f90"), "", &work).is_ok();
+    let _ = fs::remove_dir_all(&work);
+    knows
+}
+
+/// Makes the modules and puts them where the wrapper looks for them.
+fn place(prefix: &Path, choice: Option<&str>, compiler: &Compiler) -> Result<String, String> {
+    let folder = PathBuf::from(ask(prefix, choice, compiler.integers, "--showme:modules")?.replace('"', ""));
     let work = folder.with_file_name(format!(".new-{}", std::process::id()));
     fs::create_dir_all(&work).map_err(|error| format!("cannot write {}: {error}", work.display()))?;
-    let built = build_in(&work, &prefix, &compiler);
+    let built = build_in(&work, prefix, compiler);
     let placed = built.and_then(|text| {
         let _ = fs::remove_dir_all(&folder);
         let moved = fs::rename(&work, &folder);
@@ -45,10 +79,13 @@ fn make(compiler: Option<&str>) -> Result<String, String> {
     placed
 }
 
-/// A compiler, and the arguments that are part of its name.
+/// A compiler, the arguments that are part of its name, and the option for INTEGERs of eight bytes
+/// where they are wanted.
+#[derive(Clone, Copy)]
 struct Compiler<'a> {
     program: &'a str,
     rest: &'a [&'a str],
+    integers: &'a [&'a str],
 }
 
 impl Compiler<'_> {
@@ -69,16 +106,25 @@ impl Compiler<'_> {
 
     fn command(&self, at: &Path) -> Command {
         let mut command = Command::new(self.program);
-        command.current_dir(at).args(self.rest);
+        command.current_dir(at).args(self.rest).args(self.integers);
         command
+    }
+
+    /// The folder of the sources, the library, and a word for messages.
+    fn kind(&self) -> (&'static str, &'static str, &'static str) {
+        match self.integers {
+            [] => ("share/oxmpi/fortran", "-lmpifort_abi", ""),
+            _ => ("share/oxmpi/fortran/i8", "-lmpifort_abi_i8", " with INTEGERs of 8 bytes"),
+        }
     }
 }
 
 /// Compiles the modules and tries the flags. A compiler without the array descriptors of Fortran
 /// 2018 gets only the module `mpi`.
 fn build_in(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<String, String> {
-    let program = compiler.program;
-    let source = |name: &str| prefix.join("share/oxmpi/fortran").join(name);
+    let (sources, _, kind) = compiler.kind();
+    let program = format!("{}{kind}", compiler.program);
+    let source = |name: &str| prefix.join(sources).join(name);
     compiler
         .compile(&source("mpi.f90"), "", work)
         .map_err(|text| format!("{program} cannot compile the module mpi:\n{text}"))?;
@@ -130,7 +176,7 @@ fn try_descriptors(work: &Path, prefix: &Path, compiler: &Compiler) -> Result<()
     fs::write(&source, DESCRIPTOR).map_err(|error| format!("cannot write {}: {error}", source.display()))?;
     let lib = prefix.join("lib");
     let mut command = compiler.command(work);
-    command.arg("trial.f90").arg("-L").arg(&lib).args(["-lmpifort_abi", "-lmpi_abi", "-o", "trial"]);
+    command.arg("trial.f90").arg("-L").arg(&lib).args([compiler.kind().1, "-lmpi_abi", "-o", "trial"]);
     let is_linked = command.output().is_ok_and(|output| output.status.success());
     let run = Command::new(work.join("trial")).env("LD_LIBRARY_PATH", &lib).output();
     match run {
@@ -154,9 +200,9 @@ fn without_texts(source: &str) -> String {
 }
 
 /// Asks the wrapper, which knows the compiler and the folder of its modules.
-fn ask(prefix: &Path, choice: Option<&str>, question: &str) -> Result<String, String> {
+fn ask(prefix: &Path, choice: Option<&str>, options: &[&str], question: &str) -> Result<String, String> {
     let wrapper = prefix.join("bin/mpifort");
-    let output = Command::new(&wrapper).args(choice).arg(question).output();
+    let output = Command::new(&wrapper).args(choice).args(options).arg(question).output();
     let output = output.map_err(|error| format!("cannot run {}: {error}", wrapper.display()))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),

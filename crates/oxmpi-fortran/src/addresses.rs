@@ -5,6 +5,8 @@
 //! addresses, usually on the stack, become their distance from the first of them plus [`FAR`]. So
 //! numbers of the two kinds differ, and so do differences between the kinds, and [`displacement`]
 //! can reverse the mapping. An address in neither range has no number.
+//!
+//! An INTEGER of eight bytes holds any address as it is.
 
 use crate::c_names::*;
 use crate::places::bottom;
@@ -22,29 +24,46 @@ static RELATIVE: AtomicBool = AtomicBool::new(false);
 /// The first far address; zero as long as there is none.
 static ANCHOR: AtomicI64 = AtomicI64::new(0);
 
+/// Whether an INTEGER holds an address.
+const HOLDS_ADDRESS: bool = size_of::<Fint>() >= size_of::<usize>();
+
 /// The base of near addresses. In a program that is linked to low addresses they are absolute.
 fn base() -> i64 {
-    if i32::try_from(bottom()).is_ok() { 0 } else { bottom() as i64 }
+    if HOLDS_ADDRESS || i32::try_from(bottom()).is_ok() { 0 } else { bottom() as i64 }
 }
 
 /// The number of an address, if it has one.
 pub fn number(address: i64) -> Option<Fint> {
+    if HOLDS_ADDRESS {
+        return integer(address);
+    }
     let near = address.wrapping_sub(base());
     if near.unsigned_abs() < NEAR as u64 {
         RELATIVE.store(base() != 0, Relaxed);
-        return Fint::try_from(near).ok();
+        return integer(near);
     }
     let anchor = match ANCHOR.compare_exchange(0, address, Relaxed, Relaxed) {
         Ok(_) => address,
         Err(anchor) => anchor,
     };
     let far = address.wrapping_sub(anchor);
-    if far.unsigned_abs() < (FAR - NEAR) as u64 { Fint::try_from(FAR + far).ok() } else { None }
+    if far.unsigned_abs() < (FAR - NEAR) as u64 { integer(FAR + far) } else { None }
+}
+
+/// The INTEGER of that value.
+#[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions)]
+pub fn integer(value: i64) -> Option<Fint> {
+    Fint::try_from(value).ok()
+}
+
+/// An INTEGER, of either length, as an address or a difference of addresses.
+pub fn long(value: impl Into<i64>) -> i64 {
+    value.into()
 }
 
 /// The displacement that a number, or the difference of two numbers, stands for.
 pub fn displacement(number: Fint) -> i64 {
-    let (number, anchor) = (i64::from(number), ANCHOR.load(Relaxed));
+    let (number, anchor) = (long(number), ANCHOR.load(Relaxed));
     if anchor == 0 || number.abs() < NEAR {
         number
     } else if number > 0 {

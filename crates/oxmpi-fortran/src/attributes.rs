@@ -5,6 +5,7 @@
 //! The procedures of a key are found through its extra state, which lives as long as the process,
 //! because attributes may outlive the key.
 
+use crate::addresses::long;
 use crate::callbacks::Code;
 use crate::entry::*;
 use crate::handles::FortranHandle;
@@ -50,7 +51,7 @@ macro_rules! accessors {
             [$($set)+] $c_set $pc_set
             (object: *mut Fint, keyval: *mut Fint, value: *mut i64, ierror: *mut Fint) |call| {
                 let place = boxed(*value);
-                let code = call(get::<$handle>(object), *keyval, place);
+                let code = call(get::<$handle>(object), short(*keyval), place);
                 if code != MPI_SUCCESS {
                     unbox(place);
                 }
@@ -62,10 +63,10 @@ macro_rules! accessors {
             [$($get)+] $c_get $pc_get
             (object: *mut Fint, keyval: *mut Fint, value: *mut i64, flag: *mut Fint, ierror: *mut Fint) |call| {
                 let (mut attribute, mut found) = (null_mut::<c_void>(), 0);
-                let code = call(get::<$handle>(object), *keyval, (&raw mut attribute).cast(), &mut found);
+                let code = call(get::<$handle>(object), short(*keyval), (&raw mut attribute).cast(), &mut found);
                 put_truth(flag, found);
                 if code == MPI_SUCCESS && found != 0 {
-                    *value = read(*keyval, attribute);
+                    *value = read(short(*keyval), attribute);
                 }
                 set(ierror, code);
             }
@@ -95,8 +96,8 @@ accessors! {
 entry! {
     [mpi_attr_put_ pmpi_attr_put_] MPI_Attr_put PMPI_Attr_put
     (comm: *mut Fint, keyval: *mut Fint, value: *mut Fint, ierror: *mut Fint) |call| {
-        let place = boxed((*value).into());
-        let code = call(get(comm), *keyval, place);
+        let place = boxed(long(*value));
+        let code = call(get(comm), short(*keyval), place);
         if code != MPI_SUCCESS {
             unbox(place);
         }
@@ -108,10 +109,10 @@ entry! {
     [mpi_attr_get_ pmpi_attr_get_] MPI_Attr_get PMPI_Attr_get
     (comm: *mut Fint, keyval: *mut Fint, value: *mut Fint, flag: *mut Fint, ierror: *mut Fint) |call| {
         let (mut attribute, mut found) = (null_mut::<c_void>(), 0);
-        let code = call(get(comm), *keyval, (&raw mut attribute).cast(), &mut found);
+        let code = call(get(comm), short(*keyval), (&raw mut attribute).cast(), &mut found);
         put_truth(flag, found);
         if code == MPI_SUCCESS && found != 0 {
-            *value = read(*keyval, attribute) as Fint;
+            *value = read(short(*keyval), attribute) as Fint;
         }
         set(ierror, code);
     }
@@ -146,8 +147,11 @@ macro_rules! keys {
         entry! {
             [$($name)+] $c $pc
             (copy: Code, delete: Code, keyval: *mut Fint, extra_state: *mut $state, ierror: *mut Fint) |call| {
-                let key = Box::into_raw(Box::new(Key { copy, delete, extra_state: (*extra_state).into() }));
-                let code = call($copy::<$handle> as *mut c_void, $delete::<$handle> as *mut c_void, keyval, key.cast());
+                let key = Box::into_raw(Box::new(Key { copy, delete, extra_state: long(*extra_state) }));
+                let mut made = Out::new(keyval);
+                let (copy, delete) = ($copy::<$handle> as *mut c_void, $delete::<$handle> as *mut c_void);
+                let code = call(copy, delete, made.place(), key.cast());
+                made.put();
                 set(ierror, code);
             }
         }
@@ -181,14 +185,14 @@ type DeleteOld = unsafe extern "C" fn(*mut Fint, *mut Fint, *mut Fint, *mut Fint
 
 unsafe extern "C" fn copy<H: FortranHandle>(
     object: H,
-    mut keyval: c_int,
+    keyval: c_int,
     key: *mut Key,
     attribute: *mut c_void,
     copied: *mut *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
     let (mut object, mut value, mut new) = (int(object), value_of(attribute), 0);
-    let (mut wanted, mut code) = (0, MPI_SUCCESS);
+    let (mut keyval, mut wanted, mut code) = (wide(keyval), 0, wide(MPI_SUCCESS));
     // SAFETY: the program gave a procedure with this interface; MPI passes the extra state of the
     // key, which is never freed.
     unsafe {
@@ -196,20 +200,21 @@ unsafe extern "C" fn copy<H: FortranHandle>(
         let mut extra_state = (*key).extra_state;
         procedure(&mut object, &mut keyval, &mut extra_state, &mut value, &mut new, &mut wanted, &mut code);
         *flag = truth(&mut wanted);
-        if code == MPI_SUCCESS && *flag != 0 {
+        if code == wide(MPI_SUCCESS) && *flag != 0 {
             *copied = boxed(new);
         }
     }
-    code
+    short(code)
 }
 
 unsafe extern "C" fn delete<H: FortranHandle>(
     object: H,
-    mut keyval: c_int,
+    keyval: c_int,
     attribute: *mut c_void,
     key: *mut Key,
 ) -> c_int {
-    let (mut object, mut value, mut code) = (int(object), value_of(attribute), MPI_SUCCESS);
+    let (mut object, mut value) = (int(object), value_of(attribute));
+    let (mut keyval, mut code) = (wide(keyval), wide(MPI_SUCCESS));
     // SAFETY: the program gave a procedure with this interface for the key.
     // MPI passes the extra state of the key, which is never freed.
     unsafe {
@@ -217,22 +222,22 @@ unsafe extern "C" fn delete<H: FortranHandle>(
         let mut extra_state = (*key).extra_state;
         procedure(&mut object, &mut keyval, &mut value, &mut extra_state, &mut code);
     }
-    if code == MPI_SUCCESS {
+    if code == wide(MPI_SUCCESS) {
         unbox(attribute);
     }
-    code
+    short(code)
 }
 
 unsafe extern "C" fn copy_old<H: FortranHandle>(
     object: H,
-    mut keyval: c_int,
+    keyval: c_int,
     key: *mut Key,
     attribute: *mut c_void,
     copied: *mut *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
     let (mut object, mut value, mut new) = (int(object), value_of(attribute) as Fint, 0);
-    let (mut wanted, mut code) = (0, MPI_SUCCESS);
+    let (mut keyval, mut wanted, mut code) = (wide(keyval), 0, wide(MPI_SUCCESS));
     // SAFETY: the program gave a procedure with this interface for the key.
     // MPI passes the extra state of the key, which is never freed.
     unsafe {
@@ -240,20 +245,21 @@ unsafe extern "C" fn copy_old<H: FortranHandle>(
         let mut extra_state = (*key).extra_state as Fint;
         procedure(&mut object, &mut keyval, &mut extra_state, &mut value, &mut new, &mut wanted, &mut code);
         *flag = truth(&mut wanted);
-        if code == MPI_SUCCESS && *flag != 0 {
-            *copied = boxed(new.into());
+        if code == wide(MPI_SUCCESS) && *flag != 0 {
+            *copied = boxed(long(new));
         }
     }
-    code
+    short(code)
 }
 
 unsafe extern "C" fn delete_old<H: FortranHandle>(
     object: H,
-    mut keyval: c_int,
+    keyval: c_int,
     attribute: *mut c_void,
     key: *mut Key,
 ) -> c_int {
-    let (mut object, mut value, mut code) = (int(object), value_of(attribute) as Fint, MPI_SUCCESS);
+    let (mut object, mut value) = (int(object), value_of(attribute) as Fint);
+    let (mut keyval, mut code) = (wide(keyval), wide(MPI_SUCCESS));
     // SAFETY: the program gave a procedure with this interface for the key.
     // MPI passes the extra state of the key, which is never freed.
     unsafe {
@@ -261,10 +267,10 @@ unsafe extern "C" fn delete_old<H: FortranHandle>(
         let mut extra_state = (*key).extra_state as Fint;
         procedure(&mut object, &mut keyval, &mut value, &mut extra_state, &mut code);
     }
-    if code == MPI_SUCCESS {
+    if code == wide(MPI_SUCCESS) {
         unbox(attribute);
     }
-    code
+    short(code)
 }
 
 // ---- MPI's own procedures for this ----

@@ -1,20 +1,38 @@
 //! Callbacks: procedures of the program that MPI calls.
 //!
 //! Reductions and error handlers get the same arguments as in C, all by reference, so they are
-//! passed to C unchanged: the INTEGER of a handle is its low word. The others are called by
-//! functions of this module, which find them through the extra state.
+//! passed to C unchanged: the INTEGER of a handle is its low word. (INTEGERs of eight bytes need
+//! [`crate::trampolines`] between.) The others are called by functions of this module, which find
+//! them through the extra state.
 
 use crate::entry::*;
 
 /// A procedure of the program; its arguments depend on its purpose.
 pub type Code = *mut c_void;
 
+/// The function that C calls for a procedure of the program.
+#[cfg(not(integer8))]
+macro_rules! called {
+    ($make:ident $(::<$handle:ty>)?, $procedure:ident, $ierror:ident) => {
+        $procedure
+    };
+}
+#[cfg(integer8)]
+macro_rules! called {
+    ($make:ident $(::<$handle:ty>)?, $procedure:ident, $ierror:ident) => {
+        match crate::trampolines::$make $(::<$handle>)? ($procedure) {
+            Some(function) => function,
+            None => return set($ierror, fail(MPI_ERR_OTHER, crate::trampolines::TOO_MANY)),
+        }
+    };
+}
+
 macro_rules! handed_on {
-    ($([$($name:ident)+] $c:ident $pc:ident)*) => {$(
+    ($($handle:ty: [$($name:ident)+] $c:ident $pc:ident)*) => {$(
         entry! {
             [$($name)+] $c $pc (procedure: Code, errhandler: *mut Fint, ierror: *mut Fint) |call| {
                 let mut made = Errhandler(0);
-                let code = call(procedure, &mut made);
+                let code = call(called!(error_handler::<$handle>, procedure, ierror), &mut made);
                 put(errhandler, made);
                 set(ierror, code);
             }
@@ -23,31 +41,31 @@ macro_rules! handed_on {
 }
 
 handed_on! {
-    [
+    Comm: [
         mpi_comm_create_errhandler_ pmpi_comm_create_errhandler_
         mpi_comm_create_errhandler_f08_ pmpi_comm_create_errhandler_f08_
         mpi_errhandler_create_ pmpi_errhandler_create_
     ] MPI_Comm_create_errhandler PMPI_Comm_create_errhandler
-    [
+    Win: [
         mpi_win_create_errhandler_ pmpi_win_create_errhandler_
         mpi_win_create_errhandler_f08_ pmpi_win_create_errhandler_f08_
     ] MPI_Win_create_errhandler PMPI_Win_create_errhandler
-    [
+    File: [
         mpi_file_create_errhandler_ pmpi_file_create_errhandler_
         mpi_file_create_errhandler_f08_ pmpi_file_create_errhandler_f08_
     ] MPI_File_create_errhandler PMPI_File_create_errhandler
-    [
+    Session: [
         mpi_session_create_errhandler_ pmpi_session_create_errhandler_
         mpi_session_create_errhandler_f08_ pmpi_session_create_errhandler_f08_
     ] MPI_Session_create_errhandler PMPI_Session_create_errhandler
 }
 
 macro_rules! reductions {
-    ($([$($name:ident)+] $c:ident $pc:ident)*) => {$(
+    ($([$($name:ident)+] $($functions:ident)+;)*) => {$(
         entry! {
-            [$($name)+] $c $pc (procedure: Code, commute: *mut Fint, op: *mut Fint, ierror: *mut Fint) |call| {
+            [$($name)+] $($functions)+ (procedure: Code, commute: *mut Fint, op: *mut Fint, ierror: *mut Fint) |call| {
                 let mut made = Op(0);
-                let code = call(procedure, truth(commute), &mut made);
+                let code = call(called!(reduction, procedure, ierror), truth(commute), &mut made);
                 put(op, made);
                 set(ierror, code);
             }
@@ -56,13 +74,14 @@ macro_rules! reductions {
 }
 
 reductions! {
-    [mpi_op_create_ pmpi_op_create_ mpi_op_create_f08_ pmpi_op_create_f08_] MPI_Op_create PMPI_Op_create
-    [mpi_op_create_c_f08_ pmpi_op_create_c_f08_] MPI_Op_create_c PMPI_Op_create_c
+    [mpi_op_create_ pmpi_op_create_ mpi_op_create_f08_ pmpi_op_create_f08_]
+        MPI_Op_create PMPI_Op_create or MPI_Op_create_c PMPI_Op_create_c;
+    [mpi_op_create_c_f08_ pmpi_op_create_c_f08_] MPI_Op_create_c PMPI_Op_create_c;
 }
 
 // ---- generalized requests ----
 
-type Query = unsafe extern "C" fn(*mut i64, *mut Status, *mut Fint);
+type Query = unsafe extern "C" fn(*mut i64, *mut FortranStatus, *mut Fint);
 type Free = unsafe extern "C" fn(*mut i64, *mut Fint);
 type Cancel = unsafe extern "C" fn(*mut i64, *mut Fint, *mut Fint);
 
@@ -126,27 +145,32 @@ entry! {
 }
 
 unsafe extern "C" fn query_request(state: *mut Generalized, status: *mut Status) -> c_int {
-    let mut code = MPI_SUCCESS;
-    // SAFETY: MPI passes the state of the request, which lives until `free_request`.
-    unsafe { (*state).with_state(|of, extra| (of.query)(extra, status, &mut code)) };
-    code
+    let mut code = wide(MPI_SUCCESS);
+    // SAFETY: MPI passes the state of the request, which lives until `free_request`, and a status.
+    unsafe {
+        #[cfg(not(integer8))]
+        (*state).with_state(|of, extra| (of.query)(extra, status, &mut code));
+        #[cfg(integer8)]
+        FortranStatus::with(status, |status| (*state).with_state(|of, extra| (of.query)(extra, status, &mut code)));
+    }
+    short(code)
 }
 
 unsafe extern "C" fn free_request(state: *mut Generalized) -> c_int {
-    let mut code = MPI_SUCCESS;
+    let mut code = wide(MPI_SUCCESS);
     // SAFETY: MPI passes the state of the request; this is the last call that uses it.
     unsafe { Box::from_raw(state).with_state(|of, extra| (of.free)(extra, &mut code)) };
-    code
+    short(code)
 }
 
 unsafe extern "C" fn cancel_request(state: *mut Generalized, complete: c_int) -> c_int {
-    let (mut code, mut logical) = (MPI_SUCCESS, 0);
+    let (mut code, mut logical) = (wide(MPI_SUCCESS), 0);
     // SAFETY: MPI passes the state of the request, which lives until `free_request`.
     unsafe {
         put_truth(&mut logical, complete);
         (*state).with_state(|of, extra| (of.cancel)(extra, &mut logical, &mut code));
     }
-    code
+    short(code)
 }
 
 // ---- data representations ----
@@ -214,45 +238,67 @@ extern "C" fn mpi_conversion_fn_null_c_() {
     std::hint::black_box(());
 }
 
-unsafe extern "C" fn read_converted<N>(
+/// A count of C, and what the program's procedure gets for it.
+trait Count {
+    type Integer;
+    fn integer(self) -> Self::Integer;
+}
+
+impl Count for c_int {
+    type Integer = Fint;
+    fn integer(self) -> Fint {
+        wide(self)
+    }
+}
+
+impl Count for i64 {
+    type Integer = i64;
+    fn integer(self) -> i64 {
+        self
+    }
+}
+
+unsafe extern "C" fn read_converted<N: Count>(
     user: *mut c_void,
     datatype: Datatype,
-    mut count: N,
+    count: N,
     file: *mut c_void,
     mut position: i64,
     state: *mut Representation,
 ) -> c_int {
-    let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
+    let (mut code, mut datatype) = (wide(MPI_SUCCESS), int(datatype));
+    let mut count = count.integer();
     let count = (&raw mut count).cast();
     // SAFETY: MPI passes the state of the registration, which is never freed, and buffers of the
     // right length.
     unsafe {
         ((*state).read)(user, &mut datatype, count, file, &mut position, &mut (*state).extra_state, &mut code);
     }
-    code
+    short(code)
 }
 
-unsafe extern "C" fn write_converted<N>(
+unsafe extern "C" fn write_converted<N: Count>(
     user: *mut c_void,
     datatype: Datatype,
-    mut count: N,
+    count: N,
     file: *mut c_void,
     mut position: i64,
     state: *mut Representation,
 ) -> c_int {
-    let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
+    let (mut code, mut datatype) = (wide(MPI_SUCCESS), int(datatype));
+    let mut count = count.integer();
     let count = (&raw mut count).cast();
     // SAFETY: MPI passes the state of the registration, which is never freed, and
     // buffers of the right length.
     unsafe {
         ((*state).write)(user, &mut datatype, count, file, &mut position, &mut (*state).extra_state, &mut code);
     }
-    code
+    short(code)
 }
 
 unsafe extern "C" fn extent_of(datatype: Datatype, extent: *mut i64, state: *mut Representation) -> c_int {
-    let (mut code, mut datatype) = (MPI_SUCCESS, int(datatype));
+    let (mut code, mut datatype) = (wide(MPI_SUCCESS), int(datatype));
     // SAFETY: MPI passes the state of the registration, which is never freed.
     unsafe { ((*state).extent)(&mut datatype, extent, &mut (*state).extra_state, &mut code) };
-    code
+    short(code)
 }

@@ -2,17 +2,53 @@
 //! the files that it is made of use `c_names.rs`.
 
 pub use crate::c_names::*;
-pub use crate::handles::{Few, dimensions, get, int, neighbors, peers, peers_unless_in_place, positive, put};
+pub use crate::handles::{
+    Few, dimensions, get, get_named, int, neighbors, peers, peers_unless_in_place, positive, put,
+};
+#[cfg(integer8)]
+pub use crate::handles::{last_of, sum_of};
 pub(crate) use crate::pending;
-pub use crate::places::{buffer_at, unless_ignored, weights_of};
+pub use crate::places::{buffer_at, check_kind, unless_ignored};
 pub use crate::section::{Descriptor, Scratch, Section, described, start_of, whole};
 pub use crate::text::{put_text, room, text, trimmed};
 
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use crate::integer::AtomicFint;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The symbols of one procedure: pairs of the name and its profiling twin, the C functions that
-/// they call, the arguments, and the body, in which `call` is the C function.
+/// they call, the arguments, and the body, in which `call` is the C function. `or` names the
+/// large-count functions that take their place where an INTEGER is as wide as their counts; `and`
+/// those that the body may call then (`large!`).
 macro_rules! entry {
+    ($names:tt $c:ident $pc:ident or $large:ident $plarge:ident $params:tt |$call:ident| $body:block) => {
+        #[cfg(not(integer8))]
+        entry! { $names $c $pc $params |$call| $body }
+        #[cfg(integer8)]
+        entry! { $names $large $plarge $params |$call| $body }
+    };
+    ([$($mpi:ident $pmpi:ident)+] $c:ident $pc:ident and $large:ident $plarge:ident
+        $params:tt |$call:ident, $twin:ident| $body:block
+    ) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $mpi $params {
+            let $call = crate::generated::c::$c;
+            #[cfg(integer8)]
+            let $twin = crate::generated::c::$large;
+            // SAFETY: the caller's arguments are what the standard asks of a caller of this
+            // procedure.
+            unsafe { $body }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $pmpi $params {
+            let $call = crate::generated::c::$pc;
+            #[cfg(integer8)]
+            let $twin = crate::generated::c::$plarge;
+            // SAFETY: the caller's arguments are what the standard asks of a caller of the
+            // profiled procedure.
+            unsafe { $body }
+        }
+    )+};
     ([$($mpi:ident $pmpi:ident)+] $c:ident $pc:ident $params:tt |$call:ident| $body:block) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $mpi $params {
@@ -31,6 +67,18 @@ macro_rules! entry {
     )+};
 }
 
+/// Whether an INTEGER, or one of an array, needs a large-count function.
+///
+/// # Safety
+/// The arrays have as many elements as stands beside them.
+#[cfg(integer8)]
+pub unsafe fn is_large(integers: &[Fint], arrays: &[(*mut Fint, usize)]) -> bool {
+    let is_long = |value: Fint| c_int::try_from(value).is_err();
+    // SAFETY: the caller promises that the arrays have these elements.
+    let has_long = |(array, count): &(*mut Fint, usize)| (0..*count).any(|i| is_long(unsafe { *array.add(i) }));
+    integers.iter().any(|value| is_long(*value)) || arrays.iter().any(has_long)
+}
+
 /// Stores the error code; in `mpi_f08` the argument is optional.
 ///
 /// # Safety
@@ -39,7 +87,7 @@ macro_rules! entry {
 pub unsafe fn set(ierror: *mut Fint, code: c_int) {
     if !ierror.is_null() {
         // SAFETY: the caller promises that this memory is valid: see the Safety section.
-        unsafe { *ierror = code };
+        unsafe { *ierror = wide(code) };
     }
 }
 
@@ -78,6 +126,18 @@ pub unsafe fn refuse(ierror: *mut Fint, name: &str, object: impl Raises) {
     unsafe { set(ierror, fail_on(object, MPI_ERR_BUFFER, &text)) };
 }
 
+/// The error for an INTEGER that C's int cannot hold; `argument` is the procedure and the name.
+///
+/// # Safety
+/// As for [`set`].
+#[cfg(integer8)]
+#[cold]
+pub unsafe fn too_long(ierror: *mut Fint, class: c_int, argument: (&str, &str), value: Fint, object: impl Raises) {
+    let text = format!("{}: {} is {value}, which does not fit the four bytes of a C int", argument.0, argument.1);
+    // SAFETY: the caller promises that `ierror` is null or may be written.
+    unsafe { set(ierror, fail_on(object, class, &text)) };
+}
+
 /// Raises an error of this library, with a text, on no particular object; returns its code.
 pub fn fail(class: c_int, text: &str) -> c_int {
     fail_on(MPI_COMM_SELF, class, text)
@@ -97,8 +157,8 @@ fn fail_on(object: impl Raises, class: c_int, text: &str) -> c_int {
 }
 
 /// The values of LOGICAL; `MPI_Abi_set_fortran_booleans` can change them.
-pub static TRUE: AtomicI32 = AtomicI32::new(1);
-pub static FALSE: AtomicI32 = AtomicI32::new(0);
+pub static TRUE: AtomicFint = AtomicFint::new(1);
+pub static FALSE: AtomicFint = AtomicFint::new(0);
 
 /// Converts a LOGICAL to a C integer.
 ///
@@ -120,19 +180,21 @@ pub unsafe fn put_truth(logical: *mut Fint, value: c_int) {
     unsafe { *logical = if value != 0 { TRUE.load(Relaxed) } else { FALSE.load(Relaxed) } };
 }
 
-/// Converts an array of LOGICALs for C; where false is zero, it is the array itself.
+/// Converts an array of LOGICALs for C; where false is an int of zero, it is the array itself.
 ///
 /// # Safety
 /// `count` elements may be read.
 pub unsafe fn truths(logicals: *mut Fint, count: impl FnOnce() -> usize) -> Truths {
-    match FALSE.load(Relaxed) {
-        0 => Truths::Same(logicals),
-        // SAFETY: the caller promises that this memory is valid: see the Safety section.
-        _ => Truths::Made((0..count()).map(|i| unsafe { truth(logicals.add(i)) }).collect()),
+    #[cfg(not(integer8))]
+    if FALSE.load(Relaxed) == 0 {
+        return Truths::Same(logicals);
     }
+    // SAFETY: the caller promises that this memory is valid: see the Safety section.
+    Truths::Made((0..count()).map(|i| unsafe { truth(logicals.add(i)) }).collect())
 }
 
 pub enum Truths {
+    #[cfg(not(integer8))]
     Same(*mut c_int),
     Made(Vec<c_int>),
 }
@@ -140,6 +202,7 @@ pub enum Truths {
 impl Truths {
     pub fn as_mut_ptr(&mut self) -> *mut c_int {
         match self {
+            #[cfg(not(integer8))]
             Truths::Same(logicals) => *logicals,
             Truths::Made(integers) => integers.as_mut_ptr(),
         }
@@ -153,7 +216,7 @@ impl Truths {
 pub unsafe fn put_truths(logicals: *mut Fint, count: usize) {
     for i in 0..count {
         // SAFETY: the caller promises that this memory is valid: see the Safety section.
-        unsafe { put_truth(logicals.add(i), *logicals.add(i)) };
+        unsafe { put_truth(logicals.add(i), short(*logicals.add(i))) };
     }
 }
 
@@ -164,7 +227,7 @@ pub unsafe fn put_truths(logicals: *mut Fint, count: usize) {
 #[inline]
 pub unsafe fn put_index(index: *mut Fint, value: c_int) {
     // SAFETY: the caller promises that this memory is valid: see the Safety section.
-    unsafe { *index = if value == MPI_UNDEFINED { value } else { value + 1 } };
+    unsafe { *index = wide(if value == MPI_UNDEFINED { value } else { value + 1 }) };
 }
 
 /// Stores a number of indices.
@@ -174,7 +237,7 @@ pub unsafe fn put_index(index: *mut Fint, value: c_int) {
 #[inline]
 pub unsafe fn put_count(count: *mut Fint, value: c_int) {
     // SAFETY: the caller promises that this memory is valid: see the Safety section.
-    unsafe { *count = value };
+    unsafe { *count = wide(value) };
 }
 
 /// Converts the indices that C has stored to count from one. `MPI_UNDEFINED` is negative.

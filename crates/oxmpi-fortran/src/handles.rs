@@ -3,6 +3,8 @@
 
 use crate::c_names::*;
 use crate::places::is_in_place;
+#[cfg(integer8)]
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Predefined handles are below this.
 const FIRST_DYNAMIC: usize = 4096;
@@ -10,6 +12,12 @@ const FIRST_DYNAMIC: usize = 4096;
 pub trait FortranHandle: Handle {
     fn from_int(int: c_int) -> Self;
     fn to_int(self) -> c_int;
+
+    /// A predefined handle, as a program with these INTEGERs means it.
+    #[inline]
+    fn predefined(raw: usize) -> Self {
+        Self::from_raw(raw)
+    }
 }
 
 macro_rules! fortran_handles {
@@ -30,7 +38,6 @@ macro_rules! fortran_handles {
 
 fortran_handles! {
     Comm PMPI_Comm_fromint PMPI_Comm_toint
-    Datatype PMPI_Type_fromint PMPI_Type_toint
     Errhandler PMPI_Errhandler_fromint PMPI_Errhandler_toint
     File PMPI_File_fromint PMPI_File_toint
     Group PMPI_Group_fromint PMPI_Group_toint
@@ -42,6 +49,43 @@ fortran_handles! {
     Win PMPI_Win_fromint PMPI_Win_toint
 }
 
+impl FortranHandle for Datatype {
+    fn from_int(int: c_int) -> Datatype {
+        // SAFETY: the function takes any number.
+        unsafe { c::PMPI_Type_fromint(int) }
+    }
+
+    fn to_int(self) -> c_int {
+        #[cfg(integer8)]
+        if HAS_PAIRS.load(Relaxed) && self == two_integers() {
+            return MPI_2INTEGER.0 as c_int;
+        }
+        // SAFETY: the function takes any handle.
+        unsafe { c::PMPI_Type_toint(self) }
+    }
+
+    /// `MPI_INTEGER` and `MPI_LOGICAL` have other values in the modules of such programs. There is
+    /// no predefined handle for two INTEGERs of eight bytes, but there is the datatype.
+    #[cfg(integer8)]
+    fn predefined(raw: usize) -> Datatype {
+        if raw == MPI_2INTEGER.0 { two_integers() } else { Datatype::from_raw(raw) }
+    }
+}
+
+/// Whether the program has used `MPI_2INTEGER`.
+#[cfg(integer8)]
+static HAS_PAIRS: AtomicBool = AtomicBool::new(false);
+
+/// What `MPI_2INTEGER` means. Not remembered: the handle may change when MPI is initialized again.
+#[cfg(integer8)]
+fn two_integers() -> Datatype {
+    let mut pair = MPI_DATATYPE_NULL;
+    HAS_PAIRS.store(true, Relaxed);
+    // SAFETY: the pointer leads to a variable of this function.
+    let code = unsafe { c::PMPI_Type_get_value_index(MPI_INTEGER8, MPI_INTEGER8, &mut pair) };
+    if code == MPI_SUCCESS { pair } else { MPI_DATATYPE_NULL }
+}
+
 /// The handle that stands for an INTEGER.
 ///
 /// # Safety
@@ -51,8 +95,22 @@ pub unsafe fn get<H: FortranHandle>(place: *mut Fint) -> H {
     // SAFETY: the caller promises that this memory is valid: see the Safety section.
     let int = unsafe { *place };
     match usize::try_from(int) {
-        Ok(raw) if raw < FIRST_DYNAMIC => H::from_raw(raw),
-        _ => H::from_int(int),
+        Ok(raw) if raw < FIRST_DYNAMIC => H::predefined(raw),
+        _ => H::from_int(short(int)),
+    }
+}
+
+/// The datatype that an INTEGER names, where the name matters and not what the program means by it:
+/// see [`FortranHandle::predefined`].
+///
+/// # Safety
+/// `place` may be read.
+pub unsafe fn get_named(place: *mut Fint) -> Datatype {
+    // SAFETY: the caller promises that `place` may be read.
+    match unsafe { usize::try_from(*place) } {
+        Ok(raw) if raw < FIRST_DYNAMIC => Datatype::from_raw(raw),
+        // SAFETY: the caller promises that `place` may be read.
+        _ => unsafe { get(place) },
     }
 }
 
@@ -61,7 +119,7 @@ pub unsafe fn get<H: FortranHandle>(place: *mut Fint) -> H {
 pub fn int<H: FortranHandle>(handle: H) -> Fint {
     match handle.raw() {
         raw if raw < FIRST_DYNAMIC => raw as Fint,
-        _ => handle.to_int(),
+        _ => wide(handle.to_int()),
     }
 }
 
@@ -130,6 +188,26 @@ impl<H: FortranHandle> Few<H> {
 #[inline]
 pub fn positive(length: impl TryInto<usize>) -> usize {
     length.try_into().unwrap_or(0)
+}
+
+/// The sum of some INTEGERs, which is the length of another array.
+///
+/// # Safety
+/// `count` elements may be read.
+#[cfg(integer8)]
+pub unsafe fn sum_of(integers: *mut Fint, count: usize) -> usize {
+    // SAFETY: the caller promises that the array has these elements.
+    (0..count).map(|i| positive(unsafe { *integers.add(i) })).sum()
+}
+
+/// The last of some INTEGERs, which is the length of another array.
+///
+/// # Safety
+/// `count` elements may be read.
+#[cfg(integer8)]
+pub unsafe fn last_of(integers: *mut Fint, count: usize) -> usize {
+    // SAFETY: the caller promises that the array has these elements.
+    if count == 0 { 0 } else { positive(unsafe { *integers.add(count - 1) }) }
 }
 
 /// The number of processes that an all-to-all reaches.

@@ -1,5 +1,6 @@
 //! The Fortran interface: `libmpifort_abi.so.1`, on top of the functions of the standard C ABI and
-//! nothing else.
+//! nothing else. The crate `oxmpi-fortran-i8` compiles the same files with `cfg(integer8)` to
+//! `libmpifort_abi_i8.so.1`, for programs whose INTEGER has eight bytes.
 //!
 //! ```text
 //! fortran/generated/   mpif.h, module mpi, module mpi_f08: what a compiler reads
@@ -12,12 +13,18 @@
 //! libmpi_abi.so.1      MPI_X, and PMPI_X for the symbols that begin with pmpi_
 //! ```
 //!
-//! It relies on an INTEGER of four bytes, and on the integer of a handle being its low word where C
-//! passes a handle to a Fortran procedure by reference (reductions, error handlers). Both hold for
-//! OxMPI. A panic must never cross into Fortran.
+//! All that depends on the length of an INTEGER is in integer4.rs and integer8.rs, which have the
+//! same names, and in trampolines.rs. With four bytes it relies on the integer of a handle being
+//! its low word where C passes a handle to a Fortran procedure by reference (reductions, error
+//! handlers), which holds for OxMPI. A panic must never cross into Fortran.
 
 #[cfg(not(any(panic = "abort", test)))]
 compile_error!("libmpifort_abi is built with panic = \"abort\": no panic may unwind into Fortran");
+
+#[macro_use]
+#[cfg_attr(not(integer8), path = "integer4.rs")]
+#[cfg_attr(integer8, path = "integer8.rs")]
+mod integer;
 
 #[macro_use]
 mod entry;
@@ -37,3 +44,5 @@ mod requests;
 mod section;
 mod strings;
 mod text;
+#[cfg(integer8)]
+mod trampolines;

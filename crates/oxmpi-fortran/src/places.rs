@@ -7,39 +7,44 @@
 
 use crate::addresses;
 use crate::c_names::*;
+use crate::integer::AtomicFint;
+use std::arch::global_asm;
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};
 
 /// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have
 /// eight each. Both blocks are a multiple of their alignment long, which is that of the compilers,
 /// or the linker warns.
 const INTEGERS: usize = 24;
-const SIZE: usize = 4 * INTEGERS;
+const INTEGER: usize = size_of::<Fint>();
+const SIZE: usize = INTEGER * INTEGERS;
 const CHARACTERS: usize = 32;
 
 const BOTTOM: usize = 0;
-const IN_PLACE: usize = 4;
-const BUFFER_AUTOMATIC: usize = 8;
-const UNWEIGHTED: usize = 12;
-const WEIGHTS_EMPTY: usize = 16;
-const STATUS_IGNORE: usize = 24;
-const STATUSES_IGNORE: usize = 56;
+const IN_PLACE: usize = INTEGER;
+const BUFFER_AUTOMATIC: usize = 2 * INTEGER;
+const UNWEIGHTED: usize = 3 * INTEGER;
+const WEIGHTS_EMPTY: usize = 4 * INTEGER;
+const STATUS_IGNORE: usize = 6 * INTEGER;
+const STATUSES_IGNORE: usize = 14 * INTEGER;
 
 #[repr(C, align(32))]
-struct Integers([AtomicI32; INTEGERS]);
+struct Integers([AtomicFint; INTEGERS]);
 
 #[repr(C, align(32))]
 struct Texts([AtomicU8; CHARACTERS]);
 
-#[unsafe(no_mangle)]
-static oxmpic_: Integers = Integers([const { AtomicI32::new(0) }; INTEGERS]);
+/// The names differ, so that a program with objects of both kinds can be noticed.
+#[cfg_attr(not(integer8), unsafe(export_name = "oxmpic_"))]
+#[cfg_attr(integer8, unsafe(export_name = "oxmpi8_"))]
+static BLOCK: Integers = Integers([const { AtomicFint::new(0) }; INTEGERS]);
 
 #[unsafe(no_mangle)]
 static oxmpis_: Texts = Texts([const { AtomicU8::new(b' ') }; CHARACTERS]);
 
 #[inline]
 fn start() -> usize {
-    (&raw const oxmpic_) as usize
+    (&raw const BLOCK) as usize
 }
 
 /// The offset of an address in the block; [`SIZE`] or more for an address outside.
@@ -84,17 +89,66 @@ pub fn unless_ignored<T>(argument: *mut T) -> *mut T {
 }
 
 /// The weights of a graph, where `MPI_UNWEIGHTED` and `MPI_WEIGHTS_EMPTY` are numbers in C.
+#[cfg(not(integer8))]
 pub fn weights_of(weights: *mut Fint) -> *mut c_int {
+    special_weights(weights).unwrap_or(weights)
+}
+
+/// The number that is `MPI_UNWEIGHTED` or `MPI_WEIGHTS_EMPTY` in C.
+pub fn special_weights(weights: *mut Fint) -> Option<*mut c_int> {
     match offset(weights) {
-        UNWEIGHTED => without_provenance_mut(10),
-        WEIGHTS_EMPTY => without_provenance_mut(11),
-        _ => weights,
+        UNWEIGHTED => Some(without_provenance_mut(10)),
+        WEIGHTS_EMPTY => Some(without_provenance_mut(11)),
+        _ => None,
     }
 }
 
 /// `MPI_ARGV_NULL` or `MPI_ARGVS_NULL`.
 pub fn is_null_argv(argument: *mut c_char) -> bool {
     (argument as usize).wrapping_sub((&raw const oxmpis_) as usize) < CHARACTERS
+}
+
+// The block of the programs of the other kind. The reference is weak: the linker leaves zero where
+// no object has such a block, which is the rule.
+#[cfg(not(integer8))]
+global_asm!(
+    ".weak oxmpi8_",
+    ".globl oxmpi_other_kind",
+    ".hidden oxmpi_other_kind",
+    ".pushsection .data.rel.oxmpi_other_kind, \"aw\"",
+    ".balign 8",
+    "oxmpi_other_kind:",
+    ".8byte oxmpi8_",
+    ".popsection",
+);
+#[cfg(integer8)]
+global_asm!(
+    ".weak oxmpic_",
+    ".globl oxmpi_other_kind",
+    ".hidden oxmpi_other_kind",
+    ".pushsection .data.rel.oxmpi_other_kind, \"aw\"",
+    ".balign 8",
+    "oxmpi_other_kind:",
+    ".8byte oxmpic_",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    safe static oxmpi_other_kind: usize;
+}
+
+/// Ends a program whose objects, or whose library, disagree about the length of an INTEGER: every
+/// call would read and write wrong memory.
+pub fn check_kind() {
+    if oxmpi_other_kind != 0 {
+        let (here, other) = if INTEGER == 4 { (4, 8) } else { (8, 4) };
+        eprintln!(
+            "OxMPI: a part of this program was compiled with INTEGERs of {other} bytes, but it runs with MPI's library for \
+             INTEGERs of {here} bytes. Compile all files that call MPI with -fdefault-integer-8, or none, and link with \
+             mpifort and the same option."
+        );
+        std::process::exit(1);
+    }
 }
 
 /// C programs compare Fortran's statuses with these variables of the C library, which are no part

@@ -45,7 +45,7 @@ function! {
 entry! {
     [mpi_pcontrol_ pmpi_pcontrol_ mpi_pcontrol_f08_ pmpi_pcontrol_f08_] MPI_Pcontrol PMPI_Pcontrol
     (level: *mut Fint) |call| {
-        call(*level);
+        call(short(*level));
     }
 }
 
@@ -99,7 +99,7 @@ macro_rules! size_of_variable {
             // SAFETY: a descriptor, and places to write to; `ierror` may be null.
             unsafe {
                 let bytes = element_size(x);
-                *size = Fint::try_from(bytes).unwrap_or(MPI_UNDEFINED);
+                *size = Fint::try_from(bytes).unwrap_or(wide(MPI_UNDEFINED));
                 set(ierror, MPI_SUCCESS);
             }
         }
@@ -113,7 +113,7 @@ size_of_variable! { mpi_sizeof_ pmpi_sizeof_ mpi_sizeof_f08_ pmpi_sizeof_f08_ }
 macro_rules! copy_status {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(from: *mut Status, to: *mut Status, ierror: *mut Fint) {
+        unsafe extern "C" fn $name(from: *mut FortranStatus, to: *mut FortranStatus, ierror: *mut Fint) {
             // SAFETY: two statuses; `ierror` may be null.
             unsafe {
                 if unless_ignored(from).is_null() || unless_ignored(to).is_null() {
@@ -141,9 +141,9 @@ entry! {
     ]
     MPI_Abi_set_fortran_booleans PMPI_Abi_set_fortran_booleans
     (size: *mut Fint, yes: *mut Fint, no: *mut Fint, ierror: *mut Fint) |call| {
-        let code = call(*size, yes.cast(), no.cast());
+        let code = call(short(*size), yes.cast(), no.cast());
         // LOGICAL arguments of this library are of the default kind.
-        if code == MPI_SUCCESS && *size == 4 {
+        if code == MPI_SUCCESS && usize::try_from(*size) == Ok(size_of::<Fint>()) {
             TRUE.store(*yes, Relaxed);
             FALSE.store(*no, Relaxed);
         }
@@ -159,8 +159,86 @@ entry! {
     MPI_Abi_get_fortran_booleans PMPI_Abi_get_fortran_booleans
     (size: *mut Fint, yes: *mut Fint, no: *mut Fint, is_set: *mut Fint, ierror: *mut Fint) |call| {
         let mut known = 0;
-        let code = call(*size, yes.cast(), no.cast(), &mut known);
+        let code = call(short(*size), yes.cast(), no.cast(), &mut known);
         put_truth(is_set, known);
         set(ierror, code);
+    }
+}
+
+// ---- the lengths of types ----
+
+entry! {
+    [
+        mpi_abi_set_fortran_info_ pmpi_abi_set_fortran_info_
+        mpi_abi_set_fortran_info_f08_ pmpi_abi_set_fortran_info_f08_
+    ]
+    MPI_Abi_set_fortran_info PMPI_Abi_set_fortran_info
+    (info: *mut Fint, ierror: *mut Fint) |call| {
+        #[cfg(not(integer8))]
+        let code = call(get(info));
+        #[cfg(integer8)]
+        let code = match lengths::exchanged(get(info), b'8', b'4') {
+            Ok(mut shorter) => {
+                let code = call(shorter);
+                c::PMPI_Info_free(&mut shorter);
+                code
+            }
+            Err(code) => code,
+        };
+        set(ierror, code);
+    }
+}
+
+entry! {
+    [
+        mpi_abi_get_fortran_info_ pmpi_abi_get_fortran_info_
+        mpi_abi_get_fortran_info_f08_ pmpi_abi_get_fortran_info_f08_
+    ]
+    MPI_Abi_get_fortran_info PMPI_Abi_get_fortran_info
+    (info: *mut Fint, ierror: *mut Fint) |call| {
+        let mut found = Info(0);
+        let code = call(&mut found);
+        #[cfg(integer8)]
+        if code == MPI_SUCCESS && found != MPI_INFO_NULL {
+            let shorter = found;
+            found = lengths::exchanged(shorter, b'4', b'8').unwrap_or(shorter);
+        }
+        put(info, found);
+        set(ierror, code);
+    }
+}
+
+/// The C library knows of INTEGERs and LOGICALs of four bytes only; the programs of this library have
+/// eight, and are told so.
+#[cfg(integer8)]
+mod lengths {
+    use super::*;
+
+    /// A copy of an info object with another length of INTEGER and LOGICAL, or the code of the
+    /// error.
+    pub fn exchanged(info: Info, from: u8, to: u8) -> Result<Info, c_int> {
+        let mut copy = MPI_INFO_NULL;
+        // SAFETY: the function takes any handle; the pointer leads to a variable of this function.
+        match unsafe { c::PMPI_Info_dup(info, &mut copy) } {
+            MPI_SUCCESS => {}
+            code => return Err(code),
+        }
+        for key in [c"mpi_integer_size", c"mpi_logical_size"] {
+            let (mut value, mut length, mut found) = ([0_u8; 32], 32, 0);
+            let key = key.as_ptr().cast_mut();
+            // SAFETY: a text that ends with NUL, and variables of this function of these lengths.
+            unsafe {
+                c::PMPI_Info_get_string(copy, key, &mut length, value.as_mut_ptr().cast(), &mut found);
+                if found != 0 && value[..2] != [from, 0] {
+                    let text = "MPI_Abi_set_fortran_info: INTEGER and LOGICAL have 8 bytes in this program";
+                    c::PMPI_Info_free(&mut copy);
+                    return Err(fail(MPI_ERR_ABI, text));
+                }
+                if found != 0 {
+                    c::PMPI_Info_set(copy, key, [to, 0].as_mut_ptr().cast());
+                }
+            }
+        }
+        Ok(copy)
     }
 }

@@ -13,7 +13,7 @@ entry! {
         let mut code = call(location, &mut absolute);
         if code == MPI_SUCCESS {
             let number = addresses::number(absolute);
-            *address = number.unwrap_or(MPI_UNDEFINED);
+            *address = number.unwrap_or(wide(MPI_UNDEFINED));
             if number.is_none() {
                 let text = format!(
                     "MPI_ADDRESS: {absolute:#x} is too far from other variables to fit an INTEGER; use MPI_GET_ADDRESS \
@@ -28,15 +28,15 @@ entry! {
 
 /// Stores an extent if it fits an INTEGER.
 unsafe fn put_narrow(place: *mut Fint, value: i64, name: &str, instead: &str) -> c_int {
-    match Fint::try_from(value) {
-        Ok(value) => {
+    match addresses::integer(value) {
+        Some(value) => {
             // SAFETY: the caller passes a variable that may be written.
             unsafe { *place = value };
             MPI_SUCCESS
         }
-        Err(_) => {
+        None => {
             // SAFETY: the caller passes a variable that may be written.
-            unsafe { *place = MPI_UNDEFINED };
+            unsafe { *place = wide(MPI_UNDEFINED) };
             fail(MPI_ERR_ARG, &format!("{name}: {value} does not fit an INTEGER; {instead}"))
         }
     }
@@ -91,7 +91,9 @@ entry! {
         ierror: *mut Fint
     ) |call| {
         let mut made = Datatype(0);
-        let code = call(*count, *blocklength, (*stride).into(), get(oldtype), &mut made);
+        let count = narrow!(count, MPI_ERR_COUNT, "MPI_TYPE_HVECTOR", MPI_COMM_SELF, ierror);
+        let blocklength = narrow!(blocklength, MPI_ERR_ARG, "MPI_TYPE_HVECTOR", MPI_COMM_SELF, ierror);
+        let code = call(count, blocklength, addresses::long(*stride), get(oldtype), &mut made);
         put(newtype, made);
         set(ierror, code);
     }
@@ -109,7 +111,10 @@ entry! {
     ) |call| {
         let mut displacements = widened(displacements, positive(*count));
         let mut made = Datatype(0);
-        let code = call(*count, lengths, displacements.as_mut_ptr(), get(oldtype), &mut made);
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_TYPE_HINDEXED", MPI_COMM_SELF, ierror);
+        let mut lengths =
+            narrowed!(lengths, positive(*count), MPI_ERR_ARG, "MPI_TYPE_HINDEXED", MPI_COMM_SELF, ierror);
+        let code = call(number, lengths.as_mut_ptr(), displacements.as_mut_ptr(), get(oldtype), &mut made);
         put(newtype, made);
         set(ierror, code);
     }
@@ -128,7 +133,9 @@ entry! {
         let mut displacements = widened(displacements, positive(*count));
         let mut types = Few::<Datatype>::get(types, positive(*count));
         let mut made = Datatype(0);
-        let code = call(*count, lengths, displacements.as_mut_ptr(), types.as_mut_ptr(), &mut made);
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_TYPE_STRUCT", MPI_COMM_SELF, ierror);
+        let mut lengths = narrowed!(lengths, positive(*count), MPI_ERR_ARG, "MPI_TYPE_STRUCT", MPI_COMM_SELF, ierror);
+        let code = call(number, lengths.as_mut_ptr(), displacements.as_mut_ptr(), types.as_mut_ptr(), &mut made);
         put(newtype, made);
         set(ierror, code);
     }

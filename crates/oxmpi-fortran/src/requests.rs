@@ -5,11 +5,13 @@ use crate::entry::*;
 
 entry! {
     [mpi_wait_ pmpi_wait_ mpi_wait_f08_ pmpi_wait_f08_] MPI_Wait PMPI_Wait
-    (request: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+    (request: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
         let before: Request = get(request);
         let mut after = before;
         let held = pending::hold(&[before]);
-        let code = call(&mut after, unless_ignored(status));
+        let mut one = Statuses::new(unless_ignored(status), 1);
+        let code = call(&mut after, one.as_mut_ptr());
+        one.put();
         put(request, after);
         held.settle(&[after], |_| true);
         set(ierror, code);
@@ -18,11 +20,13 @@ entry! {
 
 entry! {
     [mpi_test_ pmpi_test_ mpi_test_f08_ pmpi_test_f08_] MPI_Test PMPI_Test
-    (request: *mut Fint, flag: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+    (request: *mut Fint, flag: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
         let before: Request = get(request);
         let (mut after, mut done) = (before, 0);
         let held = pending::hold(&[before]);
-        let code = call(&mut after, &mut done, unless_ignored(status));
+        let mut one = Statuses::new(unless_ignored(status), 1);
+        let code = call(&mut after, &mut done, one.as_mut_ptr());
+        one.put();
         put(request, after);
         put_truth(flag, done);
         held.settle(&[after], |_| done != 0);
@@ -32,10 +36,13 @@ entry! {
 
 entry! {
     [mpi_waitall_ pmpi_waitall_ mpi_waitall_f08_ pmpi_waitall_f08_] MPI_Waitall PMPI_Waitall
-    (count: *mut Fint, requests: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
+    (count: *mut Fint, requests: *mut Fint, statuses: *mut FortranStatus, ierror: *mut Fint) |call| {
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_Waitall", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*count));
         let held = pending::hold(list.as_mut_slice());
-        let code = call(*count, list.as_mut_ptr(), unless_ignored(statuses));
+        let mut all = Statuses::new(unless_ignored(statuses), positive(*count));
+        let code = call(number, list.as_mut_ptr(), all.as_mut_ptr());
+        all.put();
         list.put(requests);
         held.settle(list.as_mut_slice(), |_| true);
         set(ierror, code);
@@ -44,11 +51,14 @@ entry! {
 
 entry! {
     [mpi_testall_ pmpi_testall_ mpi_testall_f08_ pmpi_testall_f08_] MPI_Testall PMPI_Testall
-    (count: *mut Fint, requests: *mut Fint, flag: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
+    (count: *mut Fint, requests: *mut Fint, flag: *mut Fint, statuses: *mut FortranStatus, ierror: *mut Fint) |call| {
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_Testall", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*count));
         let held = pending::hold(list.as_mut_slice());
         let mut done = 0;
-        let code = call(*count, list.as_mut_ptr(), &mut done, unless_ignored(statuses));
+        let mut all = Statuses::new(unless_ignored(statuses), positive(*count));
+        let code = call(number, list.as_mut_ptr(), &mut done, all.as_mut_ptr());
+        all.put();
         put_truth(flag, done);
         if done != 0 {
             list.put(requests);
@@ -60,11 +70,14 @@ entry! {
 
 entry! {
     [mpi_waitany_ pmpi_waitany_ mpi_waitany_f08_ pmpi_waitany_f08_] MPI_Waitany PMPI_Waitany
-    (count: *mut Fint, requests: *mut Fint, index: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+    (count: *mut Fint, requests: *mut Fint, index: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_Waitany", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*count));
         let held = pending::hold(list.as_mut_slice());
         let mut which = MPI_UNDEFINED;
-        let code = call(*count, list.as_mut_ptr(), &mut which, unless_ignored(status));
+        let mut one = Statuses::new(unless_ignored(status), 1);
+        let code = call(number, list.as_mut_ptr(), &mut which, one.as_mut_ptr());
+        one.put();
         put_index(index, which);
         put_at(requests, &mut list, which);
         held.settle(list.as_mut_slice(), |i| c_int::try_from(i) == Ok(which));
@@ -79,13 +92,16 @@ entry! {
         requests: *mut Fint,
         index: *mut Fint,
         flag: *mut Fint,
-        status: *mut Status,
+        status: *mut FortranStatus,
         ierror: *mut Fint
     ) |call| {
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_Testany", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*count));
         let held = pending::hold(list.as_mut_slice());
         let (mut which, mut done) = (MPI_UNDEFINED, 0);
-        let code = call(*count, list.as_mut_ptr(), &mut which, &mut done, unless_ignored(status));
+        let mut one = Statuses::new(unless_ignored(status), 1);
+        let code = call(number, list.as_mut_ptr(), &mut which, &mut done, one.as_mut_ptr());
+        one.put();
         put_index(index, which);
         put_truth(flag, done);
         put_at(requests, &mut list, which);
@@ -101,18 +117,23 @@ entry! {
         requests: *mut Fint,
         outcount: *mut Fint,
         indices: *mut Fint,
-        statuses: *mut Status,
+        statuses: *mut FortranStatus,
         ierror: *mut Fint
     ) |call| {
+        let number = narrow!(incount, MPI_ERR_COUNT, "MPI_Waitsome", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*incount));
         let held = pending::hold(list.as_mut_slice());
         let mut done = MPI_UNDEFINED;
-        let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
-        let finished = (0..positive(done)).map(|i| *indices.add(i)).collect::<Vec<c_int>>();
+        let mut places = stored!(indices, positive(*incount));
+        let mut all = Statuses::new(unless_ignored(statuses), positive(*incount));
+        let code = call(number, list.as_mut_ptr(), &mut done, places.as_mut_ptr(), all.as_mut_ptr());
+        all.put();
+        let finished = (0..positive(done)).map(|i| places.at(i)).collect::<Vec<c_int>>();
         for which in &finished {
             put_at(requests, &mut list, *which);
         }
         held.settle(list.as_mut_slice(), |i| c_int::try_from(i).is_ok_and(|i| finished.contains(&i)));
+        places.put();
         from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);
@@ -126,18 +147,23 @@ entry! {
         requests: *mut Fint,
         outcount: *mut Fint,
         indices: *mut Fint,
-        statuses: *mut Status,
+        statuses: *mut FortranStatus,
         ierror: *mut Fint
     ) |call| {
+        let number = narrow!(incount, MPI_ERR_COUNT, "MPI_Testsome", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*incount));
         let held = pending::hold(list.as_mut_slice());
         let mut done = MPI_UNDEFINED;
-        let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
-        let finished = (0..positive(done)).map(|i| *indices.add(i)).collect::<Vec<c_int>>();
+        let mut places = stored!(indices, positive(*incount));
+        let mut all = Statuses::new(unless_ignored(statuses), positive(*incount));
+        let code = call(number, list.as_mut_ptr(), &mut done, places.as_mut_ptr(), all.as_mut_ptr());
+        all.put();
+        let finished = (0..positive(done)).map(|i| places.at(i)).collect::<Vec<c_int>>();
         for which in &finished {
             put_at(requests, &mut list, *which);
         }
         held.settle(list.as_mut_slice(), |i| c_int::try_from(i).is_ok_and(|i| finished.contains(&i)));
+        places.put();
         from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);
@@ -158,9 +184,10 @@ entry! {
 entry! {
     [mpi_startall_ pmpi_startall_ mpi_startall_f08_ pmpi_startall_f08_] MPI_Startall PMPI_Startall
     (count: *mut Fint, requests: *mut Fint, ierror: *mut Fint) |call| {
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_Startall", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*count));
         pending::starting(list.as_mut_slice());
-        let code = call(*count, list.as_mut_ptr());
+        let code = call(number, list.as_mut_ptr());
         list.put(requests);
         set(ierror, code);
     }
@@ -189,9 +216,11 @@ entry! {
         mpi_request_get_status_f08_ pmpi_request_get_status_f08_
     ]
     MPI_Request_get_status PMPI_Request_get_status
-    (request: *mut Fint, flag: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+    (request: *mut Fint, flag: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
         let mut done = 0;
-        let code = call(get(request), &mut done, unless_ignored(status));
+        let mut one = Statuses::new(unless_ignored(status), 1);
+        let code = call(get(request), &mut done, one.as_mut_ptr());
+        one.put();
         put_truth(flag, done);
         if done != 0 {
             pending::seen(get(request));
@@ -206,10 +235,13 @@ entry! {
         mpi_request_get_status_all_f08_ pmpi_request_get_status_all_f08_
     ]
     MPI_Request_get_status_all PMPI_Request_get_status_all
-    (count: *mut Fint, requests: *mut Fint, flag: *mut Fint, statuses: *mut Status, ierror: *mut Fint) |call| {
+    (count: *mut Fint, requests: *mut Fint, flag: *mut Fint, statuses: *mut FortranStatus, ierror: *mut Fint) |call| {
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_Request_get_status_all", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*count));
         let mut done = 0;
-        let code = call(*count, list.as_mut_ptr(), &mut done, unless_ignored(statuses));
+        let mut all = Statuses::new(unless_ignored(statuses), positive(*count));
+        let code = call(number, list.as_mut_ptr(), &mut done, all.as_mut_ptr());
+        all.put();
         put_truth(flag, done);
         if done != 0 {
             list.as_mut_slice().iter().for_each(|request| pending::seen(*request));
@@ -229,12 +261,15 @@ entry! {
         requests: *mut Fint,
         index: *mut Fint,
         flag: *mut Fint,
-        status: *mut Status,
+        status: *mut FortranStatus,
         ierror: *mut Fint
     ) |call| {
+        let number = narrow!(count, MPI_ERR_COUNT, "MPI_Request_get_status_any", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*count));
         let (mut which, mut done) = (MPI_UNDEFINED, 0);
-        let code = call(*count, list.as_mut_ptr(), &mut which, &mut done, unless_ignored(status));
+        let mut one = Statuses::new(unless_ignored(status), 1);
+        let code = call(number, list.as_mut_ptr(), &mut which, &mut done, one.as_mut_ptr());
+        one.put();
         put_index(index, which);
         put_truth(flag, done);
         if done != 0 {
@@ -255,15 +290,20 @@ entry! {
         requests: *mut Fint,
         outcount: *mut Fint,
         indices: *mut Fint,
-        statuses: *mut Status,
+        statuses: *mut FortranStatus,
         ierror: *mut Fint
     ) |call| {
+        let number = narrow!(incount, MPI_ERR_COUNT, "MPI_Request_get_status_some", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*incount));
         let mut done = MPI_UNDEFINED;
-        let code = call(*incount, list.as_mut_ptr(), &mut done, indices, unless_ignored(statuses));
+        let mut places = stored!(indices, positive(*incount));
+        let mut all = Statuses::new(unless_ignored(statuses), positive(*incount));
+        let code = call(number, list.as_mut_ptr(), &mut done, places.as_mut_ptr(), all.as_mut_ptr());
+        all.put();
         for i in 0..positive(done) {
-            list.at(*indices.add(i)).into_iter().for_each(pending::seen);
+            list.at(places.at(i)).into_iter().for_each(pending::seen);
         }
+        places.put();
         from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);

@@ -250,7 +250,7 @@ fn places(count: i64, datatype: Datatype) -> Option<Vec<i64>> {
     let end = first.checked_add(span)?.checked_add(rest.max(0))?;
     let bytes = size.checked_mul(count)?;
     // The datatype must not begin before the section.
-    let most = i64::from(Fint::MAX);
+    let most = i64::from(c_int::MAX);
     if count < 0 || first + rest.min(0) < 0 || !(0..most).contains(&end) || bytes > most {
         return None;
     }

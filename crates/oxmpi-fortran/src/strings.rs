@@ -17,8 +17,9 @@ entry! {
         value_len: usize
     ) |call| {
         let mut key = trimmed((key, key_len));
-        let (mut written, mut found) = (room(*valuelen), 0);
-        let code = call(get(info), key.as_mut_ptr().cast(), *valuelen, written.as_mut_ptr().cast(), &mut found);
+        let valuelen = narrow!(valuelen, MPI_ERR_ARG, "MPI_Info_get", MPI_COMM_SELF, ierror);
+        let (mut written, mut found) = (room(valuelen), 0);
+        let code = call(get(info), key.as_mut_ptr().cast(), valuelen, written.as_mut_ptr().cast(), &mut found);
         put_truth(flag, found);
         if found != 0 {
             put_text((value, value_len), &written, code);
@@ -42,12 +43,13 @@ entry! {
         value_len: usize
     ) |call| {
         let mut key = trimmed((key, key_len));
-        let (asked, mut length, mut found) = (*buflen, with_nul(*buflen), 0);
+        let asked = narrow!(buflen, MPI_ERR_ARG, "MPI_Info_get_string", MPI_COMM_SELF, ierror);
+        let (mut length, mut found) = (with_nul(asked), 0);
         let mut written = room(length);
         let code = call(get(info), key.as_mut_ptr().cast(), &mut length, written.as_mut_ptr().cast(), &mut found);
         put_truth(flag, found);
         if found != 0 {
-            *buflen = (length - 1).max(0);
+            *buflen = wide((length - 1).max(0));
             if asked > 0 {
                 put_text((value, value_len), &written, code);
             }
@@ -71,11 +73,13 @@ entry! {
         ierror: *mut Fint,
         name_len: usize
     ) |call| {
-        let (asked, mut length) = (*pset_len, with_nul(*pset_len));
+        let asked = narrow!(pset_len, MPI_ERR_ARG, "MPI_Session_get_nth_pset", MPI_COMM_SELF, ierror);
+        let mut length = with_nul(asked);
         let mut written = room(length);
-        let code = call(get(session), get(info), *n, &mut length, written.as_mut_ptr().cast());
+        let number = narrow!(n, MPI_ERR_ARG, "MPI_Session_get_nth_pset", MPI_COMM_SELF, ierror);
+        let code = call(get(session), get(info), number, &mut length, written.as_mut_ptr().cast());
         if code == MPI_SUCCESS {
-            *pset_len = (length - 1).max(0);
+            *pset_len = wide((length - 1).max(0));
             if asked > 0 {
                 put_text((pset_name, name_len), &written, code);
             }
@@ -101,7 +105,17 @@ unsafe fn is_root(root: *mut Fint, comm: Comm) -> bool {
     let mut rank = 0;
     // SAFETY: the caller promises that `root` may be read; the result is a variable of this
     // function.
-    unsafe { c::PMPI_Comm_rank(comm, &mut rank) == MPI_SUCCESS && rank == *root }
+    unsafe { c::PMPI_Comm_rank(comm, &mut rank) == MPI_SUCCESS && wide(rank) == *root }
+}
+
+/// The number of processes that a call has spawned.
+fn spawned(intercomm: Comm) -> usize {
+    let mut size = 0;
+    if intercomm.0 != 0 && intercomm != MPI_COMM_NULL {
+        // SAFETY: the pointer leads to a variable of this function.
+        unsafe { c::PMPI_Comm_remote_size(intercomm, &mut size) };
+    }
+    positive(size)
 }
 
 /// Pointers to texts, ended by a null pointer.
@@ -130,16 +144,18 @@ entry! {
             if counts && !is_null_argv(argv) { texts(argv, argv_len, argv_len, MOST) } else { Vec::new() };
         let mut words = pointers(&mut words);
         let mut made = Comm(0);
+        let mut codes = Codes::new(unless_ignored(errcodes));
         let code = call(
             command.as_mut_ptr().cast(),
             words.as_mut_ptr(),
-            *maxprocs,
+            if counts { narrow!(maxprocs, MPI_ERR_ARG, "MPI_Comm_spawn", get::<Comm>(comm), ierror) } else { 0 },
             get(info),
-            *root,
+            narrow!(root, MPI_ERR_ROOT, "MPI_Comm_spawn", get::<Comm>(comm), ierror),
             get(comm),
             &mut made,
-            unless_ignored(errcodes),
+            codes.as_mut_ptr(),
         );
+        codes.put(|| spawned(made));
         put(intercomm, made);
         set(ierror, code);
     }
@@ -178,18 +194,21 @@ entry! {
         let mut rows: Vec<*mut *mut c_char> = rows.iter_mut().map(|row| row.as_mut_ptr()).collect();
         let argvs = if rows.is_empty() { null_mut() } else { rows.as_mut_ptr() };
         let mut infos = Few::<Info>::get(infos, number);
-        let mut made = Comm(0);
+        let (mut made, object) = (Comm(0), get::<Comm>(comm));
+        let mut codes = Codes::new(unless_ignored(errcodes));
+        let mut maxprocs = narrowed!(maxprocs, number, MPI_ERR_ARG, "MPI_Comm_spawn_multiple", object, ierror);
         let code = call(
-            *count,
+            if number == 0 { 0 } else { narrow!(count, MPI_ERR_COUNT, "MPI_Comm_spawn_multiple", object, ierror) },
             commands.as_mut_ptr(),
             argvs,
-            maxprocs,
+            maxprocs.as_mut_ptr(),
             infos.as_mut_ptr(),
-            *root,
-            get(comm),
+            narrow!(root, MPI_ERR_ROOT, "MPI_Comm_spawn_multiple", object, ierror),
+            object,
             &mut made,
-            unless_ignored(errcodes),
+            codes.as_mut_ptr(),
         );
+        codes.put(|| spawned(made));
         put(intercomm, made);
         set(ierror, code);
     }

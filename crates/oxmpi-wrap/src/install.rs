@@ -10,28 +10,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
+use crate::integers::Integers;
 use crate::language::Language;
-
-/// The libraries that the standard ABI names, in the order of linking.
-pub fn libraries(language: Language) -> &'static [&'static str] {
-    match language {
-        Language::C | Language::Cxx => &["mpi_abi"],
-        Language::Fortran => &["mpifort_abi", "mpi_abi"],
-    }
-}
 
 pub struct Install {
     pub include: PathBuf,
     pub lib: PathBuf,
+    /// What the program is compiled with, which decides on modules and library; C has no part in it.
+    pub integers: Integers,
 }
 
 impl Install {
-    pub fn of_this_program() -> Result<Install, Failure> {
+    pub fn of_this_program(integers: Integers) -> Result<Install, Failure> {
         let program = env::current_exe().map_err(|error| {
             Failure::new(format!("cannot find out where this wrapper is installed ({error}); is /proc mounted?"))
         })?;
         match program.parent().and_then(Path::parent) {
-            Some(prefix) => Ok(Install { include: prefix.join("include"), lib: prefix.join("lib") }),
+            Some(prefix) => Ok(Install { include: prefix.join("include"), lib: prefix.join("lib"), integers }),
             None => Err(Failure::new(format!(
                 "this wrapper must be in the bin folder of an OxMPI installation, but it is {}",
                 program.display()
@@ -52,10 +47,21 @@ impl Install {
         )))
     }
 
+    /// The libraries that the standard ABI names, in the order of linking.
+    pub fn libraries(&self, language: Language) -> Vec<String> {
+        let fortran = format!("mpifort_abi{}", self.integers.suffix("_"));
+        let fortran = Some(fortran).filter(|_| language == Language::Fortran);
+        fortran.into_iter().chain(["mpi_abi".to_owned()]).collect()
+    }
+
     /// For Fortran also the folder of the modules that `oxmpi fortran` has made for this compiler.
     pub fn compile_flags(&self, language: Language, compiler: &[OsString]) -> Vec<OsString> {
         let modules = self.modules_for(compiler).filter(|_| language == Language::Fortran);
         let mut flags: Vec<_> = modules.iter().map(|modules| joined("-I", modules.as_os_str())).collect();
+        if language == Language::Fortran && self.integers == Integers::Eight {
+            // Its mpif.h is found before the other one.
+            flags.push(joined("-I", self.include.join("oxmpi/i8").as_os_str()));
+        }
         flags.push(joined("-I", self.include.as_os_str()));
         flags
     }
@@ -72,14 +78,18 @@ impl Install {
     /// The folder for the modules of a compiler. Each family, and perhaps each version, has its own
     /// format.
     pub fn modules(&self, compiler: &[OsString]) -> PathBuf {
-        self.include.join("oxmpi").join(family_and_name(compiler).1)
+        self.modules_of(family_and_name(compiler).1)
     }
 
     /// The folder of modules that the compiler can probably read: its own, else those of its
     /// family, because `gfortran` and `gfortran-14` are usually the same program.
     pub fn modules_for(&self, compiler: &[OsString]) -> Option<PathBuf> {
-        let family = self.include.join("oxmpi").join(family_and_name(compiler).0);
+        let family = self.modules_of(family_and_name(compiler).0);
         [self.modules(compiler), family].into_iter().find(|folder| folder.exists())
+    }
+
+    fn modules_of(&self, name: String) -> PathBuf {
+        self.include.join("oxmpi").join(name + &self.integers.suffix("-"))
     }
 
     /// The library, and its folder as rpath of the program, so that the program runs without
@@ -94,7 +104,7 @@ impl Install {
         } else {
             flags.extend([OsString::from("-Wl,-rpath"), joined("-Wl,", lib)]);
         }
-        flags.extend(libraries(language).iter().map(|name| joined("-l", OsStr::new(name))));
+        flags.extend(self.libraries(language).iter().map(|name| joined("-l", OsStr::new(name))));
         flags
     }
 }

@@ -7,8 +7,8 @@
 //! It must never change, drop or reorder what the user wrote, and never write anything but the
 //! answer to a question (`-show`, `--showme:…`) on stdout: build systems parse it.
 //!
-//! Reading order: [`line`] understands the command line, [`install`] knows the flags, [`compiler`]
-//! chooses the compiler, [`show`] prints.
+//! Reading order: [`line`] understands the command line, [`install`] knows the flags, [`integers`]
+//! looks for 8-byte INTEGERs, [`compiler`] chooses the compiler, [`show`] prints.
 #![forbid(unsafe_code)]
 
 mod compiler;
@@ -26,6 +26,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use install::Install;
+use integers::Integers;
 use language::Language;
 use line::{Ask, Line};
 
@@ -62,8 +63,12 @@ fn run(name: &str, args: Vec<OsString>) -> Result<(), Failure> {
     if line.ask == Ask::Help {
         return print(&show::help(name, language));
     }
-    let install = Install::of_this_program()?;
     let compiler = compiler::choose(language, line.compiler.as_deref())?;
+    let integers = match language {
+        Language::Fortran => Integers::of(&[&compiler[..], &line.rest].concat()),
+        _ => Integers::Four,
+    };
+    let install = Install::of_this_program(integers)?;
     if let Ask::Show(what) = line.ask {
         return print(&show::answer(what, name, language, &compiler, &install, &line));
     }
@@ -75,16 +80,12 @@ fn run(name: &str, args: Vec<OsString>) -> Result<(), Failure> {
     if line.links() {
         command.args(install.link_flags(language));
     }
-    if language == Language::Fortran && line.has_input {
-        if install.modules_for(&compiler).is_none() {
-            let program = program.to_string_lossy();
-            eprintln!(
-                "{name}: the modules mpi and mpi_f08 are not there for {program} yet: run `oxmpi fortran --fc {program}`"
-            );
-        }
-        if let Some(option) = integers::option(&[own_args, &line.rest].concat()) {
-            eprintln!("{name}: {}", integers::explain(&option));
-        }
+    if language == Language::Fortran && line.has_input && install.modules_for(&compiler).is_none() {
+        let program = program.to_string_lossy();
+        let kind = if integers == Integers::Eight { " with INTEGERs of 8 bytes" } else { "" };
+        eprintln!(
+            "{name}: the modules mpi and mpi_f08 are not there for {program}{kind} yet: run `oxmpi fortran --fc {program}`"
+        );
     }
     let error = command.exec();
     Err(compiler::cannot_run(language, program, &error))

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::install::{Install, libraries};
+use crate::install::Install;
 use crate::language::Language;
 use crate::line::{Line, Show};
 
@@ -36,7 +36,7 @@ pub fn answer(
             own(folders.collect())
         }
         Show::LibDirs => vec![quote_flag(install.lib.as_os_str())],
-        Show::Libs => libraries(language).iter().map(|name| name.to_string()).collect(),
+        Show::Libs => install.libraries(language),
         Show::Modules => vec![quote_flag(install.modules(compiler).as_os_str())],
         Show::Version => vec![format!("{name}: OxMPI {} (Language: {})", env!("CARGO_PKG_VERSION"), language.title())],
     };
@@ -52,6 +52,16 @@ pub fn help(name: &str, language: Language) -> String {
         Language::Cxx => "cpp",
         Language::Fortran => "f90",
     };
+    let integers = match language {
+        Language::Fortran => {
+            "With -fdefault-integer-8, -i8, -integer-size 64 or -s integer64 it also adds what programs need whose
+INTEGER and LOGICAL have eight bytes: their own modules, mpif.h and library. Use the option for every file
+that calls MPI, and for linking.
+
+"
+        }
+        _ => "",
+    };
     format!(
         "\
 {name} compiles and links {title} programs that use MPI. It runs your {title} compiler with the flags
@@ -60,7 +70,7 @@ for OxMPI added; every other option goes to the compiler as it is.
   {name} hello.{ending} -o hello
   {name} -c part.{ending:<17}compile only: no library is added
 
-To see what it does, without doing it:
+{integers}To see what it does, without doing it:
   -show, --showme                 the whole command line
   -compile_info, -link_info       the command line for compiling, for linking
   --showme:compile, :link         the flags alone

@@ -5,12 +5,12 @@ use crate::entry::*;
 
 // MPI_Bsend
 entry! {
-[mpi_bsend_ pmpi_bsend_] MPI_Bsend PMPI_Bsend
+[mpi_bsend_ pmpi_bsend_] MPI_Bsend PMPI_Bsend or MPI_Bsend_c PMPI_Bsend_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Bsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Bsend", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -18,13 +18,13 @@ set(ierror, code);
 
 // MPI_Bsend_init
 entry! {
-[mpi_bsend_init_ pmpi_bsend_init_] MPI_Bsend_init PMPI_Bsend_init
+[mpi_bsend_init_ pmpi_bsend_init_] MPI_Bsend_init PMPI_Bsend_init or MPI_Bsend_init_c PMPI_Bsend_init_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Bsend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Bsend_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -33,7 +33,7 @@ set(ierror, code);
 
 // MPI_Buffer_attach
 entry! {
-[mpi_buffer_attach_ pmpi_buffer_attach_] MPI_Buffer_attach PMPI_Buffer_attach
+[mpi_buffer_attach_ pmpi_buffer_attach_] MPI_Buffer_attach PMPI_Buffer_attach or MPI_Buffer_attach_c PMPI_Buffer_attach_c
 (buffer: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 
 let code = call(buffer_at(buffer, MPI_DATATYPE_NULL), *size);
@@ -44,7 +44,7 @@ set(ierror, code);
 
 // MPI_Buffer_detach
 entry! {
-[mpi_buffer_detach_ pmpi_buffer_detach_] MPI_Buffer_detach PMPI_Buffer_detach
+[mpi_buffer_detach_ pmpi_buffer_detach_] MPI_Buffer_detach PMPI_Buffer_detach or MPI_Buffer_detach_c PMPI_Buffer_detach_c
 (buffer_addr: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 let _ = buffer_addr;
 let mut buffer_addr_c: *mut c_void = null_mut();
@@ -93,7 +93,7 @@ set(ierror, code);
 
 // MPI_Comm_attach_buffer
 entry! {
-[mpi_comm_attach_buffer_ pmpi_comm_attach_buffer_] MPI_Comm_attach_buffer PMPI_Comm_attach_buffer
+[mpi_comm_attach_buffer_ pmpi_comm_attach_buffer_] MPI_Comm_attach_buffer PMPI_Comm_attach_buffer or MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c
 (comm: *mut Fint, buffer: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 
@@ -105,7 +105,7 @@ set(ierror, code);
 
 // MPI_Comm_detach_buffer
 entry! {
-[mpi_comm_detach_buffer_ pmpi_comm_detach_buffer_] MPI_Comm_detach_buffer PMPI_Comm_detach_buffer
+[mpi_comm_detach_buffer_ pmpi_comm_detach_buffer_] MPI_Comm_detach_buffer PMPI_Comm_detach_buffer or MPI_Comm_detach_buffer_c PMPI_Comm_detach_buffer_c
 (comm: *mut Fint, buffer_addr: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let _ = buffer_addr;
@@ -145,11 +145,12 @@ set(ierror, code);
 
 // MPI_Get_count
 entry! {
-[mpi_get_count_ pmpi_get_count_ mpi_get_count_f08_ pmpi_get_count_f08_] MPI_Get_count PMPI_Get_count
-(status: *mut Status, datatype: *mut Fint, count: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_get_count_ pmpi_get_count_ mpi_get_count_f08_ pmpi_get_count_f08_] MPI_Get_count PMPI_Get_count or MPI_Get_count_c PMPI_Get_count_c
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, count);
+let code = call(status_c.as_mut_ptr(), datatype_c, count);
 
 set(ierror, code);
 }
@@ -157,13 +158,13 @@ set(ierror, code);
 
 // MPI_Ibsend
 entry! {
-[mpi_ibsend_ pmpi_ibsend_] MPI_Ibsend PMPI_Ibsend
+[mpi_ibsend_ pmpi_ibsend_] MPI_Ibsend PMPI_Ibsend or MPI_Ibsend_c PMPI_Ibsend_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Ibsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ibsend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -173,14 +174,16 @@ set(ierror, code);
 // MPI_Improbe
 entry! {
 [mpi_improbe_ pmpi_improbe_ mpi_improbe_f08_ pmpi_improbe_f08_] MPI_Improbe PMPI_Improbe
-(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, flag: *mut Fint, message: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, flag: *mut Fint, message: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut flag_c = 0;
 let mut message_c = Message(0);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(*source, *tag, comm_c, &mut flag_c, &mut message_c, unless_ignored(status));
+let code = call(narrow!(source, MPI_ERR_RANK, "MPI_Improbe", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Improbe", comm_c, ierror), comm_c, &mut flag_c, &mut message_c, status_c.as_mut_ptr());
 put_truth(flag, flag_c);
 put(message, message_c);
+status_c.put();
 
 set(ierror, code);
 }
@@ -188,7 +191,7 @@ set(ierror, code);
 
 // MPI_Imrecv
 entry! {
-[mpi_imrecv_ pmpi_imrecv_] MPI_Imrecv PMPI_Imrecv
+[mpi_imrecv_ pmpi_imrecv_] MPI_Imrecv PMPI_Imrecv or MPI_Imrecv_c PMPI_Imrecv_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut message_c: Message = get(message);
@@ -205,12 +208,14 @@ set(ierror, code);
 // MPI_Iprobe
 entry! {
 [mpi_iprobe_ pmpi_iprobe_ mpi_iprobe_f08_ pmpi_iprobe_f08_] MPI_Iprobe PMPI_Iprobe
-(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, flag: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, flag: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut flag_c = 0;
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(*source, *tag, comm_c, &mut flag_c, unless_ignored(status));
+let code = call(narrow!(source, MPI_ERR_RANK, "MPI_Iprobe", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Iprobe", comm_c, ierror), comm_c, &mut flag_c, status_c.as_mut_ptr());
 put_truth(flag, flag_c);
+status_c.put();
 
 set(ierror, code);
 }
@@ -218,13 +223,13 @@ set(ierror, code);
 
 // MPI_Irecv
 entry! {
-[mpi_irecv_ pmpi_irecv_] MPI_Irecv PMPI_Irecv
+[mpi_irecv_ pmpi_irecv_] MPI_Irecv PMPI_Irecv or MPI_Irecv_c PMPI_Irecv_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *source, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(source, MPI_ERR_RANK, "MPI_Irecv", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Irecv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -233,13 +238,13 @@ set(ierror, code);
 
 // MPI_Irsend
 entry! {
-[mpi_irsend_ pmpi_irsend_] MPI_Irsend PMPI_Irsend
+[mpi_irsend_ pmpi_irsend_] MPI_Irsend PMPI_Irsend or MPI_Irsend_c PMPI_Irsend_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Irsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Irsend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -248,13 +253,13 @@ set(ierror, code);
 
 // MPI_Isend
 entry! {
-[mpi_isend_ pmpi_isend_] MPI_Isend PMPI_Isend
+[mpi_isend_ pmpi_isend_] MPI_Isend PMPI_Isend or MPI_Isend_c PMPI_Isend_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Isend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Isend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -263,14 +268,14 @@ set(ierror, code);
 
 // MPI_Isendrecv
 entry! {
-[mpi_isendrecv_ pmpi_isendrecv_] MPI_Isendrecv PMPI_Isendrecv
+[mpi_isendrecv_ pmpi_isendrecv_] MPI_Isendrecv PMPI_Isendrecv or MPI_Isendrecv_c PMPI_Isendrecv_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, *dest, *sendtag, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *source, *recvtag, comm_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Isendrecv", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Isendrecv", comm_c, ierror), buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(source, MPI_ERR_RANK, "MPI_Isendrecv", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Isendrecv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -279,13 +284,13 @@ set(ierror, code);
 
 // MPI_Isendrecv_replace
 entry! {
-[mpi_isendrecv_replace_ pmpi_isendrecv_replace_] MPI_Isendrecv_replace PMPI_Isendrecv_replace
+[mpi_isendrecv_replace_ pmpi_isendrecv_replace_] MPI_Isendrecv_replace PMPI_Isendrecv_replace or MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *sendtag, *source, *recvtag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Isendrecv_replace", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Isendrecv_replace", comm_c, ierror), narrow!(source, MPI_ERR_RANK, "MPI_Isendrecv_replace", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Isendrecv_replace", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -294,13 +299,13 @@ set(ierror, code);
 
 // MPI_Issend
 entry! {
-[mpi_issend_ pmpi_issend_] MPI_Issend PMPI_Issend
+[mpi_issend_ pmpi_issend_] MPI_Issend PMPI_Issend or MPI_Issend_c PMPI_Issend_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Issend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Issend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -310,12 +315,14 @@ set(ierror, code);
 // MPI_Mprobe
 entry! {
 [mpi_mprobe_ pmpi_mprobe_ mpi_mprobe_f08_ pmpi_mprobe_f08_] MPI_Mprobe PMPI_Mprobe
-(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, message: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, message: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut message_c = Message(0);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(*source, *tag, comm_c, &mut message_c, unless_ignored(status));
+let code = call(narrow!(source, MPI_ERR_RANK, "MPI_Mprobe", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Mprobe", comm_c, ierror), comm_c, &mut message_c, status_c.as_mut_ptr());
 put(message, message_c);
+status_c.put();
 
 set(ierror, code);
 }
@@ -323,13 +330,15 @@ set(ierror, code);
 
 // MPI_Mrecv
 entry! {
-[mpi_mrecv_ pmpi_mrecv_] MPI_Mrecv PMPI_Mrecv
-(buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_mrecv_ pmpi_mrecv_] MPI_Mrecv PMPI_Mrecv or MPI_Mrecv_c PMPI_Mrecv_c
+(buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut message_c: Message = get(message);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, &mut message_c, unless_ignored(status));
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, &mut message_c, status_c.as_mut_ptr());
 put(message, message_c);
+status_c.put();
 
 set(ierror, code);
 }
@@ -338,10 +347,12 @@ set(ierror, code);
 // MPI_Probe
 entry! {
 [mpi_probe_ pmpi_probe_ mpi_probe_f08_ pmpi_probe_f08_] MPI_Probe PMPI_Probe
-(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(*source, *tag, comm_c, unless_ignored(status));
+let code = call(narrow!(source, MPI_ERR_RANK, "MPI_Probe", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Probe", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -349,12 +360,14 @@ set(ierror, code);
 
 // MPI_Recv
 entry! {
-[mpi_recv_ pmpi_recv_] MPI_Recv PMPI_Recv
-(buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_recv_ pmpi_recv_] MPI_Recv PMPI_Recv or MPI_Recv_c PMPI_Recv_c
+(buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *source, *tag, comm_c, unless_ignored(status));
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(source, MPI_ERR_RANK, "MPI_Recv", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Recv", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -362,13 +375,13 @@ set(ierror, code);
 
 // MPI_Recv_init
 entry! {
-[mpi_recv_init_ pmpi_recv_init_] MPI_Recv_init PMPI_Recv_init
+[mpi_recv_init_ pmpi_recv_init_] MPI_Recv_init PMPI_Recv_init or MPI_Recv_init_c PMPI_Recv_init_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *source, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(source, MPI_ERR_RANK, "MPI_Recv_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Recv_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -377,12 +390,12 @@ set(ierror, code);
 
 // MPI_Rsend
 entry! {
-[mpi_rsend_ pmpi_rsend_] MPI_Rsend PMPI_Rsend
+[mpi_rsend_ pmpi_rsend_] MPI_Rsend PMPI_Rsend or MPI_Rsend_c PMPI_Rsend_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Rsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Rsend", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -390,13 +403,13 @@ set(ierror, code);
 
 // MPI_Rsend_init
 entry! {
-[mpi_rsend_init_ pmpi_rsend_init_] MPI_Rsend_init PMPI_Rsend_init
+[mpi_rsend_init_ pmpi_rsend_init_] MPI_Rsend_init PMPI_Rsend_init or MPI_Rsend_init_c PMPI_Rsend_init_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Rsend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Rsend_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -405,12 +418,12 @@ set(ierror, code);
 
 // MPI_Send
 entry! {
-[mpi_send_ pmpi_send_] MPI_Send PMPI_Send
+[mpi_send_ pmpi_send_] MPI_Send PMPI_Send or MPI_Send_c PMPI_Send_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Send", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Send", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -418,13 +431,13 @@ set(ierror, code);
 
 // MPI_Send_init
 entry! {
-[mpi_send_init_ pmpi_send_init_] MPI_Send_init PMPI_Send_init
+[mpi_send_init_ pmpi_send_init_] MPI_Send_init PMPI_Send_init or MPI_Send_init_c PMPI_Send_init_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Send_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Send_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -433,13 +446,15 @@ set(ierror, code);
 
 // MPI_Sendrecv
 entry! {
-[mpi_sendrecv_ pmpi_sendrecv_] MPI_Sendrecv PMPI_Sendrecv
-(sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_sendrecv_ pmpi_sendrecv_] MPI_Sendrecv PMPI_Sendrecv or MPI_Sendrecv_c PMPI_Sendrecv_c
+(sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, *dest, *sendtag, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *source, *recvtag, comm_c, unless_ignored(status));
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Sendrecv", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Sendrecv", comm_c, ierror), buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(source, MPI_ERR_RANK, "MPI_Sendrecv", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Sendrecv", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -447,12 +462,14 @@ set(ierror, code);
 
 // MPI_Sendrecv_replace
 entry! {
-[mpi_sendrecv_replace_ pmpi_sendrecv_replace_] MPI_Sendrecv_replace PMPI_Sendrecv_replace
-(buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_sendrecv_replace_ pmpi_sendrecv_replace_] MPI_Sendrecv_replace PMPI_Sendrecv_replace or MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c
+(buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *sendtag, *source, *recvtag, comm_c, unless_ignored(status));
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Sendrecv_replace", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Sendrecv_replace", comm_c, ierror), narrow!(source, MPI_ERR_RANK, "MPI_Sendrecv_replace", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Sendrecv_replace", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -460,7 +477,7 @@ set(ierror, code);
 
 // MPI_Session_attach_buffer
 entry! {
-[mpi_session_attach_buffer_ pmpi_session_attach_buffer_] MPI_Session_attach_buffer PMPI_Session_attach_buffer
+[mpi_session_attach_buffer_ pmpi_session_attach_buffer_] MPI_Session_attach_buffer PMPI_Session_attach_buffer or MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c
 (session: *mut Fint, buffer: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
 
@@ -472,7 +489,7 @@ set(ierror, code);
 
 // MPI_Session_detach_buffer
 entry! {
-[mpi_session_detach_buffer_ pmpi_session_detach_buffer_] MPI_Session_detach_buffer PMPI_Session_detach_buffer
+[mpi_session_detach_buffer_ pmpi_session_detach_buffer_] MPI_Session_detach_buffer PMPI_Session_detach_buffer or MPI_Session_detach_buffer_c PMPI_Session_detach_buffer_c
 (session: *mut Fint, buffer_addr: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
 let _ = buffer_addr;
@@ -512,12 +529,12 @@ set(ierror, code);
 
 // MPI_Ssend
 entry! {
-[mpi_ssend_ pmpi_ssend_] MPI_Ssend PMPI_Ssend
+[mpi_ssend_ pmpi_ssend_] MPI_Ssend PMPI_Ssend or MPI_Ssend_c PMPI_Ssend_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Ssend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ssend", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -525,13 +542,13 @@ set(ierror, code);
 
 // MPI_Ssend_init
 entry! {
-[mpi_ssend_init_ pmpi_ssend_init_] MPI_Ssend_init PMPI_Ssend_init
+[mpi_ssend_init_ pmpi_ssend_init_] MPI_Ssend_init PMPI_Ssend_init or MPI_Ssend_init_c PMPI_Ssend_init_c
 (buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *count, datatype_c, *dest, *tag, comm_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Ssend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ssend_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -541,9 +558,12 @@ set(ierror, code);
 // MPI_Status_get_error
 entry! {
 [mpi_status_get_error_ pmpi_status_get_error_ mpi_status_get_error_f08_ pmpi_status_get_error_f08_] MPI_Status_get_error PMPI_Status_get_error
-(status: *mut Status, error: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, error: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
+let mut error_c = Out::new(error);
 
-let code = call(unless_ignored(status), error);
+let code = call(status_c.as_mut_ptr(), error_c.place());
+error_c.put();
 
 set(ierror, code);
 }
@@ -552,9 +572,12 @@ set(ierror, code);
 // MPI_Status_get_source
 entry! {
 [mpi_status_get_source_ pmpi_status_get_source_ mpi_status_get_source_f08_ pmpi_status_get_source_f08_] MPI_Status_get_source PMPI_Status_get_source
-(status: *mut Status, source: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, source: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
+let mut source_c = Out::new(source);
 
-let code = call(unless_ignored(status), source);
+let code = call(status_c.as_mut_ptr(), source_c.place());
+source_c.put();
 
 set(ierror, code);
 }
@@ -563,9 +586,12 @@ set(ierror, code);
 // MPI_Status_get_tag
 entry! {
 [mpi_status_get_tag_ pmpi_status_get_tag_ mpi_status_get_tag_f08_ pmpi_status_get_tag_f08_] MPI_Status_get_tag PMPI_Status_get_tag
-(status: *mut Status, tag: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, tag: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
+let mut tag_c = Out::new(tag);
 
-let code = call(unless_ignored(status), tag);
+let code = call(status_c.as_mut_ptr(), tag_c.place());
+tag_c.put();
 
 set(ierror, code);
 }
@@ -574,10 +600,11 @@ set(ierror, code);
 // MPI_Test_cancelled
 entry! {
 [mpi_test_cancelled_ pmpi_test_cancelled_ mpi_test_cancelled_f08_ pmpi_test_cancelled_f08_] MPI_Test_cancelled PMPI_Test_cancelled
-(status: *mut Status, flag: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, flag: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 let mut flag_c = 0;
 
-let code = call(unless_ignored(status), &mut flag_c);
+let code = call(status_c.as_mut_ptr(), &mut flag_c);
 put_truth(flag, flag_c);
 
 set(ierror, code);
@@ -586,14 +613,14 @@ set(ierror, code);
 
 // MPI_Bsend
 entry! {
-[mpi_bsend_f08ts_ pmpi_bsend_f08ts_] MPI_Bsend PMPI_Bsend
+[mpi_bsend_f08ts_ pmpi_bsend_f08ts_] MPI_Bsend PMPI_Bsend or MPI_Bsend_c PMPI_Bsend_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Bsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Bsend", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -608,7 +635,7 @@ let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_c", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Bsend_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Bsend_c", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -616,7 +643,7 @@ set(ierror, code);
 
 // MPI_Bsend_init
 entry! {
-[mpi_bsend_init_f08ts_ pmpi_bsend_init_f08ts_] MPI_Bsend_init PMPI_Bsend_init
+[mpi_bsend_init_f08ts_ pmpi_bsend_init_f08ts_] MPI_Bsend_init PMPI_Bsend_init or MPI_Bsend_init_c PMPI_Bsend_init_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -624,7 +651,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_init", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Bsend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Bsend_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -641,7 +668,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bsend_init_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Bsend_init_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Bsend_init_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -650,7 +677,7 @@ set(ierror, code);
 
 // MPI_Buffer_attach
 entry! {
-[mpi_buffer_attach_f08ts_ pmpi_buffer_attach_f08ts_] MPI_Buffer_attach PMPI_Buffer_attach
+[mpi_buffer_attach_f08ts_ pmpi_buffer_attach_f08ts_] MPI_Buffer_attach PMPI_Buffer_attach or MPI_Buffer_attach_c PMPI_Buffer_attach_c
 (buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
 let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Buffer_attach", MPI_COMM_SELF); };
 
@@ -674,7 +701,7 @@ set(ierror, code);
 
 // MPI_Buffer_detach
 entry! {
-[mpi_buffer_detach_f08_ pmpi_buffer_detach_f08_] MPI_Buffer_detach PMPI_Buffer_detach
+[mpi_buffer_detach_f08_ pmpi_buffer_detach_f08_] MPI_Buffer_detach PMPI_Buffer_detach or MPI_Buffer_detach_c PMPI_Buffer_detach_c
 (buffer_addr: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 
 let code = call(buffer_addr, size);
@@ -696,7 +723,7 @@ set(ierror, code);
 
 // MPI_Comm_attach_buffer
 entry! {
-[mpi_comm_attach_buffer_f08ts_ pmpi_comm_attach_buffer_f08ts_] MPI_Comm_attach_buffer PMPI_Comm_attach_buffer
+[mpi_comm_attach_buffer_f08ts_ pmpi_comm_attach_buffer_f08ts_] MPI_Comm_attach_buffer PMPI_Comm_attach_buffer or MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c
 (comm: *mut Fint, buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Comm_attach_buffer", comm_c); };
@@ -722,7 +749,7 @@ set(ierror, code);
 
 // MPI_Comm_detach_buffer
 entry! {
-[mpi_comm_detach_buffer_f08_ pmpi_comm_detach_buffer_f08_] MPI_Comm_detach_buffer PMPI_Comm_detach_buffer
+[mpi_comm_detach_buffer_f08_ pmpi_comm_detach_buffer_f08_] MPI_Comm_detach_buffer PMPI_Comm_detach_buffer or MPI_Comm_detach_buffer_c PMPI_Comm_detach_buffer_c
 (comm: *mut Fint, buffer_addr: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 
@@ -747,10 +774,11 @@ set(ierror, code);
 // MPI_Get_count_c
 entry! {
 [mpi_get_count_c_f08_ pmpi_get_count_c_f08_] MPI_Get_count_c PMPI_Get_count_c
-(status: *mut Status, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, count);
+let code = call(status_c.as_mut_ptr(), datatype_c, count);
 
 set(ierror, code);
 }
@@ -758,7 +786,7 @@ set(ierror, code);
 
 // MPI_Ibsend
 entry! {
-[mpi_ibsend_f08ts_ pmpi_ibsend_f08ts_] MPI_Ibsend PMPI_Ibsend
+[mpi_ibsend_f08ts_ pmpi_ibsend_f08ts_] MPI_Ibsend PMPI_Ibsend or MPI_Ibsend_c PMPI_Ibsend_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -766,7 +794,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibsend", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Ibsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ibsend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -783,7 +811,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibsend_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Ibsend_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ibsend_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -792,7 +820,7 @@ set(ierror, code);
 
 // MPI_Imrecv
 entry! {
-[mpi_imrecv_f08ts_ pmpi_imrecv_f08ts_] MPI_Imrecv PMPI_Imrecv
+[mpi_imrecv_f08ts_ pmpi_imrecv_f08ts_] MPI_Imrecv PMPI_Imrecv or MPI_Imrecv_c PMPI_Imrecv_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
@@ -828,7 +856,7 @@ set(ierror, code);
 
 // MPI_Irecv
 entry! {
-[mpi_irecv_f08ts_ pmpi_irecv_f08ts_] MPI_Irecv PMPI_Irecv
+[mpi_irecv_f08ts_ pmpi_irecv_f08ts_] MPI_Irecv PMPI_Irecv or MPI_Irecv_c PMPI_Irecv_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -836,7 +864,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irecv", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(source, MPI_ERR_RANK, "MPI_Irecv", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Irecv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -853,7 +881,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irecv_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(source, MPI_ERR_RANK, "MPI_Irecv_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Irecv_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -862,7 +890,7 @@ set(ierror, code);
 
 // MPI_Irsend
 entry! {
-[mpi_irsend_f08ts_ pmpi_irsend_f08ts_] MPI_Irsend PMPI_Irsend
+[mpi_irsend_f08ts_ pmpi_irsend_f08ts_] MPI_Irsend PMPI_Irsend or MPI_Irsend_c PMPI_Irsend_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -870,7 +898,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irsend", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Irsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Irsend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -887,7 +915,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Irsend_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Irsend_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Irsend_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -896,7 +924,7 @@ set(ierror, code);
 
 // MPI_Isend
 entry! {
-[mpi_isend_f08ts_ pmpi_isend_f08ts_] MPI_Isend PMPI_Isend
+[mpi_isend_f08ts_ pmpi_isend_f08ts_] MPI_Isend PMPI_Isend or MPI_Isend_c PMPI_Isend_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -904,7 +932,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isend", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Isend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Isend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -921,7 +949,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isend_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Isend_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Isend_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -930,7 +958,7 @@ set(ierror, code);
 
 // MPI_Isendrecv
 entry! {
-[mpi_isendrecv_f08ts_ pmpi_isendrecv_f08ts_] MPI_Isendrecv PMPI_Isendrecv
+[mpi_isendrecv_f08ts_ pmpi_isendrecv_f08ts_] MPI_Isendrecv PMPI_Isendrecv or MPI_Isendrecv_c PMPI_Isendrecv_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -941,7 +969,7 @@ let mut recvbuf_s = Section::new(recvbuf);
 let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Isendrecv", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, &mut request_c);
+let code = call(sendbuf_t, sendcount_t, sendtype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Isendrecv", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Isendrecv", comm_c, ierror), recvbuf_t, recvcount_t, recvtype_t, narrow!(source, MPI_ERR_RANK, "MPI_Isendrecv", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Isendrecv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -961,7 +989,7 @@ let mut recvbuf_s = Section::new(recvbuf);
 let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Isendrecv_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, &mut request_c);
+let code = call(sendbuf_t, sendcount_t, sendtype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Isendrecv_c", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Isendrecv_c", comm_c, ierror), recvbuf_t, recvcount_t, recvtype_t, narrow!(source, MPI_ERR_RANK, "MPI_Isendrecv_c", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Isendrecv_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -970,7 +998,7 @@ set(ierror, code);
 
 // MPI_Isendrecv_replace
 entry! {
-[mpi_isendrecv_replace_f08ts_ pmpi_isendrecv_replace_f08ts_] MPI_Isendrecv_replace PMPI_Isendrecv_replace
+[mpi_isendrecv_replace_f08ts_ pmpi_isendrecv_replace_f08ts_] MPI_Isendrecv_replace PMPI_Isendrecv_replace or MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -978,7 +1006,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isendrecv_replace", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Isendrecv_replace", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Isendrecv_replace", comm_c, ierror), narrow!(source, MPI_ERR_RANK, "MPI_Isendrecv_replace", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Isendrecv_replace", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -995,7 +1023,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Isendrecv_replace_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Isendrecv_replace_c", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Isendrecv_replace_c", comm_c, ierror), narrow!(source, MPI_ERR_RANK, "MPI_Isendrecv_replace_c", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Isendrecv_replace_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1004,7 +1032,7 @@ set(ierror, code);
 
 // MPI_Issend
 entry! {
-[mpi_issend_f08ts_ pmpi_issend_f08ts_] MPI_Issend PMPI_Issend
+[mpi_issend_f08ts_ pmpi_issend_f08ts_] MPI_Issend PMPI_Issend or MPI_Issend_c PMPI_Issend_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1012,7 +1040,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Issend", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Issend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Issend", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1029,7 +1057,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Issend_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Issend_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Issend_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1038,15 +1066,17 @@ set(ierror, code);
 
 // MPI_Mrecv
 entry! {
-[mpi_mrecv_f08ts_ pmpi_mrecv_f08ts_] MPI_Mrecv PMPI_Mrecv
-(buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_mrecv_f08ts_ pmpi_mrecv_f08ts_] MPI_Mrecv PMPI_Mrecv or MPI_Mrecv_c PMPI_Mrecv_c
+(buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, message: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Mrecv", MPI_COMM_SELF); };
 let mut message_c: Message = get(message);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buf_t, count_t, datatype_t, &mut message_c, unless_ignored(status));
+let code = call(buf_t, count_t, datatype_t, &mut message_c, status_c.as_mut_ptr());
 put(message, message_c);
+status_c.put();
 
 set(ierror, code);
 }
@@ -1055,14 +1085,16 @@ set(ierror, code);
 // MPI_Mrecv_c
 entry! {
 [mpi_mrecv_c_f08ts_ pmpi_mrecv_c_f08ts_] MPI_Mrecv_c PMPI_Mrecv_c
-(buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, message: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, message: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Mrecv_c", MPI_COMM_SELF); };
 let mut message_c: Message = get(message);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buf_t, count_t, datatype_t, &mut message_c, unless_ignored(status));
+let code = call(buf_t, count_t, datatype_t, &mut message_c, status_c.as_mut_ptr());
 put(message, message_c);
+status_c.put();
 
 set(ierror, code);
 }
@@ -1070,14 +1102,16 @@ set(ierror, code);
 
 // MPI_Recv
 entry! {
-[mpi_recv_f08ts_ pmpi_recv_f08ts_] MPI_Recv PMPI_Recv
-(buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_recv_f08ts_ pmpi_recv_f08ts_] MPI_Recv PMPI_Recv or MPI_Recv_c PMPI_Recv_c
+(buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv", comm_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, unless_ignored(status));
+let code = call(buf_t, count_t, datatype_t, narrow!(source, MPI_ERR_RANK, "MPI_Recv", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Recv", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1086,13 +1120,15 @@ set(ierror, code);
 // MPI_Recv_c
 entry! {
 [mpi_recv_c_f08ts_ pmpi_recv_c_f08ts_] MPI_Recv_c PMPI_Recv_c
-(buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_c", comm_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, unless_ignored(status));
+let code = call(buf_t, count_t, datatype_t, narrow!(source, MPI_ERR_RANK, "MPI_Recv_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Recv_c", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1100,7 +1136,7 @@ set(ierror, code);
 
 // MPI_Recv_init
 entry! {
-[mpi_recv_init_f08ts_ pmpi_recv_init_f08ts_] MPI_Recv_init PMPI_Recv_init
+[mpi_recv_init_f08ts_ pmpi_recv_init_f08ts_] MPI_Recv_init PMPI_Recv_init or MPI_Recv_init_c PMPI_Recv_init_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, source: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1108,7 +1144,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_init", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(source, MPI_ERR_RANK, "MPI_Recv_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Recv_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1125,7 +1161,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Recv_init_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *source, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(source, MPI_ERR_RANK, "MPI_Recv_init_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Recv_init_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1134,14 +1170,14 @@ set(ierror, code);
 
 // MPI_Rsend
 entry! {
-[mpi_rsend_f08ts_ pmpi_rsend_f08ts_] MPI_Rsend PMPI_Rsend
+[mpi_rsend_f08ts_ pmpi_rsend_f08ts_] MPI_Rsend PMPI_Rsend or MPI_Rsend_c PMPI_Rsend_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Rsend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Rsend", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1156,7 +1192,7 @@ let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_c", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Rsend_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Rsend_c", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1164,7 +1200,7 @@ set(ierror, code);
 
 // MPI_Rsend_init
 entry! {
-[mpi_rsend_init_f08ts_ pmpi_rsend_init_f08ts_] MPI_Rsend_init PMPI_Rsend_init
+[mpi_rsend_init_f08ts_ pmpi_rsend_init_f08ts_] MPI_Rsend_init PMPI_Rsend_init or MPI_Rsend_init_c PMPI_Rsend_init_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1172,7 +1208,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_init", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Rsend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Rsend_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1189,7 +1225,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Rsend_init_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Rsend_init_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Rsend_init_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1198,14 +1234,14 @@ set(ierror, code);
 
 // MPI_Send
 entry! {
-[mpi_send_f08ts_ pmpi_send_f08ts_] MPI_Send PMPI_Send
+[mpi_send_f08ts_ pmpi_send_f08ts_] MPI_Send PMPI_Send or MPI_Send_c PMPI_Send_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Send", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Send", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1220,7 +1256,7 @@ let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_c", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Send_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Send_c", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1228,7 +1264,7 @@ set(ierror, code);
 
 // MPI_Send_init
 entry! {
-[mpi_send_init_f08ts_ pmpi_send_init_f08ts_] MPI_Send_init PMPI_Send_init
+[mpi_send_init_f08ts_ pmpi_send_init_f08ts_] MPI_Send_init PMPI_Send_init or MPI_Send_init_c PMPI_Send_init_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1236,7 +1272,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_init", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Send_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Send_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1253,7 +1289,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Send_init_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Send_init_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Send_init_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1262,8 +1298,8 @@ set(ierror, code);
 
 // MPI_Sendrecv
 entry! {
-[mpi_sendrecv_f08ts_ pmpi_sendrecv_f08ts_] MPI_Sendrecv PMPI_Sendrecv
-(sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_sendrecv_f08ts_ pmpi_sendrecv_f08ts_] MPI_Sendrecv PMPI_Sendrecv or MPI_Sendrecv_c PMPI_Sendrecv_c
+(sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
@@ -1271,8 +1307,10 @@ let mut sendbuf_s = Section::new(sendbuf);
 let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Sendrecv", comm_c); };
 let mut recvbuf_s = Section::new(recvbuf);
 let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Sendrecv", comm_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, unless_ignored(status));
+let code = call(sendbuf_t, sendcount_t, sendtype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Sendrecv", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Sendrecv", comm_c, ierror), recvbuf_t, recvcount_t, recvtype_t, narrow!(source, MPI_ERR_RANK, "MPI_Sendrecv", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Sendrecv", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1281,7 +1319,7 @@ set(ierror, code);
 // MPI_Sendrecv_c
 entry! {
 [mpi_sendrecv_c_f08ts_ pmpi_sendrecv_c_f08ts_] MPI_Sendrecv_c PMPI_Sendrecv_c
-(sendbuf: *mut Descriptor, sendcount: *mut i64, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut i64, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(sendbuf: *mut Descriptor, sendcount: *mut i64, sendtype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut i64, recvtype: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
@@ -1289,8 +1327,10 @@ let mut sendbuf_s = Section::new(sendbuf);
 let Some((sendbuf_t, sendcount_t, sendtype_t)) = sendbuf_s.typed(*sendcount, sendtype_c) else { return refuse(ierror, "MPI_Sendrecv_c", comm_c); };
 let mut recvbuf_s = Section::new(recvbuf);
 let Some((recvbuf_t, recvcount_t, recvtype_t)) = recvbuf_s.typed(*recvcount, recvtype_c) else { return refuse(ierror, "MPI_Sendrecv_c", comm_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(sendbuf_t, sendcount_t, sendtype_t, *dest, *sendtag, recvbuf_t, recvcount_t, recvtype_t, *source, *recvtag, comm_c, unless_ignored(status));
+let code = call(sendbuf_t, sendcount_t, sendtype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Sendrecv_c", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Sendrecv_c", comm_c, ierror), recvbuf_t, recvcount_t, recvtype_t, narrow!(source, MPI_ERR_RANK, "MPI_Sendrecv_c", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Sendrecv_c", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1298,14 +1338,16 @@ set(ierror, code);
 
 // MPI_Sendrecv_replace
 entry! {
-[mpi_sendrecv_replace_f08ts_ pmpi_sendrecv_replace_f08ts_] MPI_Sendrecv_replace PMPI_Sendrecv_replace
-(buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_sendrecv_replace_f08ts_ pmpi_sendrecv_replace_f08ts_] MPI_Sendrecv_replace PMPI_Sendrecv_replace or MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c
+(buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Sendrecv_replace", comm_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, unless_ignored(status));
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Sendrecv_replace", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Sendrecv_replace", comm_c, ierror), narrow!(source, MPI_ERR_RANK, "MPI_Sendrecv_replace", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Sendrecv_replace", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1314,13 +1356,15 @@ set(ierror, code);
 // MPI_Sendrecv_replace_c
 entry! {
 [mpi_sendrecv_replace_c_f08ts_ pmpi_sendrecv_replace_c_f08ts_] MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c
-(buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, dest: *mut Fint, sendtag: *mut Fint, source: *mut Fint, recvtag: *mut Fint, comm: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Sendrecv_replace_c", comm_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *sendtag, *source, *recvtag, comm_c, unless_ignored(status));
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Sendrecv_replace_c", comm_c, ierror), narrow!(sendtag, MPI_ERR_TAG, "MPI_Sendrecv_replace_c", comm_c, ierror), narrow!(source, MPI_ERR_RANK, "MPI_Sendrecv_replace_c", comm_c, ierror), narrow!(recvtag, MPI_ERR_TAG, "MPI_Sendrecv_replace_c", comm_c, ierror), comm_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1328,7 +1372,7 @@ set(ierror, code);
 
 // MPI_Session_attach_buffer
 entry! {
-[mpi_session_attach_buffer_f08ts_ pmpi_session_attach_buffer_f08ts_] MPI_Session_attach_buffer PMPI_Session_attach_buffer
+[mpi_session_attach_buffer_f08ts_ pmpi_session_attach_buffer_f08ts_] MPI_Session_attach_buffer PMPI_Session_attach_buffer or MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c
 (session: *mut Fint, buffer: *mut Descriptor, size: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
 let Some(buffer_t) = whole(buffer, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Session_attach_buffer", MPI_COMM_SELF); };
@@ -1354,7 +1398,7 @@ set(ierror, code);
 
 // MPI_Session_detach_buffer
 entry! {
-[mpi_session_detach_buffer_f08_ pmpi_session_detach_buffer_f08_] MPI_Session_detach_buffer PMPI_Session_detach_buffer
+[mpi_session_detach_buffer_f08_ pmpi_session_detach_buffer_f08_] MPI_Session_detach_buffer PMPI_Session_detach_buffer or MPI_Session_detach_buffer_c PMPI_Session_detach_buffer_c
 (session: *mut Fint, buffer_addr: *mut c_void, size: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
 
@@ -1378,14 +1422,14 @@ set(ierror, code);
 
 // MPI_Ssend
 entry! {
-[mpi_ssend_f08ts_ pmpi_ssend_f08ts_] MPI_Ssend PMPI_Ssend
+[mpi_ssend_f08ts_ pmpi_ssend_f08ts_] MPI_Ssend PMPI_Ssend or MPI_Ssend_c PMPI_Ssend_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Ssend", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ssend", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1400,7 +1444,7 @@ let datatype_c: Datatype = get(datatype);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_c", comm_c); };
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Ssend_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ssend_c", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1408,7 +1452,7 @@ set(ierror, code);
 
 // MPI_Ssend_init
 entry! {
-[mpi_ssend_init_f08ts_ pmpi_ssend_init_f08ts_] MPI_Ssend_init PMPI_Ssend_init
+[mpi_ssend_init_f08ts_ pmpi_ssend_init_f08ts_] MPI_Ssend_init PMPI_Ssend_init or MPI_Ssend_init_c PMPI_Ssend_init_c
 (buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, dest: *mut Fint, tag: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1416,7 +1460,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_init", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Ssend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ssend_init", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1433,7 +1477,7 @@ let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ssend_init_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buf_t, count_t, datatype_t, *dest, *tag, comm_c, &mut request_c);
+let code = call(buf_t, count_t, datatype_t, narrow!(dest, MPI_ERR_RANK, "MPI_Ssend_init_c", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Ssend_init_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);

@@ -10,7 +10,7 @@ entry! {
 let request_c: Request = get(request);
 let mut flag_c = 0;
 
-let code = call(request_c, *partition, &mut flag_c);
+let code = call(request_c, narrow!(partition, MPI_ERR_ARG, "MPI_Parrived", MPI_COMM_SELF, ierror), &mut flag_c);
 put_truth(flag, flag_c);
 
 set(ierror, code);
@@ -23,7 +23,7 @@ entry! {
 (partition: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let request_c: Request = get(request);
 
-let code = call(*partition, request_c);
+let code = call(narrow!(partition, MPI_ERR_ARG, "MPI_Pready", MPI_COMM_SELF, ierror), request_c);
 
 set(ierror, code);
 }
@@ -33,9 +33,10 @@ set(ierror, code);
 entry! {
 [mpi_pready_list_ pmpi_pready_list_ mpi_pready_list_f08_ pmpi_pready_list_f08_] MPI_Pready_list PMPI_Pready_list
 (length: *mut Fint, array_of_partitions: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
+let mut array_of_partitions_c = narrowed!(array_of_partitions, positive(*length), MPI_ERR_ARG, "MPI_Pready_list", MPI_COMM_SELF, ierror);
 let request_c: Request = get(request);
 
-let code = call(*length, array_of_partitions, request_c);
+let code = call(narrow!(length, MPI_ERR_ARG, "MPI_Pready_list", MPI_COMM_SELF, ierror), array_of_partitions_c.as_mut_ptr(), request_c);
 
 set(ierror, code);
 }
@@ -47,7 +48,7 @@ entry! {
 (partition_low: *mut Fint, partition_high: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let request_c: Request = get(request);
 
-let code = call(*partition_low, *partition_high, request_c);
+let code = call(narrow!(partition_low, MPI_ERR_ARG, "MPI_Pready_range", MPI_COMM_SELF, ierror), narrow!(partition_high, MPI_ERR_ARG, "MPI_Pready_range", MPI_COMM_SELF, ierror), request_c);
 
 set(ierror, code);
 }
@@ -62,7 +63,7 @@ let datatype_c: Datatype = get(datatype);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), narrow!(partitions, MPI_ERR_ARG, "MPI_Precv_init", comm_c, ierror), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Precv_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Precv_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -78,7 +79,7 @@ let datatype_c: Datatype = get(datatype);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buf, datatype_c), *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(buf, datatype_c), narrow!(partitions, MPI_ERR_ARG, "MPI_Psend_init", comm_c, ierror), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Psend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Psend_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -95,7 +96,7 @@ let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Precv
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buf_t, *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
+let code = call(buf_t, narrow!(partitions, MPI_ERR_ARG, "MPI_Precv_init", comm_c, ierror), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Precv_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Precv_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -112,7 +113,7 @@ let Some(buf_t) = whole(buf, datatype_c) else { return refuse(ierror, "MPI_Psend
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buf_t, *partitions, *count, datatype_c, *dest, *tag, comm_c, info_c, &mut request_c);
+let code = call(buf_t, narrow!(partitions, MPI_ERR_ARG, "MPI_Psend_init", comm_c, ierror), *count, datatype_c, narrow!(dest, MPI_ERR_RANK, "MPI_Psend_init", comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Psend_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);

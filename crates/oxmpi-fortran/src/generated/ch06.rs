@@ -16,11 +16,12 @@ set(ierror, code);
 
 // MPI_Get_elements
 entry! {
-[mpi_get_elements_ pmpi_get_elements_ mpi_get_elements_f08_ pmpi_get_elements_f08_] MPI_Get_elements PMPI_Get_elements
-(status: *mut Status, datatype: *mut Fint, count: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_get_elements_ pmpi_get_elements_ mpi_get_elements_f08_ pmpi_get_elements_f08_] MPI_Get_elements PMPI_Get_elements or MPI_Get_elements_c PMPI_Get_elements_c
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, count);
+let code = call(status_c.as_mut_ptr(), datatype_c, count);
 
 set(ierror, code);
 }
@@ -28,7 +29,7 @@ set(ierror, code);
 
 // MPI_Pack
 entry! {
-[mpi_pack_ pmpi_pack_] MPI_Pack PMPI_Pack
+[mpi_pack_ pmpi_pack_] MPI_Pack PMPI_Pack or MPI_Pack_c PMPI_Pack_c
 (inbuf: *mut c_void, incount: *mut Fint, datatype: *mut Fint, outbuf: *mut c_void, outsize: *mut Fint, position: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -41,7 +42,7 @@ set(ierror, code);
 
 // MPI_Pack_external
 entry! {
-[mpi_pack_external_ pmpi_pack_external_] MPI_Pack_external PMPI_Pack_external
+[mpi_pack_external_ pmpi_pack_external_] MPI_Pack_external PMPI_Pack_external or MPI_Pack_external_c PMPI_Pack_external_c
 (datarep: *mut c_char, inbuf: *mut c_void, incount: *mut Fint, datatype: *mut Fint, outbuf: *mut c_void, outsize: *mut i64, position: *mut i64, ierror: *mut Fint, datarep_len: usize) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text((datarep, datarep_len));
@@ -54,7 +55,7 @@ set(ierror, code);
 
 // MPI_Pack_external_size
 entry! {
-[mpi_pack_external_size_ pmpi_pack_external_size_ mpi_pack_external_size_f08_ pmpi_pack_external_size_f08_] MPI_Pack_external_size PMPI_Pack_external_size
+[mpi_pack_external_size_ pmpi_pack_external_size_ mpi_pack_external_size_f08_ pmpi_pack_external_size_f08_] MPI_Pack_external_size PMPI_Pack_external_size or MPI_Pack_external_size_c PMPI_Pack_external_size_c
 (datarep: *mut c_char, incount: *mut Fint, datatype: *mut Fint, size: *mut i64, ierror: *mut Fint, datarep_len: usize) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text((datarep, datarep_len));
@@ -67,7 +68,7 @@ set(ierror, code);
 
 // MPI_Pack_size
 entry! {
-[mpi_pack_size_ pmpi_pack_size_ mpi_pack_size_f08_ pmpi_pack_size_f08_] MPI_Pack_size PMPI_Pack_size
+[mpi_pack_size_ pmpi_pack_size_ mpi_pack_size_f08_ pmpi_pack_size_f08_] MPI_Pack_size PMPI_Pack_size or MPI_Pack_size_c PMPI_Pack_size_c
 (incount: *mut Fint, datatype: *mut Fint, comm: *mut Fint, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -93,12 +94,22 @@ set(ierror, code);
 
 // MPI_Type_contiguous
 entry! {
-[mpi_type_contiguous_ pmpi_type_contiguous_ mpi_type_contiguous_f08_ pmpi_type_contiguous_f08_] MPI_Type_contiguous PMPI_Type_contiguous
-(count: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_contiguous_ pmpi_type_contiguous_ mpi_type_contiguous_f08_ pmpi_type_contiguous_f08_] MPI_Type_contiguous PMPI_Type_contiguous and MPI_Type_contiguous_c PMPI_Type_contiguous_c
+(count: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count], &[]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, oldtype_c, &mut newtype_c);
+let code = twin(*count, oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_contiguous", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -107,12 +118,29 @@ set(ierror, code);
 
 // MPI_Type_create_darray
 entry! {
-[mpi_type_create_darray_ pmpi_type_create_darray_ mpi_type_create_darray_f08_ pmpi_type_create_darray_f08_] MPI_Type_create_darray PMPI_Type_create_darray
-(size: *mut Fint, rank: *mut Fint, ndims: *mut Fint, array_of_gsizes: *mut Fint, array_of_distribs: *mut Fint, array_of_dargs: *mut Fint, array_of_psizes: *mut Fint, order: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_create_darray_ pmpi_type_create_darray_ mpi_type_create_darray_f08_ pmpi_type_create_darray_f08_] MPI_Type_create_darray PMPI_Type_create_darray and MPI_Type_create_darray_c PMPI_Type_create_darray_c
+(size: *mut Fint, rank: *mut Fint, ndims: *mut Fint, array_of_gsizes: *mut Fint, array_of_distribs: *mut Fint, array_of_dargs: *mut Fint, array_of_psizes: *mut Fint, order: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[], &[(array_of_gsizes, positive(*ndims))]) {
 let oldtype_c: Datatype = get(oldtype);
+let mut array_of_distribs_c = narrowed!(array_of_distribs, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror);
+let mut array_of_dargs_c = narrowed!(array_of_dargs, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror);
+let mut array_of_psizes_c = narrowed!(array_of_psizes, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror);
 let mut newtype_c = Datatype(0);
 
-let code = call(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, *order, oldtype_c, &mut newtype_c);
+let code = twin(narrow!(size, MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), narrow!(rank, MPI_ERR_RANK, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), narrow!(ndims, MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), array_of_gsizes, array_of_distribs_c.as_mut_ptr(), array_of_dargs_c.as_mut_ptr(), array_of_psizes_c.as_mut_ptr(), narrow!(order, MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut array_of_distribs_c = narrowed!(array_of_distribs, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror);
+let mut array_of_dargs_c = narrowed!(array_of_dargs, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror);
+let mut array_of_psizes_c = narrowed!(array_of_psizes, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror);
+let mut newtype_c = Datatype(0);
+let mut array_of_gsizes_c = narrowed!(array_of_gsizes, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror);
+
+let code = call(narrow!(size, MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), narrow!(rank, MPI_ERR_RANK, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), narrow!(ndims, MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), array_of_gsizes_c.as_mut_ptr(), array_of_distribs_c.as_mut_ptr(), array_of_dargs_c.as_mut_ptr(), array_of_psizes_c.as_mut_ptr(), narrow!(order, MPI_ERR_ARG, "MPI_Type_create_darray", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -121,12 +149,23 @@ set(ierror, code);
 
 // MPI_Type_create_hindexed
 entry! {
-[mpi_type_create_hindexed_ pmpi_type_create_hindexed_ mpi_type_create_hindexed_f08_ pmpi_type_create_hindexed_f08_] MPI_Type_create_hindexed PMPI_Type_create_hindexed
-(count: *mut Fint, array_of_blocklengths: *mut Fint, array_of_displacements: *mut i64, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_create_hindexed_ pmpi_type_create_hindexed_ mpi_type_create_hindexed_f08_ pmpi_type_create_hindexed_f08_] MPI_Type_create_hindexed PMPI_Type_create_hindexed and MPI_Type_create_hindexed_c PMPI_Type_create_hindexed_c
+(count: *mut Fint, array_of_blocklengths: *mut Fint, array_of_displacements: *mut i64, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count], &[(array_of_blocklengths, positive(*count))]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, array_of_blocklengths, array_of_displacements, oldtype_c, &mut newtype_c);
+let code = twin(*count, array_of_blocklengths, array_of_displacements, oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+let mut array_of_blocklengths_c = narrowed!(array_of_blocklengths, positive(*count), MPI_ERR_COUNT, "MPI_Type_create_hindexed", MPI_COMM_SELF, ierror);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_create_hindexed", MPI_COMM_SELF, ierror), array_of_blocklengths_c.as_mut_ptr(), array_of_displacements, oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -135,12 +174,22 @@ set(ierror, code);
 
 // MPI_Type_create_hindexed_block
 entry! {
-[mpi_type_create_hindexed_block_ pmpi_type_create_hindexed_block_ mpi_type_create_hindexed_block_f08_ pmpi_type_create_hindexed_block_f08_] MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block
-(count: *mut Fint, blocklength: *mut Fint, array_of_displacements: *mut i64, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_create_hindexed_block_ pmpi_type_create_hindexed_block_ mpi_type_create_hindexed_block_f08_ pmpi_type_create_hindexed_block_f08_] MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block and MPI_Type_create_hindexed_block_c PMPI_Type_create_hindexed_block_c
+(count: *mut Fint, blocklength: *mut Fint, array_of_displacements: *mut i64, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count, *blocklength], &[]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, *blocklength, array_of_displacements, oldtype_c, &mut newtype_c);
+let code = twin(*count, *blocklength, array_of_displacements, oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_create_hindexed_block", MPI_COMM_SELF, ierror), narrow!(blocklength, MPI_ERR_COUNT, "MPI_Type_create_hindexed_block", MPI_COMM_SELF, ierror), array_of_displacements, oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -149,12 +198,22 @@ set(ierror, code);
 
 // MPI_Type_create_hvector
 entry! {
-[mpi_type_create_hvector_ pmpi_type_create_hvector_ mpi_type_create_hvector_f08_ pmpi_type_create_hvector_f08_] MPI_Type_create_hvector PMPI_Type_create_hvector
-(count: *mut Fint, blocklength: *mut Fint, stride: *mut i64, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_create_hvector_ pmpi_type_create_hvector_ mpi_type_create_hvector_f08_ pmpi_type_create_hvector_f08_] MPI_Type_create_hvector PMPI_Type_create_hvector and MPI_Type_create_hvector_c PMPI_Type_create_hvector_c
+(count: *mut Fint, blocklength: *mut Fint, stride: *mut i64, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count, *blocklength], &[]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, *blocklength, *stride, oldtype_c, &mut newtype_c);
+let code = twin(*count, *blocklength, *stride, oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_create_hvector", MPI_COMM_SELF, ierror), narrow!(blocklength, MPI_ERR_COUNT, "MPI_Type_create_hvector", MPI_COMM_SELF, ierror), *stride, oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -163,12 +222,23 @@ set(ierror, code);
 
 // MPI_Type_create_indexed_block
 entry! {
-[mpi_type_create_indexed_block_ pmpi_type_create_indexed_block_ mpi_type_create_indexed_block_f08_ pmpi_type_create_indexed_block_f08_] MPI_Type_create_indexed_block PMPI_Type_create_indexed_block
-(count: *mut Fint, blocklength: *mut Fint, array_of_displacements: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_create_indexed_block_ pmpi_type_create_indexed_block_ mpi_type_create_indexed_block_f08_ pmpi_type_create_indexed_block_f08_] MPI_Type_create_indexed_block PMPI_Type_create_indexed_block and MPI_Type_create_indexed_block_c PMPI_Type_create_indexed_block_c
+(count: *mut Fint, blocklength: *mut Fint, array_of_displacements: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count, *blocklength], &[(array_of_displacements, positive(*count))]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, *blocklength, array_of_displacements, oldtype_c, &mut newtype_c);
+let code = twin(*count, *blocklength, array_of_displacements, oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+let mut array_of_displacements_c = narrowed!(array_of_displacements, positive(*count), MPI_ERR_ARG, "MPI_Type_create_indexed_block", MPI_COMM_SELF, ierror);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_create_indexed_block", MPI_COMM_SELF, ierror), narrow!(blocklength, MPI_ERR_COUNT, "MPI_Type_create_indexed_block", MPI_COMM_SELF, ierror), array_of_displacements_c.as_mut_ptr(), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -191,12 +261,23 @@ set(ierror, code);
 
 // MPI_Type_create_struct
 entry! {
-[mpi_type_create_struct_ pmpi_type_create_struct_ mpi_type_create_struct_f08_ pmpi_type_create_struct_f08_] MPI_Type_create_struct PMPI_Type_create_struct
-(count: *mut Fint, array_of_blocklengths: *mut Fint, array_of_displacements: *mut i64, array_of_types: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_create_struct_ pmpi_type_create_struct_ mpi_type_create_struct_f08_ pmpi_type_create_struct_f08_] MPI_Type_create_struct PMPI_Type_create_struct and MPI_Type_create_struct_c PMPI_Type_create_struct_c
+(count: *mut Fint, array_of_blocklengths: *mut Fint, array_of_displacements: *mut i64, array_of_types: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count], &[(array_of_blocklengths, positive(*count))]) {
 let mut array_of_types_c = Few::<Datatype>::get(array_of_types, positive(*count));
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, array_of_blocklengths, array_of_displacements, array_of_types_c.as_mut_ptr(), &mut newtype_c);
+let code = twin(*count, array_of_blocklengths, array_of_displacements, array_of_types_c.as_mut_ptr(), &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let mut array_of_types_c = Few::<Datatype>::get(array_of_types, positive(*count));
+let mut newtype_c = Datatype(0);
+let mut array_of_blocklengths_c = narrowed!(array_of_blocklengths, positive(*count), MPI_ERR_COUNT, "MPI_Type_create_struct", MPI_COMM_SELF, ierror);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_create_struct", MPI_COMM_SELF, ierror), array_of_blocklengths_c.as_mut_ptr(), array_of_displacements, array_of_types_c.as_mut_ptr(), &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -205,12 +286,25 @@ set(ierror, code);
 
 // MPI_Type_create_subarray
 entry! {
-[mpi_type_create_subarray_ pmpi_type_create_subarray_ mpi_type_create_subarray_f08_ pmpi_type_create_subarray_f08_] MPI_Type_create_subarray PMPI_Type_create_subarray
-(ndims: *mut Fint, array_of_sizes: *mut Fint, array_of_subsizes: *mut Fint, array_of_starts: *mut Fint, order: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_create_subarray_ pmpi_type_create_subarray_ mpi_type_create_subarray_f08_ pmpi_type_create_subarray_f08_] MPI_Type_create_subarray PMPI_Type_create_subarray and MPI_Type_create_subarray_c PMPI_Type_create_subarray_c
+(ndims: *mut Fint, array_of_sizes: *mut Fint, array_of_subsizes: *mut Fint, array_of_starts: *mut Fint, order: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[], &[(array_of_sizes, positive(*ndims)), (array_of_subsizes, positive(*ndims)), (array_of_starts, positive(*ndims))]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order, oldtype_c, &mut newtype_c);
+let code = twin(narrow!(ndims, MPI_ERR_ARG, "MPI_Type_create_subarray", MPI_COMM_SELF, ierror), array_of_sizes, array_of_subsizes, array_of_starts, narrow!(order, MPI_ERR_ARG, "MPI_Type_create_subarray", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+let mut array_of_sizes_c = narrowed!(array_of_sizes, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_subarray", MPI_COMM_SELF, ierror);
+let mut array_of_subsizes_c = narrowed!(array_of_subsizes, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_subarray", MPI_COMM_SELF, ierror);
+let mut array_of_starts_c = narrowed!(array_of_starts, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_subarray", MPI_COMM_SELF, ierror);
+
+let code = call(narrow!(ndims, MPI_ERR_ARG, "MPI_Type_create_subarray", MPI_COMM_SELF, ierror), array_of_sizes_c.as_mut_ptr(), array_of_subsizes_c.as_mut_ptr(), array_of_starts_c.as_mut_ptr(), narrow!(order, MPI_ERR_ARG, "MPI_Type_create_subarray", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -248,10 +342,12 @@ set(ierror, code);
 entry! {
 [mpi_type_get_contents_ pmpi_type_get_contents_ mpi_type_get_contents_f08_ pmpi_type_get_contents_f08_] MPI_Type_get_contents PMPI_Type_get_contents
 (datatype: *mut Fint, max_integers: *mut Fint, max_addresses: *mut Fint, max_datatypes: *mut Fint, array_of_integers: *mut Fint, array_of_addresses: *mut i64, array_of_datatypes: *mut Fint, ierror: *mut Fint) |call| {
-let datatype_c: Datatype = get(datatype);
+let datatype_c: Datatype = get_named(datatype);
+let mut array_of_integers_c = stored!(array_of_integers, positive(*max_integers));
 let mut array_of_datatypes_c = Few::<Datatype>::empty(positive(*max_datatypes));
 
-let code = call(datatype_c, *max_integers, *max_addresses, *max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes_c.as_mut_ptr());
+let code = call(datatype_c, narrow!(max_integers, MPI_ERR_ARG, "MPI_Type_get_contents", MPI_COMM_SELF, ierror), narrow!(max_addresses, MPI_ERR_ARG, "MPI_Type_get_contents", MPI_COMM_SELF, ierror), narrow!(max_datatypes, MPI_ERR_ARG, "MPI_Type_get_contents", MPI_COMM_SELF, ierror), array_of_integers_c.as_mut_ptr(), array_of_addresses, array_of_datatypes_c.as_mut_ptr());
+array_of_integers_c.put();
 array_of_datatypes_c.put(array_of_datatypes);
 
 set(ierror, code);
@@ -262,9 +358,17 @@ set(ierror, code);
 entry! {
 [mpi_type_get_envelope_ pmpi_type_get_envelope_ mpi_type_get_envelope_f08_ pmpi_type_get_envelope_f08_] MPI_Type_get_envelope PMPI_Type_get_envelope
 (datatype: *mut Fint, num_integers: *mut Fint, num_addresses: *mut Fint, num_datatypes: *mut Fint, combiner: *mut Fint, ierror: *mut Fint) |call| {
-let datatype_c: Datatype = get(datatype);
+let datatype_c: Datatype = get_named(datatype);
+let mut num_integers_c = Out::new(num_integers);
+let mut num_addresses_c = Out::new(num_addresses);
+let mut num_datatypes_c = Out::new(num_datatypes);
+let mut combiner_c = Out::new(combiner);
 
-let code = call(datatype_c, num_integers, num_addresses, num_datatypes, combiner);
+let code = call(datatype_c, num_integers_c.place(), num_addresses_c.place(), num_datatypes_c.place(), combiner_c.place());
+num_integers_c.put();
+num_addresses_c.put();
+num_datatypes_c.put();
+combiner_c.put();
 
 set(ierror, code);
 }
@@ -296,12 +400,24 @@ set(ierror, code);
 
 // MPI_Type_indexed
 entry! {
-[mpi_type_indexed_ pmpi_type_indexed_ mpi_type_indexed_f08_ pmpi_type_indexed_f08_] MPI_Type_indexed PMPI_Type_indexed
-(count: *mut Fint, array_of_blocklengths: *mut Fint, array_of_displacements: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_indexed_ pmpi_type_indexed_ mpi_type_indexed_f08_ pmpi_type_indexed_f08_] MPI_Type_indexed PMPI_Type_indexed and MPI_Type_indexed_c PMPI_Type_indexed_c
+(count: *mut Fint, array_of_blocklengths: *mut Fint, array_of_displacements: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count], &[(array_of_blocklengths, positive(*count)), (array_of_displacements, positive(*count))]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, array_of_blocklengths, array_of_displacements, oldtype_c, &mut newtype_c);
+let code = twin(*count, array_of_blocklengths, array_of_displacements, oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+let mut array_of_blocklengths_c = narrowed!(array_of_blocklengths, positive(*count), MPI_ERR_COUNT, "MPI_Type_indexed", MPI_COMM_SELF, ierror);
+let mut array_of_displacements_c = narrowed!(array_of_displacements, positive(*count), MPI_ERR_ARG, "MPI_Type_indexed", MPI_COMM_SELF, ierror);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_indexed", MPI_COMM_SELF, ierror), array_of_blocklengths_c.as_mut_ptr(), array_of_displacements_c.as_mut_ptr(), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -310,7 +426,7 @@ set(ierror, code);
 
 // MPI_Type_size
 entry! {
-[mpi_type_size_ pmpi_type_size_ mpi_type_size_f08_ pmpi_type_size_f08_] MPI_Type_size PMPI_Type_size
+[mpi_type_size_ pmpi_type_size_ mpi_type_size_f08_ pmpi_type_size_f08_] MPI_Type_size PMPI_Type_size or MPI_Type_size_c PMPI_Type_size_c
 (datatype: *mut Fint, size: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 
@@ -322,12 +438,22 @@ set(ierror, code);
 
 // MPI_Type_vector
 entry! {
-[mpi_type_vector_ pmpi_type_vector_ mpi_type_vector_f08_ pmpi_type_vector_f08_] MPI_Type_vector PMPI_Type_vector
-(count: *mut Fint, blocklength: *mut Fint, stride: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_type_vector_ pmpi_type_vector_ mpi_type_vector_f08_ pmpi_type_vector_f08_] MPI_Type_vector PMPI_Type_vector and MPI_Type_vector_c PMPI_Type_vector_c
+(count: *mut Fint, blocklength: *mut Fint, stride: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call, twin| {
+#[cfg(integer8)]
+if is_large(&[*count, *blocklength, *stride], &[]) {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*count, *blocklength, *stride, oldtype_c, &mut newtype_c);
+let code = twin(*count, *blocklength, *stride, oldtype_c, &mut newtype_c);
+put(newtype, newtype_c);
+
+return set(ierror, code);
+}
+let oldtype_c: Datatype = get(oldtype);
+let mut newtype_c = Datatype(0);
+
+let code = call(narrow!(count, MPI_ERR_COUNT, "MPI_Type_vector", MPI_COMM_SELF, ierror), narrow!(blocklength, MPI_ERR_COUNT, "MPI_Type_vector", MPI_COMM_SELF, ierror), narrow!(stride, MPI_ERR_ARG, "MPI_Type_vector", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -336,7 +462,7 @@ set(ierror, code);
 
 // MPI_Unpack
 entry! {
-[mpi_unpack_ pmpi_unpack_] MPI_Unpack PMPI_Unpack
+[mpi_unpack_ pmpi_unpack_] MPI_Unpack PMPI_Unpack or MPI_Unpack_c PMPI_Unpack_c
 (inbuf: *mut c_void, insize: *mut Fint, position: *mut Fint, outbuf: *mut c_void, outcount: *mut Fint, datatype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -349,7 +475,7 @@ set(ierror, code);
 
 // MPI_Unpack_external
 entry! {
-[mpi_unpack_external_ pmpi_unpack_external_] MPI_Unpack_external PMPI_Unpack_external
+[mpi_unpack_external_ pmpi_unpack_external_] MPI_Unpack_external PMPI_Unpack_external or MPI_Unpack_external_c PMPI_Unpack_external_c
 (datarep: *mut c_char, inbuf: *mut c_void, insize: *mut i64, position: *mut i64, outbuf: *mut c_void, outcount: *mut Fint, datatype: *mut Fint, ierror: *mut Fint, datarep_len: usize) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text((datarep, datarep_len));
@@ -374,10 +500,11 @@ set(ierror, code);
 // MPI_Get_elements_c
 entry! {
 [mpi_get_elements_c_f08_ pmpi_get_elements_c_f08_] MPI_Get_elements_c PMPI_Get_elements_c
-(status: *mut Status, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, count);
+let code = call(status_c.as_mut_ptr(), datatype_c, count);
 
 set(ierror, code);
 }
@@ -385,7 +512,7 @@ set(ierror, code);
 
 // MPI_Pack
 entry! {
-[mpi_pack_f08ts_ pmpi_pack_f08ts_] MPI_Pack PMPI_Pack
+[mpi_pack_f08ts_ pmpi_pack_f08ts_] MPI_Pack PMPI_Pack or MPI_Pack_c PMPI_Pack_c
 (inbuf: *mut Descriptor, incount: *mut Fint, datatype: *mut Fint, outbuf: *mut Descriptor, outsize: *mut Fint, position: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -419,7 +546,7 @@ set(ierror, code);
 
 // MPI_Pack_external
 entry! {
-[mpi_pack_external_f08ts_ pmpi_pack_external_f08ts_] MPI_Pack_external PMPI_Pack_external
+[mpi_pack_external_f08ts_ pmpi_pack_external_f08ts_] MPI_Pack_external PMPI_Pack_external or MPI_Pack_external_c PMPI_Pack_external_c
 (datarep: *mut Descriptor, inbuf: *mut Descriptor, incount: *mut Fint, datatype: *mut Fint, outbuf: *mut Descriptor, outsize: *mut i64, position: *mut i64, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text(described(datarep));
@@ -496,9 +623,12 @@ entry! {
 [mpi_type_create_darray_c_f08_ pmpi_type_create_darray_c_f08_] MPI_Type_create_darray_c PMPI_Type_create_darray_c
 (size: *mut Fint, rank: *mut Fint, ndims: *mut Fint, array_of_gsizes: *mut i64, array_of_distribs: *mut Fint, array_of_dargs: *mut Fint, array_of_psizes: *mut Fint, order: *mut Fint, oldtype: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
 let oldtype_c: Datatype = get(oldtype);
+let mut array_of_distribs_c = narrowed!(array_of_distribs, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray_c", MPI_COMM_SELF, ierror);
+let mut array_of_dargs_c = narrowed!(array_of_dargs, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray_c", MPI_COMM_SELF, ierror);
+let mut array_of_psizes_c = narrowed!(array_of_psizes, positive(*ndims), MPI_ERR_ARG, "MPI_Type_create_darray_c", MPI_COMM_SELF, ierror);
 let mut newtype_c = Datatype(0);
 
-let code = call(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, *order, oldtype_c, &mut newtype_c);
+let code = call(narrow!(size, MPI_ERR_ARG, "MPI_Type_create_darray_c", MPI_COMM_SELF, ierror), narrow!(rank, MPI_ERR_RANK, "MPI_Type_create_darray_c", MPI_COMM_SELF, ierror), narrow!(ndims, MPI_ERR_ARG, "MPI_Type_create_darray_c", MPI_COMM_SELF, ierror), array_of_gsizes, array_of_distribs_c.as_mut_ptr(), array_of_dargs_c.as_mut_ptr(), array_of_psizes_c.as_mut_ptr(), narrow!(order, MPI_ERR_ARG, "MPI_Type_create_darray_c", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -582,7 +712,7 @@ entry! {
 let oldtype_c: Datatype = get(oldtype);
 let mut newtype_c = Datatype(0);
 
-let code = call(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order, oldtype_c, &mut newtype_c);
+let code = call(narrow!(ndims, MPI_ERR_ARG, "MPI_Type_create_subarray_c", MPI_COMM_SELF, ierror), array_of_sizes, array_of_subsizes, array_of_starts, narrow!(order, MPI_ERR_ARG, "MPI_Type_create_subarray_c", MPI_COMM_SELF, ierror), oldtype_c, &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -593,10 +723,12 @@ set(ierror, code);
 entry! {
 [mpi_type_get_contents_c_f08_ pmpi_type_get_contents_c_f08_] MPI_Type_get_contents_c PMPI_Type_get_contents_c
 (datatype: *mut Fint, max_integers: *mut i64, max_addresses: *mut i64, max_large_counts: *mut i64, max_datatypes: *mut i64, array_of_integers: *mut Fint, array_of_addresses: *mut i64, array_of_large_counts: *mut i64, array_of_datatypes: *mut Fint, ierror: *mut Fint) |call| {
-let datatype_c: Datatype = get(datatype);
+let datatype_c: Datatype = get_named(datatype);
+let mut array_of_integers_c = stored!(array_of_integers, positive(*max_integers));
 let mut array_of_datatypes_c = Few::<Datatype>::empty(positive(*max_datatypes));
 
-let code = call(datatype_c, *max_integers, *max_addresses, *max_large_counts, *max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes_c.as_mut_ptr());
+let code = call(datatype_c, *max_integers, *max_addresses, *max_large_counts, *max_datatypes, array_of_integers_c.as_mut_ptr(), array_of_addresses, array_of_large_counts, array_of_datatypes_c.as_mut_ptr());
+array_of_integers_c.put();
 array_of_datatypes_c.put(array_of_datatypes);
 
 set(ierror, code);
@@ -607,9 +739,11 @@ set(ierror, code);
 entry! {
 [mpi_type_get_envelope_c_f08_ pmpi_type_get_envelope_c_f08_] MPI_Type_get_envelope_c PMPI_Type_get_envelope_c
 (datatype: *mut Fint, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut Fint, ierror: *mut Fint) |call| {
-let datatype_c: Datatype = get(datatype);
+let datatype_c: Datatype = get_named(datatype);
+let mut combiner_c = Out::new(combiner);
 
-let code = call(datatype_c, num_integers, num_addresses, num_large_counts, num_datatypes, combiner);
+let code = call(datatype_c, num_integers, num_addresses, num_large_counts, num_datatypes, combiner_c.place());
+combiner_c.put();
 
 set(ierror, code);
 }
@@ -657,7 +791,7 @@ set(ierror, code);
 
 // MPI_Unpack
 entry! {
-[mpi_unpack_f08ts_ pmpi_unpack_f08ts_] MPI_Unpack PMPI_Unpack
+[mpi_unpack_f08ts_ pmpi_unpack_f08ts_] MPI_Unpack PMPI_Unpack or MPI_Unpack_c PMPI_Unpack_c
 (inbuf: *mut Descriptor, insize: *mut Fint, position: *mut Fint, outbuf: *mut Descriptor, outcount: *mut Fint, datatype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -691,7 +825,7 @@ set(ierror, code);
 
 // MPI_Unpack_external
 entry! {
-[mpi_unpack_external_f08ts_ pmpi_unpack_external_f08ts_] MPI_Unpack_external PMPI_Unpack_external
+[mpi_unpack_external_f08ts_ pmpi_unpack_external_f08ts_] MPI_Unpack_external PMPI_Unpack_external or MPI_Unpack_external_c PMPI_Unpack_external_c
 (datarep: *mut Descriptor, inbuf: *mut Descriptor, insize: *mut i64, position: *mut i64, outbuf: *mut Descriptor, outcount: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut datarep_c = text(described(datarep));

@@ -5,7 +5,7 @@ use crate::entry::*;
 
 // MPI_Allgather
 entry! {
-[mpi_allgather_ pmpi_allgather_] MPI_Allgather PMPI_Allgather
+[mpi_allgather_ pmpi_allgather_] MPI_Allgather PMPI_Allgather or MPI_Allgather_c PMPI_Allgather_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -19,7 +19,7 @@ set(ierror, code);
 
 // MPI_Allgather_init
 entry! {
-[mpi_allgather_init_ pmpi_allgather_init_] MPI_Allgather_init PMPI_Allgather_init
+[mpi_allgather_init_ pmpi_allgather_init_] MPI_Allgather_init PMPI_Allgather_init or MPI_Allgather_init_c PMPI_Allgather_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -36,7 +36,7 @@ set(ierror, code);
 
 // MPI_Allgatherv
 entry! {
-[mpi_allgatherv_ pmpi_allgatherv_] MPI_Allgatherv PMPI_Allgatherv
+[mpi_allgatherv_ pmpi_allgatherv_] MPI_Allgatherv PMPI_Allgatherv or MPI_Allgatherv_c PMPI_Allgatherv_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -50,7 +50,7 @@ set(ierror, code);
 
 // MPI_Allgatherv_init
 entry! {
-[mpi_allgatherv_init_ pmpi_allgatherv_init_] MPI_Allgatherv_init PMPI_Allgatherv_init
+[mpi_allgatherv_init_ pmpi_allgatherv_init_] MPI_Allgatherv_init PMPI_Allgatherv_init or MPI_Allgatherv_init_c PMPI_Allgatherv_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -67,7 +67,7 @@ set(ierror, code);
 
 // MPI_Allreduce
 entry! {
-[mpi_allreduce_ pmpi_allreduce_] MPI_Allreduce PMPI_Allreduce
+[mpi_allreduce_ pmpi_allreduce_] MPI_Allreduce PMPI_Allreduce or MPI_Allreduce_c PMPI_Allreduce_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -81,7 +81,7 @@ set(ierror, code);
 
 // MPI_Allreduce_init
 entry! {
-[mpi_allreduce_init_ pmpi_allreduce_init_] MPI_Allreduce_init PMPI_Allreduce_init
+[mpi_allreduce_init_ pmpi_allreduce_init_] MPI_Allreduce_init PMPI_Allreduce_init or MPI_Allreduce_init_c PMPI_Allreduce_init_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -98,7 +98,7 @@ set(ierror, code);
 
 // MPI_Alltoall
 entry! {
-[mpi_alltoall_ pmpi_alltoall_] MPI_Alltoall PMPI_Alltoall
+[mpi_alltoall_ pmpi_alltoall_] MPI_Alltoall PMPI_Alltoall or MPI_Alltoall_c PMPI_Alltoall_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -112,7 +112,7 @@ set(ierror, code);
 
 // MPI_Alltoall_init
 entry! {
-[mpi_alltoall_init_ pmpi_alltoall_init_] MPI_Alltoall_init PMPI_Alltoall_init
+[mpi_alltoall_init_ pmpi_alltoall_init_] MPI_Alltoall_init PMPI_Alltoall_init or MPI_Alltoall_init_c PMPI_Alltoall_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -129,7 +129,7 @@ set(ierror, code);
 
 // MPI_Alltoallv
 entry! {
-[mpi_alltoallv_ pmpi_alltoallv_] MPI_Alltoallv PMPI_Alltoallv
+[mpi_alltoallv_ pmpi_alltoallv_] MPI_Alltoallv PMPI_Alltoallv or MPI_Alltoallv_c PMPI_Alltoallv_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -143,7 +143,7 @@ set(ierror, code);
 
 // MPI_Alltoallv_init
 entry! {
-[mpi_alltoallv_init_ pmpi_alltoallv_init_] MPI_Alltoallv_init PMPI_Alltoallv_init
+[mpi_alltoallv_init_ pmpi_alltoallv_init_] MPI_Alltoallv_init PMPI_Alltoallv_init or MPI_Alltoallv_init_c PMPI_Alltoallv_init_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -160,7 +160,7 @@ set(ierror, code);
 
 // MPI_Alltoallw
 entry! {
-[mpi_alltoallw_ pmpi_alltoallw_] MPI_Alltoallw PMPI_Alltoallw
+[mpi_alltoallw_ pmpi_alltoallw_] MPI_Alltoallw PMPI_Alltoallw or MPI_Alltoallw_c PMPI_Alltoallw_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtypes: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtypes: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendtypes_c = Few::<Datatype>::get(sendtypes, peers_unless_in_place(comm_c, sendbuf));
@@ -174,7 +174,7 @@ set(ierror, code);
 
 // MPI_Alltoallw_init
 entry! {
-[mpi_alltoallw_init_ pmpi_alltoallw_init_] MPI_Alltoallw_init PMPI_Alltoallw_init
+[mpi_alltoallw_init_ pmpi_alltoallw_init_] MPI_Alltoallw_init PMPI_Alltoallw_init or MPI_Alltoallw_init_c PMPI_Alltoallw_init_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtypes: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtypes: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendtypes_c = Few::<Datatype>::get(sendtypes, peers_unless_in_place(comm_c, sendbuf));
@@ -218,12 +218,12 @@ set(ierror, code);
 
 // MPI_Bcast
 entry! {
-[mpi_bcast_ pmpi_bcast_] MPI_Bcast PMPI_Bcast
+[mpi_bcast_ pmpi_bcast_] MPI_Bcast PMPI_Bcast or MPI_Bcast_c PMPI_Bcast_c
 (buffer: *mut c_void, count: *mut Fint, datatype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 
-let code = call(buffer_at(buffer, datatype_c), *count, datatype_c, *root, comm_c);
+let code = call(buffer_at(buffer, datatype_c), *count, datatype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Bcast", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -231,14 +231,14 @@ set(ierror, code);
 
 // MPI_Bcast_init
 entry! {
-[mpi_bcast_init_ pmpi_bcast_init_] MPI_Bcast_init PMPI_Bcast_init
+[mpi_bcast_init_ pmpi_bcast_init_] MPI_Bcast_init PMPI_Bcast_init or MPI_Bcast_init_c PMPI_Bcast_init_c
 (buffer: *mut c_void, count: *mut Fint, datatype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buffer, datatype_c), *count, datatype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(buffer, datatype_c), *count, datatype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Bcast_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -247,7 +247,7 @@ set(ierror, code);
 
 // MPI_Exscan
 entry! {
-[mpi_exscan_ pmpi_exscan_] MPI_Exscan PMPI_Exscan
+[mpi_exscan_ pmpi_exscan_] MPI_Exscan PMPI_Exscan or MPI_Exscan_c PMPI_Exscan_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -261,7 +261,7 @@ set(ierror, code);
 
 // MPI_Exscan_init
 entry! {
-[mpi_exscan_init_ pmpi_exscan_init_] MPI_Exscan_init PMPI_Exscan_init
+[mpi_exscan_init_ pmpi_exscan_init_] MPI_Exscan_init PMPI_Exscan_init or MPI_Exscan_init_c PMPI_Exscan_init_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -278,13 +278,13 @@ set(ierror, code);
 
 // MPI_Gather
 entry! {
-[mpi_gather_ pmpi_gather_] MPI_Gather PMPI_Gather
+[mpi_gather_ pmpi_gather_] MPI_Gather PMPI_Gather or MPI_Gather_c PMPI_Gather_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gather", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -292,7 +292,7 @@ set(ierror, code);
 
 // MPI_Gather_init
 entry! {
-[mpi_gather_init_ pmpi_gather_init_] MPI_Gather_init PMPI_Gather_init
+[mpi_gather_init_ pmpi_gather_init_] MPI_Gather_init PMPI_Gather_init or MPI_Gather_init_c PMPI_Gather_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -300,7 +300,7 @@ let sendtype_c: Datatype = get(sendtype);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gather_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -309,13 +309,13 @@ set(ierror, code);
 
 // MPI_Gatherv
 entry! {
-[mpi_gatherv_ pmpi_gatherv_] MPI_Gatherv PMPI_Gatherv
+[mpi_gatherv_ pmpi_gatherv_] MPI_Gatherv PMPI_Gatherv or MPI_Gatherv_c PMPI_Gatherv_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gatherv", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -323,7 +323,7 @@ set(ierror, code);
 
 // MPI_Gatherv_init
 entry! {
-[mpi_gatherv_init_ pmpi_gatherv_init_] MPI_Gatherv_init PMPI_Gatherv_init
+[mpi_gatherv_init_ pmpi_gatherv_init_] MPI_Gatherv_init PMPI_Gatherv_init or MPI_Gatherv_init_c PMPI_Gatherv_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -331,7 +331,7 @@ let sendtype_c: Datatype = get(sendtype);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gatherv_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -340,7 +340,7 @@ set(ierror, code);
 
 // MPI_Iallgather
 entry! {
-[mpi_iallgather_ pmpi_iallgather_] MPI_Iallgather PMPI_Iallgather
+[mpi_iallgather_ pmpi_iallgather_] MPI_Iallgather PMPI_Iallgather or MPI_Iallgather_c PMPI_Iallgather_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -356,7 +356,7 @@ set(ierror, code);
 
 // MPI_Iallgatherv
 entry! {
-[mpi_iallgatherv_ pmpi_iallgatherv_] MPI_Iallgatherv PMPI_Iallgatherv
+[mpi_iallgatherv_ pmpi_iallgatherv_] MPI_Iallgatherv PMPI_Iallgatherv or MPI_Iallgatherv_c PMPI_Iallgatherv_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -372,7 +372,7 @@ set(ierror, code);
 
 // MPI_Iallreduce
 entry! {
-[mpi_iallreduce_ pmpi_iallreduce_] MPI_Iallreduce PMPI_Iallreduce
+[mpi_iallreduce_ pmpi_iallreduce_] MPI_Iallreduce PMPI_Iallreduce or MPI_Iallreduce_c PMPI_Iallreduce_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -388,7 +388,7 @@ set(ierror, code);
 
 // MPI_Ialltoall
 entry! {
-[mpi_ialltoall_ pmpi_ialltoall_] MPI_Ialltoall PMPI_Ialltoall
+[mpi_ialltoall_ pmpi_ialltoall_] MPI_Ialltoall PMPI_Ialltoall or MPI_Ialltoall_c PMPI_Ialltoall_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -404,7 +404,7 @@ set(ierror, code);
 
 // MPI_Ialltoallv
 entry! {
-[mpi_ialltoallv_ pmpi_ialltoallv_] MPI_Ialltoallv PMPI_Ialltoallv
+[mpi_ialltoallv_ pmpi_ialltoallv_] MPI_Ialltoallv PMPI_Ialltoallv or MPI_Ialltoallv_c PMPI_Ialltoallv_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -420,7 +420,7 @@ set(ierror, code);
 
 // MPI_Ialltoallw
 entry! {
-[mpi_ialltoallw_ pmpi_ialltoallw_] MPI_Ialltoallw PMPI_Ialltoallw
+[mpi_ialltoallw_ pmpi_ialltoallw_] MPI_Ialltoallw PMPI_Ialltoallw or MPI_Ialltoallw_c PMPI_Ialltoallw_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtypes: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtypes: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendtypes_c = Few::<Datatype>::get(sendtypes, peers_unless_in_place(comm_c, sendbuf));
@@ -450,13 +450,13 @@ set(ierror, code);
 
 // MPI_Ibcast
 entry! {
-[mpi_ibcast_ pmpi_ibcast_] MPI_Ibcast PMPI_Ibcast
+[mpi_ibcast_ pmpi_ibcast_] MPI_Ibcast PMPI_Ibcast or MPI_Ibcast_c PMPI_Ibcast_c
 (buffer: *mut c_void, count: *mut Fint, datatype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(buffer, datatype_c), *count, datatype_c, *root, comm_c, &mut request_c);
+let code = call(buffer_at(buffer, datatype_c), *count, datatype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Ibcast", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -465,7 +465,7 @@ set(ierror, code);
 
 // MPI_Iexscan
 entry! {
-[mpi_iexscan_ pmpi_iexscan_] MPI_Iexscan PMPI_Iexscan
+[mpi_iexscan_ pmpi_iexscan_] MPI_Iexscan PMPI_Iexscan or MPI_Iexscan_c PMPI_Iexscan_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -481,14 +481,14 @@ set(ierror, code);
 
 // MPI_Igather
 entry! {
-[mpi_igather_ pmpi_igather_] MPI_Igather PMPI_Igather
+[mpi_igather_ pmpi_igather_] MPI_Igather PMPI_Igather or MPI_Igather_c PMPI_Igather_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Igather", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -497,14 +497,14 @@ set(ierror, code);
 
 // MPI_Igatherv
 entry! {
-[mpi_igatherv_ pmpi_igatherv_] MPI_Igatherv PMPI_Igatherv
+[mpi_igatherv_ pmpi_igatherv_] MPI_Igatherv PMPI_Igatherv or MPI_Igatherv_c PMPI_Igatherv_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Igatherv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -513,14 +513,14 @@ set(ierror, code);
 
 // MPI_Ireduce
 entry! {
-[mpi_ireduce_ pmpi_ireduce_] MPI_Ireduce PMPI_Ireduce
+[mpi_ireduce_ pmpi_ireduce_] MPI_Ireduce PMPI_Ireduce or MPI_Ireduce_c PMPI_Ireduce_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, datatype_c), buffer_at(recvbuf, datatype_c), *count, datatype_c, op_c, *root, comm_c, &mut request_c);
+let code = call(buffer_at(sendbuf, datatype_c), buffer_at(recvbuf, datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Ireduce", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -529,7 +529,7 @@ set(ierror, code);
 
 // MPI_Ireduce_scatter
 entry! {
-[mpi_ireduce_scatter_ pmpi_ireduce_scatter_] MPI_Ireduce_scatter PMPI_Ireduce_scatter
+[mpi_ireduce_scatter_ pmpi_ireduce_scatter_] MPI_Ireduce_scatter PMPI_Ireduce_scatter or MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -545,7 +545,7 @@ set(ierror, code);
 
 // MPI_Ireduce_scatter_block
 entry! {
-[mpi_ireduce_scatter_block_ pmpi_ireduce_scatter_block_] MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block
+[mpi_ireduce_scatter_block_ pmpi_ireduce_scatter_block_] MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block or MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -561,7 +561,7 @@ set(ierror, code);
 
 // MPI_Iscan
 entry! {
-[mpi_iscan_ pmpi_iscan_] MPI_Iscan PMPI_Iscan
+[mpi_iscan_ pmpi_iscan_] MPI_Iscan PMPI_Iscan or MPI_Iscan_c PMPI_Iscan_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -577,14 +577,14 @@ set(ierror, code);
 
 // MPI_Iscatter
 entry! {
-[mpi_iscatter_ pmpi_iscatter_] MPI_Iscatter PMPI_Iscatter
+[mpi_iscatter_ pmpi_iscatter_] MPI_Iscatter PMPI_Iscatter or MPI_Iscatter_c PMPI_Iscatter_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Iscatter", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -593,14 +593,14 @@ set(ierror, code);
 
 // MPI_Iscatterv
 entry! {
-[mpi_iscatterv_ pmpi_iscatterv_] MPI_Iscatterv PMPI_Iscatterv
+[mpi_iscatterv_ pmpi_iscatterv_] MPI_Iscatterv PMPI_Iscatterv or MPI_Iscatterv_c PMPI_Iscatterv_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, displs: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), sendcounts, displs, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), sendcounts, displs, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Iscatterv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -636,13 +636,13 @@ set(ierror, code);
 
 // MPI_Reduce
 entry! {
-[mpi_reduce_ pmpi_reduce_] MPI_Reduce PMPI_Reduce
+[mpi_reduce_ pmpi_reduce_] MPI_Reduce PMPI_Reduce or MPI_Reduce_c PMPI_Reduce_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let op_c: Op = get(op);
 
-let code = call(buffer_at(sendbuf, datatype_c), buffer_at(recvbuf, datatype_c), *count, datatype_c, op_c, *root, comm_c);
+let code = call(buffer_at(sendbuf, datatype_c), buffer_at(recvbuf, datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Reduce", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -650,7 +650,7 @@ set(ierror, code);
 
 // MPI_Reduce_init
 entry! {
-[mpi_reduce_init_ pmpi_reduce_init_] MPI_Reduce_init PMPI_Reduce_init
+[mpi_reduce_init_ pmpi_reduce_init_] MPI_Reduce_init PMPI_Reduce_init or MPI_Reduce_init_c PMPI_Reduce_init_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -658,7 +658,7 @@ let op_c: Op = get(op);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, datatype_c), buffer_at(recvbuf, datatype_c), *count, datatype_c, op_c, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(sendbuf, datatype_c), buffer_at(recvbuf, datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Reduce_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -667,7 +667,7 @@ set(ierror, code);
 
 // MPI_Reduce_local
 entry! {
-[mpi_reduce_local_ pmpi_reduce_local_] MPI_Reduce_local PMPI_Reduce_local
+[mpi_reduce_local_ pmpi_reduce_local_] MPI_Reduce_local PMPI_Reduce_local or MPI_Reduce_local_c PMPI_Reduce_local_c
 (inbuf: *mut c_void, inoutbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let op_c: Op = get(op);
@@ -680,7 +680,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter
 entry! {
-[mpi_reduce_scatter_ pmpi_reduce_scatter_] MPI_Reduce_scatter PMPI_Reduce_scatter
+[mpi_reduce_scatter_ pmpi_reduce_scatter_] MPI_Reduce_scatter PMPI_Reduce_scatter or MPI_Reduce_scatter_c PMPI_Reduce_scatter_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -694,7 +694,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter_block
 entry! {
-[mpi_reduce_scatter_block_ pmpi_reduce_scatter_block_] MPI_Reduce_scatter_block PMPI_Reduce_scatter_block
+[mpi_reduce_scatter_block_ pmpi_reduce_scatter_block_] MPI_Reduce_scatter_block PMPI_Reduce_scatter_block or MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -708,7 +708,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter_block_init
 entry! {
-[mpi_reduce_scatter_block_init_ pmpi_reduce_scatter_block_init_] MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init
+[mpi_reduce_scatter_block_init_ pmpi_reduce_scatter_block_init_] MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init or MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -725,7 +725,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter_init
 entry! {
-[mpi_reduce_scatter_init_ pmpi_reduce_scatter_init_] MPI_Reduce_scatter_init PMPI_Reduce_scatter_init
+[mpi_reduce_scatter_init_ pmpi_reduce_scatter_init_] MPI_Reduce_scatter_init PMPI_Reduce_scatter_init or MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -742,7 +742,7 @@ set(ierror, code);
 
 // MPI_Scan
 entry! {
-[mpi_scan_ pmpi_scan_] MPI_Scan PMPI_Scan
+[mpi_scan_ pmpi_scan_] MPI_Scan PMPI_Scan or MPI_Scan_c PMPI_Scan_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -756,7 +756,7 @@ set(ierror, code);
 
 // MPI_Scan_init
 entry! {
-[mpi_scan_init_ pmpi_scan_init_] MPI_Scan_init PMPI_Scan_init
+[mpi_scan_init_ pmpi_scan_init_] MPI_Scan_init PMPI_Scan_init or MPI_Scan_init_c PMPI_Scan_init_c
 (sendbuf: *mut c_void, recvbuf: *mut c_void, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -773,13 +773,13 @@ set(ierror, code);
 
 // MPI_Scatter
 entry! {
-[mpi_scatter_ pmpi_scatter_] MPI_Scatter PMPI_Scatter
+[mpi_scatter_ pmpi_scatter_] MPI_Scatter PMPI_Scatter or MPI_Scatter_c PMPI_Scatter_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatter", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -787,7 +787,7 @@ set(ierror, code);
 
 // MPI_Scatter_init
 entry! {
-[mpi_scatter_init_ pmpi_scatter_init_] MPI_Scatter_init PMPI_Scatter_init
+[mpi_scatter_init_ pmpi_scatter_init_] MPI_Scatter_init PMPI_Scatter_init or MPI_Scatter_init_c PMPI_Scatter_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -795,7 +795,7 @@ let sendtype_c: Datatype = get(sendtype);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), *sendcount, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatter_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -804,13 +804,13 @@ set(ierror, code);
 
 // MPI_Scatterv
 entry! {
-[mpi_scatterv_ pmpi_scatterv_] MPI_Scatterv PMPI_Scatterv
+[mpi_scatterv_ pmpi_scatterv_] MPI_Scatterv PMPI_Scatterv or MPI_Scatterv_c PMPI_Scatterv_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, displs: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
 let sendtype_c: Datatype = get(sendtype);
 
-let code = call(buffer_at(sendbuf, sendtype_c), sendcounts, displs, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(buffer_at(sendbuf, sendtype_c), sendcounts, displs, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatterv", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -818,7 +818,7 @@ set(ierror, code);
 
 // MPI_Scatterv_init
 entry! {
-[mpi_scatterv_init_ pmpi_scatterv_init_] MPI_Scatterv_init PMPI_Scatterv_init
+[mpi_scatterv_init_ pmpi_scatterv_init_] MPI_Scatterv_init PMPI_Scatterv_init or MPI_Scatterv_init_c PMPI_Scatterv_init_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, displs: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -826,7 +826,7 @@ let sendtype_c: Datatype = get(sendtype);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(sendbuf, sendtype_c), sendcounts, displs, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_at(sendbuf, sendtype_c), sendcounts, displs, sendtype_c, buffer_at(recvbuf, recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatterv_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -850,7 +850,7 @@ set(ierror, code);
 
 // MPI_Allgather
 entry! {
-[mpi_allgather_f08ts_ pmpi_allgather_f08ts_] MPI_Allgather PMPI_Allgather
+[mpi_allgather_f08ts_ pmpi_allgather_f08ts_] MPI_Allgather PMPI_Allgather or MPI_Allgather_c PMPI_Allgather_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -886,7 +886,7 @@ set(ierror, code);
 
 // MPI_Allgather_init
 entry! {
-[mpi_allgather_init_f08ts_ pmpi_allgather_init_f08ts_] MPI_Allgather_init PMPI_Allgather_init
+[mpi_allgather_init_f08ts_ pmpi_allgather_init_f08ts_] MPI_Allgather_init PMPI_Allgather_init or MPI_Allgather_init_c PMPI_Allgather_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -926,7 +926,7 @@ set(ierror, code);
 
 // MPI_Allgatherv
 entry! {
-[mpi_allgatherv_f08ts_ pmpi_allgatherv_f08ts_] MPI_Allgatherv PMPI_Allgatherv
+[mpi_allgatherv_f08ts_ pmpi_allgatherv_f08ts_] MPI_Allgatherv PMPI_Allgatherv or MPI_Allgatherv_c PMPI_Allgatherv_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -962,7 +962,7 @@ set(ierror, code);
 
 // MPI_Allgatherv_init
 entry! {
-[mpi_allgatherv_init_f08ts_ pmpi_allgatherv_init_f08ts_] MPI_Allgatherv_init PMPI_Allgatherv_init
+[mpi_allgatherv_init_f08ts_ pmpi_allgatherv_init_f08ts_] MPI_Allgatherv_init PMPI_Allgatherv_init or MPI_Allgatherv_init_c PMPI_Allgatherv_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1002,7 +1002,7 @@ set(ierror, code);
 
 // MPI_Allreduce
 entry! {
-[mpi_allreduce_f08ts_ pmpi_allreduce_f08ts_] MPI_Allreduce PMPI_Allreduce
+[mpi_allreduce_f08ts_ pmpi_allreduce_f08ts_] MPI_Allreduce PMPI_Allreduce or MPI_Allreduce_c PMPI_Allreduce_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1038,7 +1038,7 @@ set(ierror, code);
 
 // MPI_Allreduce_init
 entry! {
-[mpi_allreduce_init_f08ts_ pmpi_allreduce_init_f08ts_] MPI_Allreduce_init PMPI_Allreduce_init
+[mpi_allreduce_init_f08ts_ pmpi_allreduce_init_f08ts_] MPI_Allreduce_init PMPI_Allreduce_init or MPI_Allreduce_init_c PMPI_Allreduce_init_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1078,7 +1078,7 @@ set(ierror, code);
 
 // MPI_Alltoall
 entry! {
-[mpi_alltoall_f08ts_ pmpi_alltoall_f08ts_] MPI_Alltoall PMPI_Alltoall
+[mpi_alltoall_f08ts_ pmpi_alltoall_f08ts_] MPI_Alltoall PMPI_Alltoall or MPI_Alltoall_c PMPI_Alltoall_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1114,7 +1114,7 @@ set(ierror, code);
 
 // MPI_Alltoall_init
 entry! {
-[mpi_alltoall_init_f08ts_ pmpi_alltoall_init_f08ts_] MPI_Alltoall_init PMPI_Alltoall_init
+[mpi_alltoall_init_f08ts_ pmpi_alltoall_init_f08ts_] MPI_Alltoall_init PMPI_Alltoall_init or MPI_Alltoall_init_c PMPI_Alltoall_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1154,7 +1154,7 @@ set(ierror, code);
 
 // MPI_Alltoallv
 entry! {
-[mpi_alltoallv_f08ts_ pmpi_alltoallv_f08ts_] MPI_Alltoallv PMPI_Alltoallv
+[mpi_alltoallv_f08ts_ pmpi_alltoallv_f08ts_] MPI_Alltoallv PMPI_Alltoallv or MPI_Alltoallv_c PMPI_Alltoallv_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1190,7 +1190,7 @@ set(ierror, code);
 
 // MPI_Alltoallv_init
 entry! {
-[mpi_alltoallv_init_f08ts_ pmpi_alltoallv_init_f08ts_] MPI_Alltoallv_init PMPI_Alltoallv_init
+[mpi_alltoallv_init_f08ts_ pmpi_alltoallv_init_f08ts_] MPI_Alltoallv_init PMPI_Alltoallv_init or MPI_Alltoallv_init_c PMPI_Alltoallv_init_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1230,7 +1230,7 @@ set(ierror, code);
 
 // MPI_Alltoallw
 entry! {
-[mpi_alltoallw_f08ts_ pmpi_alltoallw_f08ts_] MPI_Alltoallw PMPI_Alltoallw
+[mpi_alltoallw_f08ts_ pmpi_alltoallw_f08ts_] MPI_Alltoallw PMPI_Alltoallw or MPI_Alltoallw_c PMPI_Alltoallw_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtypes: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtypes: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendbuf_s = Scratch::input(sendbuf);
@@ -1266,7 +1266,7 @@ set(ierror, code);
 
 // MPI_Alltoallw_init
 entry! {
-[mpi_alltoallw_init_f08ts_ pmpi_alltoallw_init_f08ts_] MPI_Alltoallw_init PMPI_Alltoallw_init
+[mpi_alltoallw_init_f08ts_ pmpi_alltoallw_init_f08ts_] MPI_Alltoallw_init PMPI_Alltoallw_init or MPI_Alltoallw_init_c PMPI_Alltoallw_init_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtypes: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtypes: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendbuf_s = Scratch::input(sendbuf);
@@ -1306,14 +1306,14 @@ set(ierror, code);
 
 // MPI_Bcast
 entry! {
-[mpi_bcast_f08ts_ pmpi_bcast_f08ts_] MPI_Bcast PMPI_Bcast
+[mpi_bcast_f08ts_ pmpi_bcast_f08ts_] MPI_Bcast PMPI_Bcast or MPI_Bcast_c PMPI_Bcast_c
 (buffer: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
 let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast", comm_c); };
 
-let code = call(buffer_t, count_t, datatype_t, *root, comm_c);
+let code = call(buffer_t, count_t, datatype_t, narrow!(root, MPI_ERR_ROOT, "MPI_Bcast", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1328,7 +1328,7 @@ let datatype_c: Datatype = get(datatype);
 let mut buffer_s = Section::new(buffer);
 let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Bcast_c", comm_c); };
 
-let code = call(buffer_t, count_t, datatype_t, *root, comm_c);
+let code = call(buffer_t, count_t, datatype_t, narrow!(root, MPI_ERR_ROOT, "MPI_Bcast_c", comm_c, ierror), comm_c);
 
 set(ierror, code);
 }
@@ -1336,7 +1336,7 @@ set(ierror, code);
 
 // MPI_Bcast_init
 entry! {
-[mpi_bcast_init_f08ts_ pmpi_bcast_init_f08ts_] MPI_Bcast_init PMPI_Bcast_init
+[mpi_bcast_init_f08ts_ pmpi_bcast_init_f08ts_] MPI_Bcast_init PMPI_Bcast_init or MPI_Bcast_init_c PMPI_Bcast_init_c
 (buffer: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1345,7 +1345,7 @@ let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) e
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_t, count_t, datatype_t, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_t, count_t, datatype_t, narrow!(root, MPI_ERR_ROOT, "MPI_Bcast_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1363,7 +1363,7 @@ let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) e
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(buffer_t, count_t, datatype_t, *root, comm_c, info_c, &mut request_c);
+let code = call(buffer_t, count_t, datatype_t, narrow!(root, MPI_ERR_ROOT, "MPI_Bcast_init_c", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1372,7 +1372,7 @@ set(ierror, code);
 
 // MPI_Exscan
 entry! {
-[mpi_exscan_f08ts_ pmpi_exscan_f08ts_] MPI_Exscan PMPI_Exscan
+[mpi_exscan_f08ts_ pmpi_exscan_f08ts_] MPI_Exscan PMPI_Exscan or MPI_Exscan_c PMPI_Exscan_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1408,7 +1408,7 @@ set(ierror, code);
 
 // MPI_Exscan_init
 entry! {
-[mpi_exscan_init_f08ts_ pmpi_exscan_init_f08ts_] MPI_Exscan_init PMPI_Exscan_init
+[mpi_exscan_init_f08ts_ pmpi_exscan_init_f08ts_] MPI_Exscan_init PMPI_Exscan_init or MPI_Exscan_init_c PMPI_Exscan_init_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1448,7 +1448,7 @@ set(ierror, code);
 
 // MPI_Gather
 entry! {
-[mpi_gather_f08ts_ pmpi_gather_f08ts_] MPI_Gather PMPI_Gather
+[mpi_gather_f08ts_ pmpi_gather_f08ts_] MPI_Gather PMPI_Gather or MPI_Gather_c PMPI_Gather_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1456,7 +1456,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gather", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -1474,7 +1474,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gather_c", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -1484,7 +1484,7 @@ set(ierror, code);
 
 // MPI_Gather_init
 entry! {
-[mpi_gather_init_f08ts_ pmpi_gather_init_f08ts_] MPI_Gather_init PMPI_Gather_init
+[mpi_gather_init_f08ts_ pmpi_gather_init_f08ts_] MPI_Gather_init PMPI_Gather_init or MPI_Gather_init_c PMPI_Gather_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1494,7 +1494,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gather_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1514,7 +1514,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gather_init_c", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1524,7 +1524,7 @@ set(ierror, code);
 
 // MPI_Gatherv
 entry! {
-[mpi_gatherv_f08ts_ pmpi_gatherv_f08ts_] MPI_Gatherv PMPI_Gatherv
+[mpi_gatherv_f08ts_ pmpi_gatherv_f08ts_] MPI_Gatherv PMPI_Gatherv or MPI_Gatherv_c PMPI_Gatherv_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1532,7 +1532,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gatherv", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -1550,7 +1550,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gatherv_c", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -1560,7 +1560,7 @@ set(ierror, code);
 
 // MPI_Gatherv_init
 entry! {
-[mpi_gatherv_init_f08ts_ pmpi_gatherv_init_f08ts_] MPI_Gatherv_init PMPI_Gatherv_init
+[mpi_gatherv_init_f08ts_ pmpi_gatherv_init_f08ts_] MPI_Gatherv_init PMPI_Gatherv_init or MPI_Gatherv_init_c PMPI_Gatherv_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1570,7 +1570,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gatherv_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1590,7 +1590,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Gatherv_init_c", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1600,7 +1600,7 @@ set(ierror, code);
 
 // MPI_Iallgather
 entry! {
-[mpi_iallgather_f08ts_ pmpi_iallgather_f08ts_] MPI_Iallgather PMPI_Iallgather
+[mpi_iallgather_f08ts_ pmpi_iallgather_f08ts_] MPI_Iallgather PMPI_Iallgather or MPI_Iallgather_c PMPI_Iallgather_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1638,7 +1638,7 @@ set(ierror, code);
 
 // MPI_Iallgatherv
 entry! {
-[mpi_iallgatherv_f08ts_ pmpi_iallgatherv_f08ts_] MPI_Iallgatherv PMPI_Iallgatherv
+[mpi_iallgatherv_f08ts_ pmpi_iallgatherv_f08ts_] MPI_Iallgatherv PMPI_Iallgatherv or MPI_Iallgatherv_c PMPI_Iallgatherv_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1676,7 +1676,7 @@ set(ierror, code);
 
 // MPI_Iallreduce
 entry! {
-[mpi_iallreduce_f08ts_ pmpi_iallreduce_f08ts_] MPI_Iallreduce PMPI_Iallreduce
+[mpi_iallreduce_f08ts_ pmpi_iallreduce_f08ts_] MPI_Iallreduce PMPI_Iallreduce or MPI_Iallreduce_c PMPI_Iallreduce_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1714,7 +1714,7 @@ set(ierror, code);
 
 // MPI_Ialltoall
 entry! {
-[mpi_ialltoall_f08ts_ pmpi_ialltoall_f08ts_] MPI_Ialltoall PMPI_Ialltoall
+[mpi_ialltoall_f08ts_ pmpi_ialltoall_f08ts_] MPI_Ialltoall PMPI_Ialltoall or MPI_Ialltoall_c PMPI_Ialltoall_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1752,7 +1752,7 @@ set(ierror, code);
 
 // MPI_Ialltoallv
 entry! {
-[mpi_ialltoallv_f08ts_ pmpi_ialltoallv_f08ts_] MPI_Ialltoallv PMPI_Ialltoallv
+[mpi_ialltoallv_f08ts_ pmpi_ialltoallv_f08ts_] MPI_Ialltoallv PMPI_Ialltoallv or MPI_Ialltoallv_c PMPI_Ialltoallv_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1790,7 +1790,7 @@ set(ierror, code);
 
 // MPI_Ialltoallw
 entry! {
-[mpi_ialltoallw_f08ts_ pmpi_ialltoallw_f08ts_] MPI_Ialltoallw PMPI_Ialltoallw
+[mpi_ialltoallw_f08ts_ pmpi_ialltoallw_f08ts_] MPI_Ialltoallw PMPI_Ialltoallw or MPI_Ialltoallw_c PMPI_Ialltoallw_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtypes: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtypes: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendbuf_s = Scratch::input(sendbuf);
@@ -1828,7 +1828,7 @@ set(ierror, code);
 
 // MPI_Ibcast
 entry! {
-[mpi_ibcast_f08ts_ pmpi_ibcast_f08ts_] MPI_Ibcast PMPI_Ibcast
+[mpi_ibcast_f08ts_ pmpi_ibcast_f08ts_] MPI_Ibcast PMPI_Ibcast or MPI_Ibcast_c PMPI_Ibcast_c
 (buffer: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1836,7 +1836,7 @@ let mut buffer_s = Section::new(buffer);
 let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibcast", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buffer_t, count_t, datatype_t, *root, comm_c, &mut request_c);
+let code = call(buffer_t, count_t, datatype_t, narrow!(root, MPI_ERR_ROOT, "MPI_Ibcast", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1853,7 +1853,7 @@ let mut buffer_s = Section::new(buffer);
 let Some((buffer_t, count_t, datatype_t)) = buffer_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_Ibcast_c", comm_c); };
 let mut request_c = Request(0);
 
-let code = call(buffer_t, count_t, datatype_t, *root, comm_c, &mut request_c);
+let code = call(buffer_t, count_t, datatype_t, narrow!(root, MPI_ERR_ROOT, "MPI_Ibcast_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -1862,7 +1862,7 @@ set(ierror, code);
 
 // MPI_Iexscan
 entry! {
-[mpi_iexscan_f08ts_ pmpi_iexscan_f08ts_] MPI_Iexscan PMPI_Iexscan
+[mpi_iexscan_f08ts_ pmpi_iexscan_f08ts_] MPI_Iexscan PMPI_Iexscan or MPI_Iexscan_c PMPI_Iexscan_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1900,7 +1900,7 @@ set(ierror, code);
 
 // MPI_Igather
 entry! {
-[mpi_igather_f08ts_ pmpi_igather_f08ts_] MPI_Igather PMPI_Igather
+[mpi_igather_f08ts_ pmpi_igather_f08ts_] MPI_Igather PMPI_Igather or MPI_Igather_c PMPI_Igather_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1909,7 +1909,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Igather", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1928,7 +1928,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Igather_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1938,7 +1938,7 @@ set(ierror, code);
 
 // MPI_Igatherv
 entry! {
-[mpi_igatherv_f08ts_ pmpi_igatherv_f08ts_] MPI_Igatherv PMPI_Igatherv
+[mpi_igatherv_f08ts_ pmpi_igatherv_f08ts_] MPI_Igatherv PMPI_Igatherv or MPI_Igatherv_c PMPI_Igatherv_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -1947,7 +1947,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Igatherv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1966,7 +1966,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), recvcounts, displs, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Igatherv_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -1976,7 +1976,7 @@ set(ierror, code);
 
 // MPI_Ireduce
 entry! {
-[mpi_ireduce_f08ts_ pmpi_ireduce_f08ts_] MPI_Ireduce PMPI_Ireduce
+[mpi_ireduce_f08ts_ pmpi_ireduce_f08ts_] MPI_Ireduce PMPI_Ireduce or MPI_Ireduce_c PMPI_Ireduce_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -1985,7 +1985,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Ireduce", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2004,7 +2004,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Ireduce_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2014,7 +2014,7 @@ set(ierror, code);
 
 // MPI_Ireduce_scatter
 entry! {
-[mpi_ireduce_scatter_f08ts_ pmpi_ireduce_scatter_f08ts_] MPI_Ireduce_scatter PMPI_Ireduce_scatter
+[mpi_ireduce_scatter_f08ts_ pmpi_ireduce_scatter_f08ts_] MPI_Ireduce_scatter PMPI_Ireduce_scatter or MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, recvcounts: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2052,7 +2052,7 @@ set(ierror, code);
 
 // MPI_Ireduce_scatter_block
 entry! {
-[mpi_ireduce_scatter_block_f08ts_ pmpi_ireduce_scatter_block_f08ts_] MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block
+[mpi_ireduce_scatter_block_f08ts_ pmpi_ireduce_scatter_block_f08ts_] MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block or MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, recvcount: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2090,7 +2090,7 @@ set(ierror, code);
 
 // MPI_Iscan
 entry! {
-[mpi_iscan_f08ts_ pmpi_iscan_f08ts_] MPI_Iscan PMPI_Iscan
+[mpi_iscan_f08ts_ pmpi_iscan_f08ts_] MPI_Iscan PMPI_Iscan or MPI_Iscan_c PMPI_Iscan_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2128,7 +2128,7 @@ set(ierror, code);
 
 // MPI_Iscatter
 entry! {
-[mpi_iscatter_f08ts_ pmpi_iscatter_f08ts_] MPI_Iscatter PMPI_Iscatter
+[mpi_iscatter_f08ts_ pmpi_iscatter_f08ts_] MPI_Iscatter PMPI_Iscatter or MPI_Iscatter_c PMPI_Iscatter_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -2137,7 +2137,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Iscatter", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2156,7 +2156,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Iscatter_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2166,7 +2166,7 @@ set(ierror, code);
 
 // MPI_Iscatterv
 entry! {
-[mpi_iscatterv_f08ts_ pmpi_iscatterv_f08ts_] MPI_Iscatterv PMPI_Iscatterv
+[mpi_iscatterv_f08ts_ pmpi_iscatterv_f08ts_] MPI_Iscatterv PMPI_Iscatterv or MPI_Iscatterv_c PMPI_Iscatterv_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, displs: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -2175,7 +2175,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Iscatterv", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2194,7 +2194,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Iscatterv_c", comm_c, ierror), comm_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2204,7 +2204,7 @@ set(ierror, code);
 
 // MPI_Reduce
 entry! {
-[mpi_reduce_f08ts_ pmpi_reduce_f08ts_] MPI_Reduce PMPI_Reduce
+[mpi_reduce_f08ts_ pmpi_reduce_f08ts_] MPI_Reduce PMPI_Reduce or MPI_Reduce_c PMPI_Reduce_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2212,7 +2212,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let op_c: Op = get(op);
 
-let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, *root, comm_c);
+let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Reduce", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -2230,7 +2230,7 @@ let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 let op_c: Op = get(op);
 
-let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, *root, comm_c);
+let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Reduce_c", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -2240,7 +2240,7 @@ set(ierror, code);
 
 // MPI_Reduce_init
 entry! {
-[mpi_reduce_init_f08ts_ pmpi_reduce_init_f08ts_] MPI_Reduce_init PMPI_Reduce_init
+[mpi_reduce_init_f08ts_ pmpi_reduce_init_f08ts_] MPI_Reduce_init PMPI_Reduce_init or MPI_Reduce_init_c PMPI_Reduce_init_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2250,7 +2250,7 @@ let op_c: Op = get(op);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Reduce_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2270,7 +2270,7 @@ let op_c: Op = get(op);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(datatype_c), recvbuf_s.address(datatype_c), *count, datatype_c, op_c, narrow!(root, MPI_ERR_ROOT, "MPI_Reduce_init_c", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2280,7 +2280,7 @@ set(ierror, code);
 
 // MPI_Reduce_local
 entry! {
-[mpi_reduce_local_f08ts_ pmpi_reduce_local_f08ts_] MPI_Reduce_local PMPI_Reduce_local
+[mpi_reduce_local_f08ts_ pmpi_reduce_local_f08ts_] MPI_Reduce_local PMPI_Reduce_local or MPI_Reduce_local_c PMPI_Reduce_local_c
 (inbuf: *mut Descriptor, inoutbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let mut inbuf_s = Scratch::input(inbuf);
@@ -2314,7 +2314,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter
 entry! {
-[mpi_reduce_scatter_f08ts_ pmpi_reduce_scatter_f08ts_] MPI_Reduce_scatter PMPI_Reduce_scatter
+[mpi_reduce_scatter_f08ts_ pmpi_reduce_scatter_f08ts_] MPI_Reduce_scatter PMPI_Reduce_scatter or MPI_Reduce_scatter_c PMPI_Reduce_scatter_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, recvcounts: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2350,7 +2350,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter_block
 entry! {
-[mpi_reduce_scatter_block_f08ts_ pmpi_reduce_scatter_block_f08ts_] MPI_Reduce_scatter_block PMPI_Reduce_scatter_block
+[mpi_reduce_scatter_block_f08ts_ pmpi_reduce_scatter_block_f08ts_] MPI_Reduce_scatter_block PMPI_Reduce_scatter_block or MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, recvcount: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2386,7 +2386,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter_block_init
 entry! {
-[mpi_reduce_scatter_block_init_f08ts_ pmpi_reduce_scatter_block_init_f08ts_] MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init
+[mpi_reduce_scatter_block_init_f08ts_ pmpi_reduce_scatter_block_init_f08ts_] MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init or MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, recvcount: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2426,7 +2426,7 @@ set(ierror, code);
 
 // MPI_Reduce_scatter_init
 entry! {
-[mpi_reduce_scatter_init_f08ts_ pmpi_reduce_scatter_init_f08ts_] MPI_Reduce_scatter_init PMPI_Reduce_scatter_init
+[mpi_reduce_scatter_init_f08ts_ pmpi_reduce_scatter_init_f08ts_] MPI_Reduce_scatter_init PMPI_Reduce_scatter_init or MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, recvcounts: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2466,7 +2466,7 @@ set(ierror, code);
 
 // MPI_Scan
 entry! {
-[mpi_scan_f08ts_ pmpi_scan_f08ts_] MPI_Scan PMPI_Scan
+[mpi_scan_f08ts_ pmpi_scan_f08ts_] MPI_Scan PMPI_Scan or MPI_Scan_c PMPI_Scan_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2502,7 +2502,7 @@ set(ierror, code);
 
 // MPI_Scan_init
 entry! {
-[mpi_scan_init_f08ts_ pmpi_scan_init_f08ts_] MPI_Scan_init PMPI_Scan_init
+[mpi_scan_init_f08ts_ pmpi_scan_init_f08ts_] MPI_Scan_init PMPI_Scan_init or MPI_Scan_init_c PMPI_Scan_init_c
 (sendbuf: *mut Descriptor, recvbuf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, op: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let datatype_c: Datatype = get(datatype);
@@ -2542,7 +2542,7 @@ set(ierror, code);
 
 // MPI_Scatter
 entry! {
-[mpi_scatter_f08ts_ pmpi_scatter_f08ts_] MPI_Scatter PMPI_Scatter
+[mpi_scatter_f08ts_ pmpi_scatter_f08ts_] MPI_Scatter PMPI_Scatter or MPI_Scatter_c PMPI_Scatter_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -2550,7 +2550,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatter", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -2568,7 +2568,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatter_c", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -2578,7 +2578,7 @@ set(ierror, code);
 
 // MPI_Scatter_init
 entry! {
-[mpi_scatter_init_f08ts_ pmpi_scatter_init_f08ts_] MPI_Scatter_init PMPI_Scatter_init
+[mpi_scatter_init_f08ts_ pmpi_scatter_init_f08ts_] MPI_Scatter_init PMPI_Scatter_init or MPI_Scatter_init_c PMPI_Scatter_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -2588,7 +2588,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatter_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2608,7 +2608,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), *sendcount, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatter_init_c", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2618,7 +2618,7 @@ set(ierror, code);
 
 // MPI_Scatterv
 entry! {
-[mpi_scatterv_f08ts_ pmpi_scatterv_f08ts_] MPI_Scatterv PMPI_Scatterv
+[mpi_scatterv_f08ts_ pmpi_scatterv_f08ts_] MPI_Scatterv PMPI_Scatterv or MPI_Scatterv_c PMPI_Scatterv_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, displs: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -2626,7 +2626,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatterv", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -2644,7 +2644,7 @@ let sendtype_c: Datatype = get(sendtype);
 let mut sendbuf_s = Scratch::input(sendbuf);
 let mut recvbuf_s = Scratch::output(recvbuf);
 
-let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c);
+let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatterv_c", comm_c, ierror), comm_c);
 
 drop(sendbuf_s);
 drop(recvbuf_s);
@@ -2654,7 +2654,7 @@ set(ierror, code);
 
 // MPI_Scatterv_init
 entry! {
-[mpi_scatterv_init_f08ts_ pmpi_scatterv_init_f08ts_] MPI_Scatterv_init PMPI_Scatterv_init
+[mpi_scatterv_init_f08ts_ pmpi_scatterv_init_f08ts_] MPI_Scatterv_init PMPI_Scatterv_init or MPI_Scatterv_init_c PMPI_Scatterv_init_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, displs: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, root: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -2664,7 +2664,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatterv_init", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);
@@ -2684,7 +2684,7 @@ let mut recvbuf_s = Scratch::output(recvbuf);
 let info_c: Info = get(info);
 let mut request_c = Request(0);
 
-let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, *root, comm_c, info_c, &mut request_c);
+let code = call(sendbuf_s.address(sendtype_c), sendcounts, displs, sendtype_c, recvbuf_s.address(recvtype_c), *recvcount, recvtype_c, narrow!(root, MPI_ERR_ROOT, "MPI_Scatterv_init_c", comm_c, ierror), comm_c, info_c, &mut request_c);
 put(request, request_c);
 
 pending::keep(request_c, code, [sendbuf_s, recvbuf_s]);

@@ -9,8 +9,10 @@ entry! {
 (comm1: *mut Fint, comm2: *mut Fint, result: *mut Fint, ierror: *mut Fint) |call| {
 let comm2_c: Comm = get(comm2);
 let comm1_c: Comm = get(comm1);
+let mut result_c = Out::new(result);
 
-let code = call(comm1_c, comm2_c, result);
+let code = call(comm1_c, comm2_c, result_c.place());
+result_c.put();
 
 set(ierror, code);
 }
@@ -56,7 +58,7 @@ let comm_c: Comm = get(comm);
 let group_c: Group = get(group);
 let mut newcomm_c = Comm(0);
 
-let code = call(comm_c, group_c, *tag, &mut newcomm_c);
+let code = call(comm_c, group_c, narrow!(tag, MPI_ERR_TAG, "MPI_Comm_create_group", comm_c, ierror), &mut newcomm_c);
 put(newcomm, newcomm_c);
 
 set(ierror, code);
@@ -69,7 +71,7 @@ entry! {
 (comm: *mut Fint, comm_keyval: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 
-let code = call(comm_c, *comm_keyval);
+let code = call(comm_c, narrow!(comm_keyval, MPI_ERR_ARG, "MPI_Comm_delete_attr", comm_c, ierror));
 
 set(ierror, code);
 }
@@ -121,8 +123,10 @@ set(ierror, code);
 entry! {
 [mpi_comm_free_keyval_ pmpi_comm_free_keyval_ mpi_comm_free_keyval_f08_ pmpi_comm_free_keyval_f08_] MPI_Comm_free_keyval PMPI_Comm_free_keyval
 (comm_keyval: *mut Fint, ierror: *mut Fint) |call| {
+let mut comm_keyval_c = Out::new(comm_keyval);
 
-let code = call(comm_keyval);
+let code = call(comm_keyval_c.place());
+comm_keyval_c.put();
 
 set(ierror, code);
 }
@@ -148,9 +152,11 @@ entry! {
 (comm: *mut Fint, comm_name: *mut c_char, resultlen: *mut Fint, ierror: *mut Fint, comm_name_len: usize) |call| {
 let comm_c: Comm = get(comm);
 let mut comm_name_c = room(MPI_MAX_OBJECT_NAME);
+let mut resultlen_c = Out::new(resultlen);
 
-let code = call(comm_c, comm_name_c.as_mut_ptr().cast(), resultlen);
+let code = call(comm_c, comm_name_c.as_mut_ptr().cast(), resultlen_c.place());
 put_text((comm_name, comm_name_len), &comm_name_c, code);
+resultlen_c.put();
 
 set(ierror, code);
 }
@@ -208,8 +214,10 @@ entry! {
 [mpi_comm_rank_ pmpi_comm_rank_ mpi_comm_rank_f08_ pmpi_comm_rank_f08_] MPI_Comm_rank PMPI_Comm_rank
 (comm: *mut Fint, rank: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut rank_c = Out::new(rank);
 
-let code = call(comm_c, rank);
+let code = call(comm_c, rank_c.place());
+rank_c.put();
 
 set(ierror, code);
 }
@@ -234,8 +242,10 @@ entry! {
 [mpi_comm_remote_size_ pmpi_comm_remote_size_ mpi_comm_remote_size_f08_ pmpi_comm_remote_size_f08_] MPI_Comm_remote_size PMPI_Comm_remote_size
 (comm: *mut Fint, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut size_c = Out::new(size);
 
-let code = call(comm_c, size);
+let code = call(comm_c, size_c.place());
+size_c.put();
 
 set(ierror, code);
 }
@@ -272,8 +282,10 @@ entry! {
 [mpi_comm_size_ pmpi_comm_size_ mpi_comm_size_f08_ pmpi_comm_size_f08_] MPI_Comm_size PMPI_Comm_size
 (comm: *mut Fint, size: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut size_c = Out::new(size);
 
-let code = call(comm_c, size);
+let code = call(comm_c, size_c.place());
+size_c.put();
 
 set(ierror, code);
 }
@@ -286,7 +298,7 @@ entry! {
 let comm_c: Comm = get(comm);
 let mut newcomm_c = Comm(0);
 
-let code = call(comm_c, *color, *key, &mut newcomm_c);
+let code = call(comm_c, narrow!(color, MPI_ERR_ARG, "MPI_Comm_split", comm_c, ierror), narrow!(key, MPI_ERR_ARG, "MPI_Comm_split", comm_c, ierror), &mut newcomm_c);
 put(newcomm, newcomm_c);
 
 set(ierror, code);
@@ -301,7 +313,7 @@ let comm_c: Comm = get(comm);
 let info_c: Info = get(info);
 let mut newcomm_c = Comm(0);
 
-let code = call(comm_c, *split_type, *key, info_c, &mut newcomm_c);
+let code = call(comm_c, narrow!(split_type, MPI_ERR_ARG, "MPI_Comm_split_type", comm_c, ierror), narrow!(key, MPI_ERR_ARG, "MPI_Comm_split_type", comm_c, ierror), info_c, &mut newcomm_c);
 put(newcomm, newcomm_c);
 
 set(ierror, code);
@@ -328,8 +340,10 @@ entry! {
 (group1: *mut Fint, group2: *mut Fint, result: *mut Fint, ierror: *mut Fint) |call| {
 let group1_c: Group = get(group1);
 let group2_c: Group = get(group2);
+let mut result_c = Out::new(result);
 
-let code = call(group1_c, group2_c, result);
+let code = call(group1_c, group2_c, result_c.place());
+result_c.put();
 
 set(ierror, code);
 }
@@ -355,9 +369,10 @@ entry! {
 [mpi_group_excl_ pmpi_group_excl_ mpi_group_excl_f08_ pmpi_group_excl_f08_] MPI_Group_excl PMPI_Group_excl
 (group: *mut Fint, n: *mut Fint, ranks: *mut Fint, newgroup: *mut Fint, ierror: *mut Fint) |call| {
 let group_c: Group = get(group);
+let mut ranks_c = narrowed!(ranks, positive(*n), MPI_ERR_RANK, "MPI_Group_excl", MPI_COMM_SELF, ierror);
 let mut newgroup_c = Group(0);
 
-let code = call(group_c, *n, ranks, &mut newgroup_c);
+let code = call(group_c, narrow!(n, MPI_ERR_ARG, "MPI_Group_excl", MPI_COMM_SELF, ierror), ranks_c.as_mut_ptr(), &mut newgroup_c);
 put(newgroup, newgroup_c);
 
 set(ierror, code);
@@ -397,9 +412,10 @@ entry! {
 [mpi_group_incl_ pmpi_group_incl_ mpi_group_incl_f08_ pmpi_group_incl_f08_] MPI_Group_incl PMPI_Group_incl
 (group: *mut Fint, n: *mut Fint, ranks: *mut Fint, newgroup: *mut Fint, ierror: *mut Fint) |call| {
 let group_c: Group = get(group);
+let mut ranks_c = narrowed!(ranks, positive(*n), MPI_ERR_RANK, "MPI_Group_incl", MPI_COMM_SELF, ierror);
 let mut newgroup_c = Group(0);
 
-let code = call(group_c, *n, ranks, &mut newgroup_c);
+let code = call(group_c, narrow!(n, MPI_ERR_ARG, "MPI_Group_incl", MPI_COMM_SELF, ierror), ranks_c.as_mut_ptr(), &mut newgroup_c);
 put(newgroup, newgroup_c);
 
 set(ierror, code);
@@ -426,9 +442,10 @@ entry! {
 [mpi_group_range_excl_ pmpi_group_range_excl_ mpi_group_range_excl_f08_ pmpi_group_range_excl_f08_] MPI_Group_range_excl PMPI_Group_range_excl
 (group: *mut Fint, n: *mut Fint, ranges: *mut Fint, newgroup: *mut Fint, ierror: *mut Fint) |call| {
 let group_c: Group = get(group);
+let mut ranges_c = narrowed!(ranges, 3 * positive(*n), MPI_ERR_RANK, "MPI_Group_range_excl", MPI_COMM_SELF, ierror);
 let mut newgroup_c = Group(0);
 
-let code = call(group_c, *n, ranges, &mut newgroup_c);
+let code = call(group_c, narrow!(n, MPI_ERR_ARG, "MPI_Group_range_excl", MPI_COMM_SELF, ierror), ranges_c.as_mut_ptr(), &mut newgroup_c);
 put(newgroup, newgroup_c);
 
 set(ierror, code);
@@ -440,9 +457,10 @@ entry! {
 [mpi_group_range_incl_ pmpi_group_range_incl_ mpi_group_range_incl_f08_ pmpi_group_range_incl_f08_] MPI_Group_range_incl PMPI_Group_range_incl
 (group: *mut Fint, n: *mut Fint, ranges: *mut Fint, newgroup: *mut Fint, ierror: *mut Fint) |call| {
 let group_c: Group = get(group);
+let mut ranges_c = narrowed!(ranges, 3 * positive(*n), MPI_ERR_RANK, "MPI_Group_range_incl", MPI_COMM_SELF, ierror);
 let mut newgroup_c = Group(0);
 
-let code = call(group_c, *n, ranges, &mut newgroup_c);
+let code = call(group_c, narrow!(n, MPI_ERR_ARG, "MPI_Group_range_incl", MPI_COMM_SELF, ierror), ranges_c.as_mut_ptr(), &mut newgroup_c);
 put(newgroup, newgroup_c);
 
 set(ierror, code);
@@ -454,8 +472,10 @@ entry! {
 [mpi_group_rank_ pmpi_group_rank_ mpi_group_rank_f08_ pmpi_group_rank_f08_] MPI_Group_rank PMPI_Group_rank
 (group: *mut Fint, rank: *mut Fint, ierror: *mut Fint) |call| {
 let group_c: Group = get(group);
+let mut rank_c = Out::new(rank);
 
-let code = call(group_c, rank);
+let code = call(group_c, rank_c.place());
+rank_c.put();
 
 set(ierror, code);
 }
@@ -466,8 +486,10 @@ entry! {
 [mpi_group_size_ pmpi_group_size_ mpi_group_size_f08_ pmpi_group_size_f08_] MPI_Group_size PMPI_Group_size
 (group: *mut Fint, size: *mut Fint, ierror: *mut Fint) |call| {
 let group_c: Group = get(group);
+let mut size_c = Out::new(size);
 
-let code = call(group_c, size);
+let code = call(group_c, size_c.place());
+size_c.put();
 
 set(ierror, code);
 }
@@ -478,9 +500,12 @@ entry! {
 [mpi_group_translate_ranks_ pmpi_group_translate_ranks_ mpi_group_translate_ranks_f08_ pmpi_group_translate_ranks_f08_] MPI_Group_translate_ranks PMPI_Group_translate_ranks
 (group1: *mut Fint, n: *mut Fint, ranks1: *mut Fint, group2: *mut Fint, ranks2: *mut Fint, ierror: *mut Fint) |call| {
 let group1_c: Group = get(group1);
+let mut ranks1_c = narrowed!(ranks1, positive(*n), MPI_ERR_RANK, "MPI_Group_translate_ranks", MPI_COMM_SELF, ierror);
 let group2_c: Group = get(group2);
+let mut ranks2_c = stored!(ranks2, positive(*n));
 
-let code = call(group1_c, *n, ranks1, group2_c, ranks2);
+let code = call(group1_c, narrow!(n, MPI_ERR_ARG, "MPI_Group_translate_ranks", MPI_COMM_SELF, ierror), ranks1_c.as_mut_ptr(), group2_c, ranks2_c.as_mut_ptr());
+ranks2_c.put();
 
 set(ierror, code);
 }
@@ -509,7 +534,7 @@ let peer_comm_c: Comm = get(peer_comm);
 let local_comm_c: Comm = get(local_comm);
 let mut newintercomm_c = Comm(0);
 
-let code = call(local_comm_c, *local_leader, peer_comm_c, *remote_leader, *tag, &mut newintercomm_c);
+let code = call(local_comm_c, narrow!(local_leader, MPI_ERR_RANK, "MPI_Intercomm_create", local_comm_c, ierror), peer_comm_c, narrow!(remote_leader, MPI_ERR_RANK, "MPI_Intercomm_create", local_comm_c, ierror), narrow!(tag, MPI_ERR_TAG, "MPI_Intercomm_create", local_comm_c, ierror), &mut newintercomm_c);
 put(newintercomm, newintercomm_c);
 
 set(ierror, code);
@@ -527,7 +552,7 @@ let info_c: Info = get(info);
 let errhandler_c: Errhandler = get(errhandler);
 let mut newintercomm_c = Comm(0);
 
-let code = call(local_group_c, *local_leader, remote_group_c, *remote_leader, stringtag_c.as_mut_ptr().cast(), info_c, errhandler_c, &mut newintercomm_c);
+let code = call(local_group_c, narrow!(local_leader, MPI_ERR_RANK, "MPI_Intercomm_create_from_groups", MPI_COMM_SELF, ierror), remote_group_c, narrow!(remote_leader, MPI_ERR_RANK, "MPI_Intercomm_create_from_groups", MPI_COMM_SELF, ierror), stringtag_c.as_mut_ptr().cast(), info_c, errhandler_c, &mut newintercomm_c);
 put(newintercomm, newintercomm_c);
 
 set(ierror, code);
@@ -554,7 +579,7 @@ entry! {
 (datatype: *mut Fint, type_keyval: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 
-let code = call(datatype_c, *type_keyval);
+let code = call(datatype_c, narrow!(type_keyval, MPI_ERR_ARG, "MPI_Type_delete_attr", MPI_COMM_SELF, ierror));
 
 set(ierror, code);
 }
@@ -564,8 +589,10 @@ set(ierror, code);
 entry! {
 [mpi_type_free_keyval_ pmpi_type_free_keyval_ mpi_type_free_keyval_f08_ pmpi_type_free_keyval_f08_] MPI_Type_free_keyval PMPI_Type_free_keyval
 (type_keyval: *mut Fint, ierror: *mut Fint) |call| {
+let mut type_keyval_c = Out::new(type_keyval);
 
-let code = call(type_keyval);
+let code = call(type_keyval_c.place());
+type_keyval_c.put();
 
 set(ierror, code);
 }
@@ -575,11 +602,13 @@ set(ierror, code);
 entry! {
 [mpi_type_get_name_ pmpi_type_get_name_ mpi_type_get_name_f08_ pmpi_type_get_name_f08_] MPI_Type_get_name PMPI_Type_get_name
 (datatype: *mut Fint, type_name: *mut c_char, resultlen: *mut Fint, ierror: *mut Fint, type_name_len: usize) |call| {
-let datatype_c: Datatype = get(datatype);
+let datatype_c: Datatype = get_named(datatype);
 let mut type_name_c = room(MPI_MAX_OBJECT_NAME);
+let mut resultlen_c = Out::new(resultlen);
 
-let code = call(datatype_c, type_name_c.as_mut_ptr().cast(), resultlen);
+let code = call(datatype_c, type_name_c.as_mut_ptr().cast(), resultlen_c.place());
 put_text((type_name, type_name_len), &type_name_c, code);
+resultlen_c.put();
 
 set(ierror, code);
 }
@@ -604,7 +633,7 @@ entry! {
 (win: *mut Fint, win_keyval: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(win_c, *win_keyval);
+let code = call(win_c, narrow!(win_keyval, MPI_ERR_ARG, "MPI_Win_delete_attr", win_c, ierror));
 
 set(ierror, code);
 }
@@ -614,8 +643,10 @@ set(ierror, code);
 entry! {
 [mpi_win_free_keyval_ pmpi_win_free_keyval_ mpi_win_free_keyval_f08_ pmpi_win_free_keyval_f08_] MPI_Win_free_keyval PMPI_Win_free_keyval
 (win_keyval: *mut Fint, ierror: *mut Fint) |call| {
+let mut win_keyval_c = Out::new(win_keyval);
 
-let code = call(win_keyval);
+let code = call(win_keyval_c.place());
+win_keyval_c.put();
 
 set(ierror, code);
 }
@@ -627,9 +658,11 @@ entry! {
 (win: *mut Fint, win_name: *mut c_char, resultlen: *mut Fint, ierror: *mut Fint, win_name_len: usize) |call| {
 let win_c: Win = get(win);
 let mut win_name_c = room(MPI_MAX_OBJECT_NAME);
+let mut resultlen_c = Out::new(resultlen);
 
-let code = call(win_c, win_name_c.as_mut_ptr().cast(), resultlen);
+let code = call(win_c, win_name_c.as_mut_ptr().cast(), resultlen_c.place());
 put_text((win_name, win_name_len), &win_name_c, code);
+resultlen_c.put();
 
 set(ierror, code);
 }

@@ -8,8 +8,10 @@ entry! {
 [mpi_cart_coords_ pmpi_cart_coords_ mpi_cart_coords_f08_ pmpi_cart_coords_f08_] MPI_Cart_coords PMPI_Cart_coords
 (comm: *mut Fint, rank: *mut Fint, maxdims: *mut Fint, coords: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut coords_c = stored!(coords, positive(*maxdims));
 
-let code = call(comm_c, *rank, *maxdims, coords);
+let code = call(comm_c, narrow!(rank, MPI_ERR_RANK, "MPI_Cart_coords", comm_c, ierror), narrow!(maxdims, MPI_ERR_ARG, "MPI_Cart_coords", comm_c, ierror), coords_c.as_mut_ptr());
+coords_c.put();
 
 set(ierror, code);
 }
@@ -20,10 +22,11 @@ entry! {
 [mpi_cart_create_ pmpi_cart_create_ mpi_cart_create_f08_ pmpi_cart_create_f08_] MPI_Cart_create PMPI_Cart_create
 (comm_old: *mut Fint, ndims: *mut Fint, dims: *mut Fint, periods: *mut Fint, reorder: *mut Fint, comm_cart: *mut Fint, ierror: *mut Fint) |call| {
 let comm_old_c: Comm = get(comm_old);
+let mut dims_c = narrowed!(dims, positive(*ndims), MPI_ERR_DIMS, "MPI_Cart_create", comm_old_c, ierror);
 let mut periods_c = truths(periods, || positive(*ndims));
 let mut comm_cart_c = Comm(0);
 
-let code = call(comm_old_c, *ndims, dims, periods_c.as_mut_ptr(), truth(reorder), &mut comm_cart_c);
+let code = call(comm_old_c, narrow!(ndims, MPI_ERR_ARG, "MPI_Cart_create", comm_old_c, ierror), dims_c.as_mut_ptr(), periods_c.as_mut_ptr(), truth(reorder), &mut comm_cart_c);
 put(comm_cart, comm_cart_c);
 
 set(ierror, code);
@@ -35,9 +38,15 @@ entry! {
 [mpi_cart_get_ pmpi_cart_get_ mpi_cart_get_f08_ pmpi_cart_get_f08_] MPI_Cart_get PMPI_Cart_get
 (comm: *mut Fint, maxdims: *mut Fint, dims: *mut Fint, periods: *mut Fint, coords: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut dims_c = stored!(dims, positive(*maxdims));
+let mut periods_c = stored!(periods, positive(*maxdims));
+let mut coords_c = stored!(coords, positive(*maxdims));
 
-let code = call(comm_c, *maxdims, dims, periods, coords);
+let code = call(comm_c, narrow!(maxdims, MPI_ERR_ARG, "MPI_Cart_get", comm_c, ierror), dims_c.as_mut_ptr(), periods_c.as_mut_ptr(), coords_c.as_mut_ptr());
+dims_c.put();
+periods_c.put();
 put_truths(periods, positive(*maxdims));
+coords_c.put();
 
 set(ierror, code);
 }
@@ -48,9 +57,12 @@ entry! {
 [mpi_cart_map_ pmpi_cart_map_ mpi_cart_map_f08_ pmpi_cart_map_f08_] MPI_Cart_map PMPI_Cart_map
 (comm: *mut Fint, ndims: *mut Fint, dims: *mut Fint, periods: *mut Fint, newrank: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut dims_c = narrowed!(dims, positive(*ndims), MPI_ERR_DIMS, "MPI_Cart_map", comm_c, ierror);
 let mut periods_c = truths(periods, || positive(*ndims));
+let mut newrank_c = Out::new(newrank);
 
-let code = call(comm_c, *ndims, dims, periods_c.as_mut_ptr(), newrank);
+let code = call(comm_c, narrow!(ndims, MPI_ERR_ARG, "MPI_Cart_map", comm_c, ierror), dims_c.as_mut_ptr(), periods_c.as_mut_ptr(), newrank_c.place());
+newrank_c.put();
 
 set(ierror, code);
 }
@@ -61,8 +73,11 @@ entry! {
 [mpi_cart_rank_ pmpi_cart_rank_ mpi_cart_rank_f08_ pmpi_cart_rank_f08_] MPI_Cart_rank PMPI_Cart_rank
 (comm: *mut Fint, coords: *mut Fint, rank: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut coords_c = narrowed!(coords, dimensions(comm_c), MPI_ERR_ARG, "MPI_Cart_rank", comm_c, ierror);
+let mut rank_c = Out::new(rank);
 
-let code = call(comm_c, coords, rank);
+let code = call(comm_c, coords_c.as_mut_ptr(), rank_c.place());
+rank_c.put();
 
 set(ierror, code);
 }
@@ -73,8 +88,12 @@ entry! {
 [mpi_cart_shift_ pmpi_cart_shift_ mpi_cart_shift_f08_ pmpi_cart_shift_f08_] MPI_Cart_shift PMPI_Cart_shift
 (comm: *mut Fint, direction: *mut Fint, disp: *mut Fint, rank_source: *mut Fint, rank_dest: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut rank_source_c = Out::new(rank_source);
+let mut rank_dest_c = Out::new(rank_dest);
 
-let code = call(comm_c, *direction, *disp, rank_source, rank_dest);
+let code = call(comm_c, narrow!(direction, MPI_ERR_ARG, "MPI_Cart_shift", comm_c, ierror), narrow!(disp, MPI_ERR_ARG, "MPI_Cart_shift", comm_c, ierror), rank_source_c.place(), rank_dest_c.place());
+rank_source_c.put();
+rank_dest_c.put();
 
 set(ierror, code);
 }
@@ -100,8 +119,10 @@ entry! {
 [mpi_cartdim_get_ pmpi_cartdim_get_ mpi_cartdim_get_f08_ pmpi_cartdim_get_f08_] MPI_Cartdim_get PMPI_Cartdim_get
 (comm: *mut Fint, ndims: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut ndims_c = Out::new(ndims);
 
-let code = call(comm_c, ndims);
+let code = call(comm_c, ndims_c.place());
+ndims_c.put();
 
 set(ierror, code);
 }
@@ -111,8 +132,10 @@ set(ierror, code);
 entry! {
 [mpi_dims_create_ pmpi_dims_create_ mpi_dims_create_f08_ pmpi_dims_create_f08_] MPI_Dims_create PMPI_Dims_create
 (nnodes: *mut Fint, ndims: *mut Fint, dims: *mut Fint, ierror: *mut Fint) |call| {
+let mut dims_c = stored!(dims, positive(*ndims));
 
-let code = call(*nnodes, *ndims, dims);
+let code = call(narrow!(nnodes, MPI_ERR_ARG, "MPI_Dims_create", MPI_COMM_SELF, ierror), narrow!(ndims, MPI_ERR_ARG, "MPI_Dims_create", MPI_COMM_SELF, ierror), dims_c.as_mut_ptr());
+dims_c.put();
 
 set(ierror, code);
 }
@@ -123,10 +146,14 @@ entry! {
 [mpi_dist_graph_create_ pmpi_dist_graph_create_ mpi_dist_graph_create_f08_ pmpi_dist_graph_create_f08_] MPI_Dist_graph_create PMPI_Dist_graph_create
 (comm_old: *mut Fint, n: *mut Fint, sources: *mut Fint, degrees: *mut Fint, destinations: *mut Fint, weights: *mut Fint, info: *mut Fint, reorder: *mut Fint, comm_dist_graph: *mut Fint, ierror: *mut Fint) |call| {
 let comm_old_c: Comm = get(comm_old);
+let mut sources_c = narrowed!(sources, positive(*n), MPI_ERR_RANK, "MPI_Dist_graph_create", comm_old_c, ierror);
+let mut degrees_c = narrowed!(degrees, positive(*n), MPI_ERR_ARG, "MPI_Dist_graph_create", comm_old_c, ierror);
+let mut destinations_c = narrowed!(destinations, sum_of(degrees, positive(*n)), MPI_ERR_RANK, "MPI_Dist_graph_create", comm_old_c, ierror);
+let mut weights_c = weights!(weights, sum_of(degrees, positive(*n)), MPI_ERR_ARG, "MPI_Dist_graph_create", comm_old_c, ierror);
 let info_c: Info = get(info);
 let mut comm_dist_graph_c = Comm(0);
 
-let code = call(comm_old_c, *n, sources, degrees, destinations, weights_of(weights), info_c, truth(reorder), &mut comm_dist_graph_c);
+let code = call(comm_old_c, narrow!(n, MPI_ERR_ARG, "MPI_Dist_graph_create", comm_old_c, ierror), sources_c.as_mut_ptr(), degrees_c.as_mut_ptr(), destinations_c.as_mut_ptr(), weights_c.as_mut_ptr(), info_c, truth(reorder), &mut comm_dist_graph_c);
 put(comm_dist_graph, comm_dist_graph_c);
 
 set(ierror, code);
@@ -138,10 +165,14 @@ entry! {
 [mpi_dist_graph_create_adjacent_ pmpi_dist_graph_create_adjacent_ mpi_dist_graph_create_adjacent_f08_ pmpi_dist_graph_create_adjacent_f08_] MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent
 (comm_old: *mut Fint, indegree: *mut Fint, sources: *mut Fint, sourceweights: *mut Fint, outdegree: *mut Fint, destinations: *mut Fint, destweights: *mut Fint, info: *mut Fint, reorder: *mut Fint, comm_dist_graph: *mut Fint, ierror: *mut Fint) |call| {
 let comm_old_c: Comm = get(comm_old);
+let mut sources_c = narrowed!(sources, positive(*indegree), MPI_ERR_RANK, "MPI_Dist_graph_create_adjacent", comm_old_c, ierror);
+let mut sourceweights_c = weights!(sourceweights, positive(*indegree), MPI_ERR_ARG, "MPI_Dist_graph_create_adjacent", comm_old_c, ierror);
+let mut destinations_c = narrowed!(destinations, positive(*outdegree), MPI_ERR_RANK, "MPI_Dist_graph_create_adjacent", comm_old_c, ierror);
+let mut destweights_c = weights!(destweights, positive(*outdegree), MPI_ERR_ARG, "MPI_Dist_graph_create_adjacent", comm_old_c, ierror);
 let info_c: Info = get(info);
 let mut comm_dist_graph_c = Comm(0);
 
-let code = call(comm_old_c, *indegree, sources, weights_of(sourceweights), *outdegree, destinations, weights_of(destweights), info_c, truth(reorder), &mut comm_dist_graph_c);
+let code = call(comm_old_c, narrow!(indegree, MPI_ERR_ARG, "MPI_Dist_graph_create_adjacent", comm_old_c, ierror), sources_c.as_mut_ptr(), sourceweights_c.as_mut_ptr(), narrow!(outdegree, MPI_ERR_ARG, "MPI_Dist_graph_create_adjacent", comm_old_c, ierror), destinations_c.as_mut_ptr(), destweights_c.as_mut_ptr(), info_c, truth(reorder), &mut comm_dist_graph_c);
 put(comm_dist_graph, comm_dist_graph_c);
 
 set(ierror, code);
@@ -153,8 +184,16 @@ entry! {
 [mpi_dist_graph_neighbors_ pmpi_dist_graph_neighbors_ mpi_dist_graph_neighbors_f08_ pmpi_dist_graph_neighbors_f08_] MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors
 (comm: *mut Fint, maxindegree: *mut Fint, sources: *mut Fint, sourceweights: *mut Fint, maxoutdegree: *mut Fint, destinations: *mut Fint, destweights: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut sources_c = stored!(sources, positive(*maxindegree));
+let mut sourceweights_c = weights!(sourceweights, positive(*maxindegree));
+let mut destinations_c = stored!(destinations, positive(*maxoutdegree));
+let mut destweights_c = weights!(destweights, positive(*maxoutdegree));
 
-let code = call(comm_c, *maxindegree, sources, weights_of(sourceweights), *maxoutdegree, destinations, weights_of(destweights));
+let code = call(comm_c, narrow!(maxindegree, MPI_ERR_ARG, "MPI_Dist_graph_neighbors", comm_c, ierror), sources_c.as_mut_ptr(), sourceweights_c.as_mut_ptr(), narrow!(maxoutdegree, MPI_ERR_ARG, "MPI_Dist_graph_neighbors", comm_c, ierror), destinations_c.as_mut_ptr(), destweights_c.as_mut_ptr());
+sources_c.put();
+sourceweights_c.put();
+destinations_c.put();
+destweights_c.put();
 
 set(ierror, code);
 }
@@ -165,9 +204,13 @@ entry! {
 [mpi_dist_graph_neighbors_count_ pmpi_dist_graph_neighbors_count_ mpi_dist_graph_neighbors_count_f08_ pmpi_dist_graph_neighbors_count_f08_] MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count
 (comm: *mut Fint, indegree: *mut Fint, outdegree: *mut Fint, weighted: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut indegree_c = Out::new(indegree);
+let mut outdegree_c = Out::new(outdegree);
 let mut weighted_c = 0;
 
-let code = call(comm_c, indegree, outdegree, &mut weighted_c);
+let code = call(comm_c, indegree_c.place(), outdegree_c.place(), &mut weighted_c);
+indegree_c.put();
+outdegree_c.put();
 put_truth(weighted, weighted_c);
 
 set(ierror, code);
@@ -179,9 +222,11 @@ entry! {
 [mpi_graph_create_ pmpi_graph_create_ mpi_graph_create_f08_ pmpi_graph_create_f08_] MPI_Graph_create PMPI_Graph_create
 (comm_old: *mut Fint, nnodes: *mut Fint, indx: *mut Fint, edges: *mut Fint, reorder: *mut Fint, comm_graph: *mut Fint, ierror: *mut Fint) |call| {
 let comm_old_c: Comm = get(comm_old);
+let mut indx_c = narrowed!(indx, positive(*nnodes), MPI_ERR_ARG, "MPI_Graph_create", comm_old_c, ierror);
+let mut edges_c = narrowed!(edges, last_of(indx, positive(*nnodes)), MPI_ERR_ARG, "MPI_Graph_create", comm_old_c, ierror);
 let mut comm_graph_c = Comm(0);
 
-let code = call(comm_old_c, *nnodes, indx, edges, truth(reorder), &mut comm_graph_c);
+let code = call(comm_old_c, narrow!(nnodes, MPI_ERR_ARG, "MPI_Graph_create", comm_old_c, ierror), indx_c.as_mut_ptr(), edges_c.as_mut_ptr(), truth(reorder), &mut comm_graph_c);
 put(comm_graph, comm_graph_c);
 
 set(ierror, code);
@@ -193,8 +238,12 @@ entry! {
 [mpi_graph_get_ pmpi_graph_get_ mpi_graph_get_f08_ pmpi_graph_get_f08_] MPI_Graph_get PMPI_Graph_get
 (comm: *mut Fint, maxindex: *mut Fint, maxedges: *mut Fint, indx: *mut Fint, edges: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut indx_c = stored!(indx, positive(*maxindex));
+let mut edges_c = stored!(edges, positive(*maxedges));
 
-let code = call(comm_c, *maxindex, *maxedges, indx, edges);
+let code = call(comm_c, narrow!(maxindex, MPI_ERR_ARG, "MPI_Graph_get", comm_c, ierror), narrow!(maxedges, MPI_ERR_ARG, "MPI_Graph_get", comm_c, ierror), indx_c.as_mut_ptr(), edges_c.as_mut_ptr());
+indx_c.put();
+edges_c.put();
 
 set(ierror, code);
 }
@@ -205,8 +254,12 @@ entry! {
 [mpi_graph_map_ pmpi_graph_map_ mpi_graph_map_f08_ pmpi_graph_map_f08_] MPI_Graph_map PMPI_Graph_map
 (comm: *mut Fint, nnodes: *mut Fint, indx: *mut Fint, edges: *mut Fint, newrank: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut indx_c = narrowed!(indx, positive(*nnodes), MPI_ERR_ARG, "MPI_Graph_map", comm_c, ierror);
+let mut edges_c = narrowed!(edges, last_of(indx, positive(*nnodes)), MPI_ERR_ARG, "MPI_Graph_map", comm_c, ierror);
+let mut newrank_c = Out::new(newrank);
 
-let code = call(comm_c, *nnodes, indx, edges, newrank);
+let code = call(comm_c, narrow!(nnodes, MPI_ERR_ARG, "MPI_Graph_map", comm_c, ierror), indx_c.as_mut_ptr(), edges_c.as_mut_ptr(), newrank_c.place());
+newrank_c.put();
 
 set(ierror, code);
 }
@@ -217,8 +270,10 @@ entry! {
 [mpi_graph_neighbors_ pmpi_graph_neighbors_ mpi_graph_neighbors_f08_ pmpi_graph_neighbors_f08_] MPI_Graph_neighbors PMPI_Graph_neighbors
 (comm: *mut Fint, rank: *mut Fint, maxneighbors: *mut Fint, neighbors: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut neighbors_c = stored!(neighbors, positive(*maxneighbors));
 
-let code = call(comm_c, *rank, *maxneighbors, neighbors);
+let code = call(comm_c, narrow!(rank, MPI_ERR_RANK, "MPI_Graph_neighbors", comm_c, ierror), narrow!(maxneighbors, MPI_ERR_ARG, "MPI_Graph_neighbors", comm_c, ierror), neighbors_c.as_mut_ptr());
+neighbors_c.put();
 
 set(ierror, code);
 }
@@ -229,8 +284,10 @@ entry! {
 [mpi_graph_neighbors_count_ pmpi_graph_neighbors_count_ mpi_graph_neighbors_count_f08_ pmpi_graph_neighbors_count_f08_] MPI_Graph_neighbors_count PMPI_Graph_neighbors_count
 (comm: *mut Fint, rank: *mut Fint, nneighbors: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut nneighbors_c = Out::new(nneighbors);
 
-let code = call(comm_c, *rank, nneighbors);
+let code = call(comm_c, narrow!(rank, MPI_ERR_RANK, "MPI_Graph_neighbors_count", comm_c, ierror), nneighbors_c.place());
+nneighbors_c.put();
 
 set(ierror, code);
 }
@@ -241,8 +298,12 @@ entry! {
 [mpi_graphdims_get_ pmpi_graphdims_get_ mpi_graphdims_get_f08_ pmpi_graphdims_get_f08_] MPI_Graphdims_get PMPI_Graphdims_get
 (comm: *mut Fint, nnodes: *mut Fint, nedges: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut nnodes_c = Out::new(nnodes);
+let mut nedges_c = Out::new(nedges);
 
-let code = call(comm_c, nnodes, nedges);
+let code = call(comm_c, nnodes_c.place(), nedges_c.place());
+nnodes_c.put();
+nedges_c.put();
 
 set(ierror, code);
 }
@@ -250,7 +311,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_allgather
 entry! {
-[mpi_ineighbor_allgather_ pmpi_ineighbor_allgather_] MPI_Ineighbor_allgather PMPI_Ineighbor_allgather
+[mpi_ineighbor_allgather_ pmpi_ineighbor_allgather_] MPI_Ineighbor_allgather PMPI_Ineighbor_allgather or MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -266,7 +327,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_allgatherv
 entry! {
-[mpi_ineighbor_allgatherv_ pmpi_ineighbor_allgatherv_] MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv
+[mpi_ineighbor_allgatherv_ pmpi_ineighbor_allgatherv_] MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv or MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -282,7 +343,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_alltoall
 entry! {
-[mpi_ineighbor_alltoall_ pmpi_ineighbor_alltoall_] MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall
+[mpi_ineighbor_alltoall_ pmpi_ineighbor_alltoall_] MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall or MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -298,7 +359,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_alltoallv
 entry! {
-[mpi_ineighbor_alltoallv_ pmpi_ineighbor_alltoallv_] MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv
+[mpi_ineighbor_alltoallv_ pmpi_ineighbor_alltoallv_] MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv or MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -314,7 +375,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_alltoallw
 entry! {
-[mpi_ineighbor_alltoallw_ pmpi_ineighbor_alltoallw_] MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw
+[mpi_ineighbor_alltoallw_ pmpi_ineighbor_alltoallw_] MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw or MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut i64, sendtypes: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut i64, recvtypes: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendtypes_c = Few::<Datatype>::get(sendtypes, neighbors(comm_c).1);
@@ -330,7 +391,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgather
 entry! {
-[mpi_neighbor_allgather_ pmpi_neighbor_allgather_] MPI_Neighbor_allgather PMPI_Neighbor_allgather
+[mpi_neighbor_allgather_ pmpi_neighbor_allgather_] MPI_Neighbor_allgather PMPI_Neighbor_allgather or MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -344,7 +405,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgather_init
 entry! {
-[mpi_neighbor_allgather_init_ pmpi_neighbor_allgather_init_] MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init
+[mpi_neighbor_allgather_init_ pmpi_neighbor_allgather_init_] MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init or MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -361,7 +422,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgatherv
 entry! {
-[mpi_neighbor_allgatherv_ pmpi_neighbor_allgatherv_] MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv
+[mpi_neighbor_allgatherv_ pmpi_neighbor_allgatherv_] MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv or MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -375,7 +436,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgatherv_init
 entry! {
-[mpi_neighbor_allgatherv_init_ pmpi_neighbor_allgatherv_init_] MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init
+[mpi_neighbor_allgatherv_init_ pmpi_neighbor_allgatherv_init_] MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init or MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -392,7 +453,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoall
 entry! {
-[mpi_neighbor_alltoall_ pmpi_neighbor_alltoall_] MPI_Neighbor_alltoall PMPI_Neighbor_alltoall
+[mpi_neighbor_alltoall_ pmpi_neighbor_alltoall_] MPI_Neighbor_alltoall PMPI_Neighbor_alltoall or MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -406,7 +467,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoall_init
 entry! {
-[mpi_neighbor_alltoall_init_ pmpi_neighbor_alltoall_init_] MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init
+[mpi_neighbor_alltoall_init_ pmpi_neighbor_alltoall_init_] MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init or MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c
 (sendbuf: *mut c_void, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -423,7 +484,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallv
 entry! {
-[mpi_neighbor_alltoallv_ pmpi_neighbor_alltoallv_] MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv
+[mpi_neighbor_alltoallv_ pmpi_neighbor_alltoallv_] MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv or MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -437,7 +498,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallv_init
 entry! {
-[mpi_neighbor_alltoallv_init_ pmpi_neighbor_alltoallv_init_] MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init
+[mpi_neighbor_alltoallv_init_ pmpi_neighbor_alltoallv_init_] MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init or MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -454,7 +515,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallw
 entry! {
-[mpi_neighbor_alltoallw_ pmpi_neighbor_alltoallw_] MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw
+[mpi_neighbor_alltoallw_ pmpi_neighbor_alltoallw_] MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw or MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut i64, sendtypes: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut i64, recvtypes: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendtypes_c = Few::<Datatype>::get(sendtypes, neighbors(comm_c).1);
@@ -468,7 +529,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallw_init
 entry! {
-[mpi_neighbor_alltoallw_init_ pmpi_neighbor_alltoallw_init_] MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init
+[mpi_neighbor_alltoallw_init_ pmpi_neighbor_alltoallw_init_] MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init or MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c
 (sendbuf: *mut c_void, sendcounts: *mut Fint, sdispls: *mut i64, sendtypes: *mut Fint, recvbuf: *mut c_void, recvcounts: *mut Fint, rdispls: *mut i64, recvtypes: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendtypes_c = Few::<Datatype>::get(sendtypes, neighbors(comm_c).1);
@@ -488,8 +549,10 @@ entry! {
 [mpi_topo_test_ pmpi_topo_test_ mpi_topo_test_f08_ pmpi_topo_test_f08_] MPI_Topo_test PMPI_Topo_test
 (comm: *mut Fint, status: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
+let mut status_c = Out::new(status);
 
-let code = call(comm_c, status);
+let code = call(comm_c, status_c.place());
+status_c.put();
 
 set(ierror, code);
 }
@@ -497,7 +560,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_allgather
 entry! {
-[mpi_ineighbor_allgather_f08ts_ pmpi_ineighbor_allgather_f08ts_] MPI_Ineighbor_allgather PMPI_Ineighbor_allgather
+[mpi_ineighbor_allgather_f08ts_ pmpi_ineighbor_allgather_f08ts_] MPI_Ineighbor_allgather PMPI_Ineighbor_allgather or MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -535,7 +598,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_allgatherv
 entry! {
-[mpi_ineighbor_allgatherv_f08ts_ pmpi_ineighbor_allgatherv_f08ts_] MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv
+[mpi_ineighbor_allgatherv_f08ts_ pmpi_ineighbor_allgatherv_f08ts_] MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv or MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -573,7 +636,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_alltoall
 entry! {
-[mpi_ineighbor_alltoall_f08ts_ pmpi_ineighbor_alltoall_f08ts_] MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall
+[mpi_ineighbor_alltoall_f08ts_ pmpi_ineighbor_alltoall_f08ts_] MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall or MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -611,7 +674,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_alltoallv
 entry! {
-[mpi_ineighbor_alltoallv_f08ts_ pmpi_ineighbor_alltoallv_f08ts_] MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv
+[mpi_ineighbor_alltoallv_f08ts_ pmpi_ineighbor_alltoallv_f08ts_] MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv or MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -649,7 +712,7 @@ set(ierror, code);
 
 // MPI_Ineighbor_alltoallw
 entry! {
-[mpi_ineighbor_alltoallw_f08ts_ pmpi_ineighbor_alltoallw_f08ts_] MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw
+[mpi_ineighbor_alltoallw_f08ts_ pmpi_ineighbor_alltoallw_f08ts_] MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw or MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut i64, sendtypes: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut i64, recvtypes: *mut Fint, comm: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendbuf_s = Scratch::input(sendbuf);
@@ -687,7 +750,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgather
 entry! {
-[mpi_neighbor_allgather_f08ts_ pmpi_neighbor_allgather_f08ts_] MPI_Neighbor_allgather PMPI_Neighbor_allgather
+[mpi_neighbor_allgather_f08ts_ pmpi_neighbor_allgather_f08ts_] MPI_Neighbor_allgather PMPI_Neighbor_allgather or MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -723,7 +786,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgather_init
 entry! {
-[mpi_neighbor_allgather_init_f08ts_ pmpi_neighbor_allgather_init_f08ts_] MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init
+[mpi_neighbor_allgather_init_f08ts_ pmpi_neighbor_allgather_init_f08ts_] MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init or MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -763,7 +826,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgatherv
 entry! {
-[mpi_neighbor_allgatherv_f08ts_ pmpi_neighbor_allgatherv_f08ts_] MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv
+[mpi_neighbor_allgatherv_f08ts_ pmpi_neighbor_allgatherv_f08ts_] MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv or MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -799,7 +862,7 @@ set(ierror, code);
 
 // MPI_Neighbor_allgatherv_init
 entry! {
-[mpi_neighbor_allgatherv_init_f08ts_ pmpi_neighbor_allgatherv_init_f08ts_] MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init
+[mpi_neighbor_allgatherv_init_f08ts_ pmpi_neighbor_allgatherv_init_f08ts_] MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init or MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, displs: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -839,7 +902,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoall
 entry! {
-[mpi_neighbor_alltoall_f08ts_ pmpi_neighbor_alltoall_f08ts_] MPI_Neighbor_alltoall PMPI_Neighbor_alltoall
+[mpi_neighbor_alltoall_f08ts_ pmpi_neighbor_alltoall_f08ts_] MPI_Neighbor_alltoall PMPI_Neighbor_alltoall or MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -875,7 +938,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoall_init
 entry! {
-[mpi_neighbor_alltoall_init_f08ts_ pmpi_neighbor_alltoall_init_f08ts_] MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init
+[mpi_neighbor_alltoall_init_f08ts_ pmpi_neighbor_alltoall_init_f08ts_] MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init or MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c
 (sendbuf: *mut Descriptor, sendcount: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcount: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -915,7 +978,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallv
 entry! {
-[mpi_neighbor_alltoallv_f08ts_ pmpi_neighbor_alltoallv_f08ts_] MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv
+[mpi_neighbor_alltoallv_f08ts_ pmpi_neighbor_alltoallv_f08ts_] MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv or MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -951,7 +1014,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallv_init
 entry! {
-[mpi_neighbor_alltoallv_init_f08ts_ pmpi_neighbor_alltoallv_init_f08ts_] MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init
+[mpi_neighbor_alltoallv_init_f08ts_ pmpi_neighbor_alltoallv_init_f08ts_] MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init or MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut Fint, sendtype: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut Fint, recvtype: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let recvtype_c: Datatype = get(recvtype);
@@ -991,7 +1054,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallw
 entry! {
-[mpi_neighbor_alltoallw_f08ts_ pmpi_neighbor_alltoallw_f08ts_] MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw
+[mpi_neighbor_alltoallw_f08ts_ pmpi_neighbor_alltoallw_f08ts_] MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw or MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut i64, sendtypes: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut i64, recvtypes: *mut Fint, comm: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendbuf_s = Scratch::input(sendbuf);
@@ -1027,7 +1090,7 @@ set(ierror, code);
 
 // MPI_Neighbor_alltoallw_init
 entry! {
-[mpi_neighbor_alltoallw_init_f08ts_ pmpi_neighbor_alltoallw_init_f08ts_] MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init
+[mpi_neighbor_alltoallw_init_f08ts_ pmpi_neighbor_alltoallw_init_f08ts_] MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init or MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c
 (sendbuf: *mut Descriptor, sendcounts: *mut Fint, sdispls: *mut i64, sendtypes: *mut Fint, recvbuf: *mut Descriptor, recvcounts: *mut Fint, rdispls: *mut i64, recvtypes: *mut Fint, comm: *mut Fint, info: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let mut sendbuf_s = Scratch::input(sendbuf);

@@ -7,8 +7,10 @@ use crate::entry::*;
 entry! {
 [mpi_add_error_class_ pmpi_add_error_class_ mpi_add_error_class_f08_ pmpi_add_error_class_f08_] MPI_Add_error_class PMPI_Add_error_class
 (errorclass: *mut Fint, ierror: *mut Fint) |call| {
+let mut errorclass_c = Out::new(errorclass);
 
-let code = call(errorclass);
+let code = call(errorclass_c.place());
+errorclass_c.put();
 
 set(ierror, code);
 }
@@ -18,8 +20,10 @@ set(ierror, code);
 entry! {
 [mpi_add_error_code_ pmpi_add_error_code_ mpi_add_error_code_f08_ pmpi_add_error_code_f08_] MPI_Add_error_code PMPI_Add_error_code
 (errorclass: *mut Fint, errorcode: *mut Fint, ierror: *mut Fint) |call| {
+let mut errorcode_c = Out::new(errorcode);
 
-let code = call(*errorclass, errorcode);
+let code = call(narrow!(errorclass, MPI_ERR_ARG, "MPI_Add_error_code", MPI_COMM_SELF, ierror), errorcode_c.place());
+errorcode_c.put();
 
 set(ierror, code);
 }
@@ -31,7 +35,7 @@ entry! {
 (errorcode: *mut Fint, string: *mut c_char, ierror: *mut Fint, string_len: usize) |call| {
 let mut string_c = text((string, string_len));
 
-let code = call(*errorcode, string_c.as_mut_ptr().cast());
+let code = call(narrow!(errorcode, MPI_ERR_ARG, "MPI_Add_error_string", MPI_COMM_SELF, ierror), string_c.as_mut_ptr().cast());
 
 set(ierror, code);
 }
@@ -55,7 +59,7 @@ entry! {
 (comm: *mut Fint, errorcode: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 
-let code = call(comm_c, *errorcode);
+let code = call(comm_c, narrow!(errorcode, MPI_ERR_ARG, "MPI_Comm_call_errhandler", comm_c, ierror));
 
 set(ierror, code);
 }
@@ -105,8 +109,10 @@ set(ierror, code);
 entry! {
 [mpi_error_class_ pmpi_error_class_ mpi_error_class_f08_ pmpi_error_class_f08_] MPI_Error_class PMPI_Error_class
 (errorcode: *mut Fint, errorclass: *mut Fint, ierror: *mut Fint) |call| {
+let mut errorclass_c = Out::new(errorclass);
 
-let code = call(*errorcode, errorclass);
+let code = call(narrow!(errorcode, MPI_ERR_ARG, "MPI_Error_class", MPI_COMM_SELF, ierror), errorclass_c.place());
+errorclass_c.put();
 
 set(ierror, code);
 }
@@ -117,9 +123,11 @@ entry! {
 [mpi_error_string_ pmpi_error_string_ mpi_error_string_f08_ pmpi_error_string_f08_] MPI_Error_string PMPI_Error_string
 (errorcode: *mut Fint, string: *mut c_char, resultlen: *mut Fint, ierror: *mut Fint, string_len: usize) |call| {
 let mut string_c = room(MPI_MAX_ERROR_STRING);
+let mut resultlen_c = Out::new(resultlen);
 
-let code = call(*errorcode, string_c.as_mut_ptr().cast(), resultlen);
+let code = call(narrow!(errorcode, MPI_ERR_ARG, "MPI_Error_string", MPI_COMM_SELF, ierror), string_c.as_mut_ptr().cast(), resultlen_c.place());
 put_text((string, string_len), &string_c, code);
+resultlen_c.put();
 
 set(ierror, code);
 }
@@ -131,7 +139,7 @@ entry! {
 (fh: *mut Fint, errorcode: *mut Fint, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
 
-let code = call(fh_c, *errorcode);
+let code = call(fh_c, narrow!(errorcode, MPI_ERR_ARG, "MPI_File_call_errhandler", fh_c, ierror));
 
 set(ierror, code);
 }
@@ -193,9 +201,11 @@ entry! {
 [mpi_get_library_version_ pmpi_get_library_version_ mpi_get_library_version_f08_ pmpi_get_library_version_f08_] MPI_Get_library_version PMPI_Get_library_version
 (version: *mut c_char, resultlen: *mut Fint, ierror: *mut Fint, version_len: usize) |call| {
 let mut version_c = room(MPI_MAX_LIBRARY_VERSION_STRING);
+let mut resultlen_c = Out::new(resultlen);
 
-let code = call(version_c.as_mut_ptr().cast(), resultlen);
+let code = call(version_c.as_mut_ptr().cast(), resultlen_c.place());
 put_text((version, version_len), &version_c, code);
+resultlen_c.put();
 
 set(ierror, code);
 }
@@ -206,9 +216,11 @@ entry! {
 [mpi_get_processor_name_ pmpi_get_processor_name_ mpi_get_processor_name_f08_ pmpi_get_processor_name_f08_] MPI_Get_processor_name PMPI_Get_processor_name
 (name: *mut c_char, resultlen: *mut Fint, ierror: *mut Fint, name_len: usize) |call| {
 let mut name_c = room(MPI_MAX_PROCESSOR_NAME);
+let mut resultlen_c = Out::new(resultlen);
 
-let code = call(name_c.as_mut_ptr().cast(), resultlen);
+let code = call(name_c.as_mut_ptr().cast(), resultlen_c.place());
 put_text((name, name_len), &name_c, code);
+resultlen_c.put();
 
 set(ierror, code);
 }
@@ -218,8 +230,12 @@ set(ierror, code);
 entry! {
 [mpi_get_version_ pmpi_get_version_ mpi_get_version_f08_ pmpi_get_version_f08_] MPI_Get_version PMPI_Get_version
 (version: *mut Fint, subversion: *mut Fint, ierror: *mut Fint) |call| {
+let mut version_c = Out::new(version);
+let mut subversion_c = Out::new(subversion);
 
-let code = call(version, subversion);
+let code = call(version_c.place(), subversion_c.place());
+version_c.put();
+subversion_c.put();
 
 set(ierror, code);
 }
@@ -230,7 +246,7 @@ entry! {
 [mpi_remove_error_class_ pmpi_remove_error_class_ mpi_remove_error_class_f08_ pmpi_remove_error_class_f08_] MPI_Remove_error_class PMPI_Remove_error_class
 (errorclass: *mut Fint, ierror: *mut Fint) |call| {
 
-let code = call(*errorclass);
+let code = call(narrow!(errorclass, MPI_ERR_ARG, "MPI_Remove_error_class", MPI_COMM_SELF, ierror));
 
 set(ierror, code);
 }
@@ -241,7 +257,7 @@ entry! {
 [mpi_remove_error_code_ pmpi_remove_error_code_ mpi_remove_error_code_f08_ pmpi_remove_error_code_f08_] MPI_Remove_error_code PMPI_Remove_error_code
 (errorcode: *mut Fint, ierror: *mut Fint) |call| {
 
-let code = call(*errorcode);
+let code = call(narrow!(errorcode, MPI_ERR_ARG, "MPI_Remove_error_code", MPI_COMM_SELF, ierror));
 
 set(ierror, code);
 }
@@ -252,7 +268,7 @@ entry! {
 [mpi_remove_error_string_ pmpi_remove_error_string_ mpi_remove_error_string_f08_ pmpi_remove_error_string_f08_] MPI_Remove_error_string PMPI_Remove_error_string
 (errorcode: *mut Fint, ierror: *mut Fint) |call| {
 
-let code = call(*errorcode);
+let code = call(narrow!(errorcode, MPI_ERR_ARG, "MPI_Remove_error_string", MPI_COMM_SELF, ierror));
 
 set(ierror, code);
 }
@@ -264,7 +280,7 @@ entry! {
 (session: *mut Fint, errorcode: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
 
-let code = call(session_c, *errorcode);
+let code = call(session_c, narrow!(errorcode, MPI_ERR_ARG, "MPI_Session_call_errhandler", MPI_COMM_SELF, ierror));
 
 set(ierror, code);
 }
@@ -303,7 +319,7 @@ entry! {
 (win: *mut Fint, errorcode: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(win_c, *errorcode);
+let code = call(win_c, narrow!(errorcode, MPI_ERR_ARG, "MPI_Win_call_errhandler", win_c, ierror));
 
 set(ierror, code);
 }

@@ -74,8 +74,10 @@ entry! {
 [mpi_info_get_nkeys_ pmpi_info_get_nkeys_ mpi_info_get_nkeys_f08_ pmpi_info_get_nkeys_f08_] MPI_Info_get_nkeys PMPI_Info_get_nkeys
 (info: *mut Fint, nkeys: *mut Fint, ierror: *mut Fint) |call| {
 let info_c: Info = get(info);
+let mut nkeys_c = Out::new(nkeys);
 
-let code = call(info_c, nkeys);
+let code = call(info_c, nkeys_c.place());
+nkeys_c.put();
 
 set(ierror, code);
 }
@@ -88,7 +90,7 @@ entry! {
 let info_c: Info = get(info);
 let mut key_c = room(MPI_MAX_INFO_KEY);
 
-let code = call(info_c, *n, key_c.as_mut_ptr().cast());
+let code = call(info_c, narrow!(n, MPI_ERR_ARG, "MPI_Info_get_nthkey", MPI_COMM_SELF, ierror), key_c.as_mut_ptr().cast());
 put_text((key, key_len), &key_c, code);
 
 set(ierror, code);

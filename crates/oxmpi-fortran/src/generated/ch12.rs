@@ -9,7 +9,7 @@ entry! {
 (comm: *mut Fint, errorcode: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 
-let code = call(comm_c, *errorcode);
+let code = call(comm_c, narrow!(errorcode, MPI_ERR_ARG, "MPI_Abort", comm_c, ierror));
 
 set(ierror, code);
 }
@@ -36,7 +36,7 @@ let mut port_name_c = text((port_name, port_name_len));
 let info_c: Info = get(info);
 let mut newcomm_c = Comm(0);
 
-let code = call(port_name_c.as_mut_ptr().cast(), info_c, *root, comm_c, &mut newcomm_c);
+let code = call(port_name_c.as_mut_ptr().cast(), info_c, narrow!(root, MPI_ERR_ROOT, "MPI_Comm_accept", comm_c, ierror), comm_c, &mut newcomm_c);
 put(newcomm, newcomm_c);
 
 set(ierror, code);
@@ -52,7 +52,7 @@ let mut port_name_c = text((port_name, port_name_len));
 let info_c: Info = get(info);
 let mut newcomm_c = Comm(0);
 
-let code = call(port_name_c.as_mut_ptr().cast(), info_c, *root, comm_c, &mut newcomm_c);
+let code = call(port_name_c.as_mut_ptr().cast(), info_c, narrow!(root, MPI_ERR_ROOT, "MPI_Comm_connect", comm_c, ierror), comm_c, &mut newcomm_c);
 put(newcomm, newcomm_c);
 
 set(ierror, code);
@@ -91,7 +91,7 @@ entry! {
 (fd: *mut Fint, intercomm: *mut Fint, ierror: *mut Fint) |call| {
 let mut intercomm_c = Comm(0);
 
-let code = call(*fd, &mut intercomm_c);
+let code = call(narrow!(fd, MPI_ERR_ARG, "MPI_Comm_join", MPI_COMM_SELF, ierror), &mut intercomm_c);
 put(intercomm, intercomm_c);
 
 set(ierror, code);
@@ -126,6 +126,7 @@ set(ierror, code);
 entry! {
 [mpi_init_ pmpi_init_ mpi_init_f08_ pmpi_init_f08_] MPI_Init PMPI_Init
 (ierror: *mut Fint) |call| {
+check_kind();
 
 let code = call(null_mut(), null_mut());
 
@@ -137,8 +138,11 @@ set(ierror, code);
 entry! {
 [mpi_init_thread_ pmpi_init_thread_ mpi_init_thread_f08_ pmpi_init_thread_f08_] MPI_Init_thread PMPI_Init_thread
 (required: *mut Fint, provided: *mut Fint, ierror: *mut Fint) |call| {
+check_kind();
+let mut provided_c = Out::new(provided);
 
-let code = call(null_mut(), null_mut(), *required, provided);
+let code = call(null_mut(), null_mut(), narrow!(required, MPI_ERR_ARG, "MPI_Init_thread", MPI_COMM_SELF, ierror), provided_c.place());
+provided_c.put();
 
 set(ierror, code);
 }
@@ -217,8 +221,10 @@ set(ierror, code);
 entry! {
 [mpi_query_thread_ pmpi_query_thread_ mpi_query_thread_f08_ pmpi_query_thread_f08_] MPI_Query_thread PMPI_Query_thread
 (provided: *mut Fint, ierror: *mut Fint) |call| {
+let mut provided_c = Out::new(provided);
 
-let code = call(provided);
+let code = call(provided_c.place());
+provided_c.put();
 
 set(ierror, code);
 }
@@ -257,8 +263,10 @@ entry! {
 (session: *mut Fint, info: *mut Fint, npset_names: *mut Fint, ierror: *mut Fint) |call| {
 let session_c: Session = get(session);
 let info_c: Info = get(info);
+let mut npset_names_c = Out::new(npset_names);
 
-let code = call(session_c, info_c, npset_names);
+let code = call(session_c, info_c, npset_names_c.place());
+npset_names_c.put();
 
 set(ierror, code);
 }
@@ -283,6 +291,7 @@ set(ierror, code);
 entry! {
 [mpi_session_init_ pmpi_session_init_ mpi_session_init_f08_ pmpi_session_init_f08_] MPI_Session_init PMPI_Session_init
 (info: *mut Fint, errhandler: *mut Fint, session: *mut Fint, ierror: *mut Fint) |call| {
+check_kind();
 let info_c: Info = get(info);
 let errhandler_c: Errhandler = get(errhandler);
 let mut session_c = Session(0);

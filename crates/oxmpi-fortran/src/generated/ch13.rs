@@ -5,14 +5,14 @@ use crate::entry::*;
 
 // MPI_Accumulate
 entry! {
-[mpi_accumulate_ pmpi_accumulate_] MPI_Accumulate PMPI_Accumulate
+[mpi_accumulate_ pmpi_accumulate_] MPI_Accumulate PMPI_Accumulate or MPI_Accumulate_c PMPI_Accumulate_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Accumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
 set(ierror, code);
 }
@@ -25,7 +25,7 @@ entry! {
 let win_c: Win = get(win);
 let datatype_c: Datatype = get(datatype);
 
-let code = call(buffer_at(origin_addr, datatype_c), buffer_at(compare_addr, datatype_c), buffer_at(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, win_c);
+let code = call(buffer_at(origin_addr, datatype_c), buffer_at(compare_addr, datatype_c), buffer_at(result_addr, datatype_c), datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Compare_and_swap", win_c, ierror), *target_disp, win_c);
 
 set(ierror, code);
 }
@@ -39,7 +39,7 @@ let win_c: Win = get(win);
 let datatype_c: Datatype = get(datatype);
 let op_c: Op = get(op);
 
-let code = call(buffer_at(origin_addr, datatype_c), buffer_at(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, op_c, win_c);
+let code = call(buffer_at(origin_addr, datatype_c), buffer_at(result_addr, datatype_c), datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Fetch_and_op", win_c, ierror), *target_disp, op_c, win_c);
 
 set(ierror, code);
 }
@@ -47,13 +47,13 @@ set(ierror, code);
 
 // MPI_Get
 entry! {
-[mpi_get_ pmpi_get_] MPI_Get PMPI_Get
+[mpi_get_ pmpi_get_] MPI_Get PMPI_Get or MPI_Get_c PMPI_Get_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Get", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c);
 
 set(ierror, code);
 }
@@ -61,7 +61,7 @@ set(ierror, code);
 
 // MPI_Get_accumulate
 entry! {
-[mpi_get_accumulate_ pmpi_get_accumulate_] MPI_Get_accumulate PMPI_Get_accumulate
+[mpi_get_accumulate_ pmpi_get_accumulate_] MPI_Get_accumulate PMPI_Get_accumulate or MPI_Get_accumulate_c PMPI_Get_accumulate_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut c_void, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -69,7 +69,7 @@ let result_datatype_c: Datatype = get(result_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, buffer_at(result_addr, result_datatype_c), *result_count, result_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, buffer_at(result_addr, result_datatype_c), *result_count, result_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Get_accumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
 set(ierror, code);
 }
@@ -77,13 +77,13 @@ set(ierror, code);
 
 // MPI_Put
 entry! {
-[mpi_put_ pmpi_put_] MPI_Put PMPI_Put
+[mpi_put_ pmpi_put_] MPI_Put PMPI_Put or MPI_Put_c PMPI_Put_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Put", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c);
 
 set(ierror, code);
 }
@@ -91,7 +91,7 @@ set(ierror, code);
 
 // MPI_Raccumulate
 entry! {
-[mpi_raccumulate_ pmpi_raccumulate_] MPI_Raccumulate PMPI_Raccumulate
+[mpi_raccumulate_ pmpi_raccumulate_] MPI_Raccumulate PMPI_Raccumulate or MPI_Raccumulate_c PMPI_Raccumulate_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -99,7 +99,7 @@ let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Raccumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -108,14 +108,14 @@ set(ierror, code);
 
 // MPI_Rget
 entry! {
-[mpi_rget_ pmpi_rget_] MPI_Rget PMPI_Rget
+[mpi_rget_ pmpi_rget_] MPI_Rget PMPI_Rget or MPI_Rget_c PMPI_Rget_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rget", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -124,7 +124,7 @@ set(ierror, code);
 
 // MPI_Rget_accumulate
 entry! {
-[mpi_rget_accumulate_ pmpi_rget_accumulate_] MPI_Rget_accumulate PMPI_Rget_accumulate
+[mpi_rget_accumulate_ pmpi_rget_accumulate_] MPI_Rget_accumulate PMPI_Rget_accumulate or MPI_Rget_accumulate_c PMPI_Rget_accumulate_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut c_void, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -133,7 +133,7 @@ let origin_datatype_c: Datatype = get(origin_datatype);
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, buffer_at(result_addr, result_datatype_c), *result_count, result_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, buffer_at(result_addr, result_datatype_c), *result_count, result_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rget_accumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -142,14 +142,14 @@ set(ierror, code);
 
 // MPI_Rput
 entry! {
-[mpi_rput_ pmpi_rput_] MPI_Rput PMPI_Rput
+[mpi_rput_ pmpi_rput_] MPI_Rput PMPI_Rput or MPI_Rput_c PMPI_Rput_c
 (origin_addr: *mut c_void, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
 let origin_datatype_c: Datatype = get(origin_datatype);
 let mut request_c = Request(0);
 
-let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
+let code = call(buffer_at(origin_addr, origin_datatype_c), *origin_count, origin_datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rput", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -158,7 +158,7 @@ set(ierror, code);
 
 // MPI_Win_allocate
 entry! {
-[mpi_win_allocate_ pmpi_win_allocate_ mpi_win_allocate_f08_ pmpi_win_allocate_f08_ mpi_win_allocate_cptr_ pmpi_win_allocate_cptr_] MPI_Win_allocate PMPI_Win_allocate
+[mpi_win_allocate_ pmpi_win_allocate_ mpi_win_allocate_f08_ pmpi_win_allocate_f08_ mpi_win_allocate_cptr_ pmpi_win_allocate_cptr_] MPI_Win_allocate PMPI_Win_allocate or MPI_Win_allocate_c PMPI_Win_allocate_c
 (size: *mut i64, disp_unit: *mut Fint, info: *mut Fint, comm: *mut Fint, baseptr: *mut c_void, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let info_c: Info = get(info);
@@ -173,7 +173,7 @@ set(ierror, code);
 
 // MPI_Win_allocate_shared
 entry! {
-[mpi_win_allocate_shared_ pmpi_win_allocate_shared_ mpi_win_allocate_shared_f08_ pmpi_win_allocate_shared_f08_ mpi_win_allocate_shared_cptr_ pmpi_win_allocate_shared_cptr_] MPI_Win_allocate_shared PMPI_Win_allocate_shared
+[mpi_win_allocate_shared_ pmpi_win_allocate_shared_ mpi_win_allocate_shared_f08_ pmpi_win_allocate_shared_f08_ mpi_win_allocate_shared_cptr_ pmpi_win_allocate_shared_cptr_] MPI_Win_allocate_shared PMPI_Win_allocate_shared or MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c
 (size: *mut i64, disp_unit: *mut Fint, info: *mut Fint, comm: *mut Fint, baseptr: *mut c_void, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let info_c: Info = get(info);
@@ -212,7 +212,7 @@ set(ierror, code);
 
 // MPI_Win_create
 entry! {
-[mpi_win_create_ pmpi_win_create_] MPI_Win_create PMPI_Win_create
+[mpi_win_create_ pmpi_win_create_] MPI_Win_create PMPI_Win_create or MPI_Win_create_c PMPI_Win_create_c
 (base: *mut c_void, size: *mut i64, disp_unit: *mut Fint, info: *mut Fint, comm: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let info_c: Info = get(info);
@@ -258,7 +258,7 @@ entry! {
 (assert: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(*assert, win_c);
+let code = call(narrow!(assert, MPI_ERR_ARG, "MPI_Win_fence", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -270,7 +270,7 @@ entry! {
 (rank: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(*rank, win_c);
+let code = call(narrow!(rank, MPI_ERR_RANK, "MPI_Win_flush", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -294,7 +294,7 @@ entry! {
 (rank: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(*rank, win_c);
+let code = call(narrow!(rank, MPI_ERR_RANK, "MPI_Win_flush_local", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -359,7 +359,7 @@ entry! {
 (lock_type: *mut Fint, rank: *mut Fint, assert: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(*lock_type, *rank, *assert, win_c);
+let code = call(narrow!(lock_type, MPI_ERR_ARG, "MPI_Win_lock", win_c, ierror), narrow!(rank, MPI_ERR_RANK, "MPI_Win_lock", win_c, ierror), narrow!(assert, MPI_ERR_ARG, "MPI_Win_lock", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -371,7 +371,7 @@ entry! {
 (assert: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(*assert, win_c);
+let code = call(narrow!(assert, MPI_ERR_ARG, "MPI_Win_lock_all", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -384,7 +384,7 @@ entry! {
 let win_c: Win = get(win);
 let group_c: Group = get(group);
 
-let code = call(group_c, *assert, win_c);
+let code = call(group_c, narrow!(assert, MPI_ERR_ARG, "MPI_Win_post", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -405,11 +405,11 @@ set(ierror, code);
 
 // MPI_Win_shared_query
 entry! {
-[mpi_win_shared_query_ pmpi_win_shared_query_ mpi_win_shared_query_f08_ pmpi_win_shared_query_f08_ mpi_win_shared_query_cptr_ pmpi_win_shared_query_cptr_] MPI_Win_shared_query PMPI_Win_shared_query
+[mpi_win_shared_query_ pmpi_win_shared_query_ mpi_win_shared_query_f08_ pmpi_win_shared_query_f08_ mpi_win_shared_query_cptr_ pmpi_win_shared_query_cptr_] MPI_Win_shared_query PMPI_Win_shared_query or MPI_Win_shared_query_c PMPI_Win_shared_query_c
 (win: *mut Fint, rank: *mut Fint, size: *mut i64, disp_unit: *mut Fint, baseptr: *mut c_void, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(win_c, *rank, size, disp_unit, baseptr);
+let code = call(win_c, narrow!(rank, MPI_ERR_RANK, "MPI_Win_shared_query", win_c, ierror), size, disp_unit, baseptr);
 
 set(ierror, code);
 }
@@ -422,7 +422,7 @@ entry! {
 let win_c: Win = get(win);
 let group_c: Group = get(group);
 
-let code = call(group_c, *assert, win_c);
+let code = call(group_c, narrow!(assert, MPI_ERR_ARG, "MPI_Win_start", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -460,7 +460,7 @@ entry! {
 (rank: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(*rank, win_c);
+let code = call(narrow!(rank, MPI_ERR_RANK, "MPI_Win_unlock", win_c, ierror), win_c);
 
 set(ierror, code);
 }
@@ -492,7 +492,7 @@ set(ierror, code);
 
 // MPI_Accumulate
 entry! {
-[mpi_accumulate_f08ts_ pmpi_accumulate_f08ts_] MPI_Accumulate PMPI_Accumulate
+[mpi_accumulate_f08ts_ pmpi_accumulate_f08ts_] MPI_Accumulate PMPI_Accumulate or MPI_Accumulate_c PMPI_Accumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -501,7 +501,7 @@ let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Accumulate", win_c); };
 let op_c: Op = get(op);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Accumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
 set(ierror, code);
 }
@@ -518,7 +518,7 @@ let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Accumulate_c", win_c); };
 let op_c: Op = get(op);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Accumulate_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
 set(ierror, code);
 }
@@ -531,7 +531,7 @@ entry! {
 let win_c: Win = get(win);
 let datatype_c: Datatype = get(datatype);
 
-let code = call(start_of(origin_addr, datatype_c), start_of(compare_addr, datatype_c), start_of(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, win_c);
+let code = call(start_of(origin_addr, datatype_c), start_of(compare_addr, datatype_c), start_of(result_addr, datatype_c), datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Compare_and_swap", win_c, ierror), *target_disp, win_c);
 
 set(ierror, code);
 }
@@ -545,7 +545,7 @@ let win_c: Win = get(win);
 let datatype_c: Datatype = get(datatype);
 let op_c: Op = get(op);
 
-let code = call(start_of(origin_addr, datatype_c), start_of(result_addr, datatype_c), datatype_c, *target_rank, *target_disp, op_c, win_c);
+let code = call(start_of(origin_addr, datatype_c), start_of(result_addr, datatype_c), datatype_c, narrow!(target_rank, MPI_ERR_RANK, "MPI_Fetch_and_op", win_c, ierror), *target_disp, op_c, win_c);
 
 set(ierror, code);
 }
@@ -553,7 +553,7 @@ set(ierror, code);
 
 // MPI_Get
 entry! {
-[mpi_get_f08ts_ pmpi_get_f08ts_] MPI_Get PMPI_Get
+[mpi_get_f08ts_ pmpi_get_f08ts_] MPI_Get PMPI_Get or MPI_Get_c PMPI_Get_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -561,7 +561,7 @@ let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get", win_c); };
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Get", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c);
 
 set(ierror, code);
 }
@@ -577,7 +577,7 @@ let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Get_c", win_c); };
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Get_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c);
 
 set(ierror, code);
 }
@@ -585,7 +585,7 @@ set(ierror, code);
 
 // MPI_Get_accumulate
 entry! {
-[mpi_get_accumulate_f08ts_ pmpi_get_accumulate_f08ts_] MPI_Get_accumulate PMPI_Get_accumulate
+[mpi_get_accumulate_f08ts_ pmpi_get_accumulate_f08ts_] MPI_Get_accumulate PMPI_Get_accumulate or MPI_Get_accumulate_c PMPI_Get_accumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut Descriptor, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -597,7 +597,7 @@ let mut result_addr_s = Section::new(result_addr);
 let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate", win_c); };
 let op_c: Op = get(op);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Get_accumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
 set(ierror, code);
 }
@@ -617,7 +617,7 @@ let mut result_addr_s = Section::new(result_addr);
 let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typed(*result_count, result_datatype_c) else { return refuse(ierror, "MPI_Get_accumulate_c", win_c); };
 let op_c: Op = get(op);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Get_accumulate_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c);
 
 set(ierror, code);
 }
@@ -625,7 +625,7 @@ set(ierror, code);
 
 // MPI_Put
 entry! {
-[mpi_put_f08ts_ pmpi_put_f08ts_] MPI_Put PMPI_Put
+[mpi_put_f08ts_ pmpi_put_f08ts_] MPI_Put PMPI_Put or MPI_Put_c PMPI_Put_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -633,7 +633,7 @@ let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Put", win_c); };
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Put", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c);
 
 set(ierror, code);
 }
@@ -649,7 +649,7 @@ let origin_datatype_c: Datatype = get(origin_datatype);
 let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Put_c", win_c); };
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Put_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c);
 
 set(ierror, code);
 }
@@ -657,7 +657,7 @@ set(ierror, code);
 
 // MPI_Raccumulate
 entry! {
-[mpi_raccumulate_f08ts_ pmpi_raccumulate_f08ts_] MPI_Raccumulate PMPI_Raccumulate
+[mpi_raccumulate_f08ts_ pmpi_raccumulate_f08ts_] MPI_Raccumulate PMPI_Raccumulate or MPI_Raccumulate_c PMPI_Raccumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -667,7 +667,7 @@ let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typ
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Raccumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -686,7 +686,7 @@ let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typ
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Raccumulate_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -695,7 +695,7 @@ set(ierror, code);
 
 // MPI_Rget
 entry! {
-[mpi_rget_f08ts_ pmpi_rget_f08ts_] MPI_Rget PMPI_Rget
+[mpi_rget_f08ts_ pmpi_rget_f08ts_] MPI_Rget PMPI_Rget or MPI_Rget_c PMPI_Rget_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -704,7 +704,7 @@ let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget", win_c); };
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rget", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -722,7 +722,7 @@ let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rget_c", win_c); };
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rget_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -731,7 +731,7 @@ set(ierror, code);
 
 // MPI_Rget_accumulate
 entry! {
-[mpi_rget_accumulate_f08ts_ pmpi_rget_accumulate_f08ts_] MPI_Rget_accumulate PMPI_Rget_accumulate
+[mpi_rget_accumulate_f08ts_ pmpi_rget_accumulate_f08ts_] MPI_Rget_accumulate PMPI_Rget_accumulate or MPI_Rget_accumulate_c PMPI_Rget_accumulate_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, result_addr: *mut Descriptor, result_count: *mut Fint, result_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, op: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -744,7 +744,7 @@ let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typ
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rget_accumulate", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -766,7 +766,7 @@ let Some((result_addr_t, result_count_t, result_datatype_t)) = result_addr_s.typ
 let op_c: Op = get(op);
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, result_addr_t, result_count_t, result_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rget_accumulate_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, op_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -775,7 +775,7 @@ set(ierror, code);
 
 // MPI_Rput
 entry! {
-[mpi_rput_f08ts_ pmpi_rput_f08ts_] MPI_Rput PMPI_Rput
+[mpi_rput_f08ts_ pmpi_rput_f08ts_] MPI_Rput PMPI_Rput or MPI_Rput_c PMPI_Rput_c
 (origin_addr: *mut Descriptor, origin_count: *mut Fint, origin_datatype: *mut Fint, target_rank: *mut Fint, target_disp: *mut i64, target_count: *mut Fint, target_datatype: *mut Fint, win: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 let target_datatype_c: Datatype = get(target_datatype);
@@ -784,7 +784,7 @@ let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rput", win_c); };
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rput", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -802,7 +802,7 @@ let mut origin_addr_s = Section::new(origin_addr);
 let Some((origin_addr_t, origin_count_t, origin_datatype_t)) = origin_addr_s.typed(*origin_count, origin_datatype_c) else { return refuse(ierror, "MPI_Rput_c", win_c); };
 let mut request_c = Request(0);
 
-let code = call(origin_addr_t, origin_count_t, origin_datatype_t, *target_rank, *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
+let code = call(origin_addr_t, origin_count_t, origin_datatype_t, narrow!(target_rank, MPI_ERR_RANK, "MPI_Rput_c", win_c, ierror), *target_disp, *target_count, target_datatype_c, win_c, &mut request_c);
 put(request, request_c);
 
 set(ierror, code);
@@ -854,7 +854,7 @@ set(ierror, code);
 
 // MPI_Win_create
 entry! {
-[mpi_win_create_f08ts_ pmpi_win_create_f08ts_] MPI_Win_create PMPI_Win_create
+[mpi_win_create_f08ts_ pmpi_win_create_f08ts_] MPI_Win_create PMPI_Win_create or MPI_Win_create_c PMPI_Win_create_c
 (base: *mut Descriptor, size: *mut i64, disp_unit: *mut Fint, info: *mut Fint, comm: *mut Fint, win: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 let Some(base_t) = whole(base, MPI_DATATYPE_NULL) else { return refuse(ierror, "MPI_Win_create", comm_c); };
@@ -902,7 +902,7 @@ entry! {
 (win: *mut Fint, rank: *mut Fint, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void, ierror: *mut Fint) |call| {
 let win_c: Win = get(win);
 
-let code = call(win_c, *rank, size, disp_unit, baseptr);
+let code = call(win_c, narrow!(rank, MPI_ERR_RANK, "MPI_Win_shared_query_c", win_c, ierror), size, disp_unit, baseptr);
 
 set(ierror, code);
 }

@@ -18,9 +18,11 @@ set(ierror, code);
 // MPI_Status_set_cancelled
 entry! {
 [mpi_status_set_cancelled_ pmpi_status_set_cancelled_ mpi_status_set_cancelled_f08_ pmpi_status_set_cancelled_f08_] MPI_Status_set_cancelled PMPI_Status_set_cancelled
-(status: *mut Status, flag: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, flag: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), truth(flag));
+let code = call(status_c.as_mut_ptr(), truth(flag));
+status_c.put();
 
 set(ierror, code);
 }
@@ -28,11 +30,13 @@ set(ierror, code);
 
 // MPI_Status_set_elements
 entry! {
-[mpi_status_set_elements_ pmpi_status_set_elements_ mpi_status_set_elements_f08_ pmpi_status_set_elements_f08_] MPI_Status_set_elements PMPI_Status_set_elements
-(status: *mut Status, datatype: *mut Fint, count: *mut Fint, ierror: *mut Fint) |call| {
+[mpi_status_set_elements_ pmpi_status_set_elements_ mpi_status_set_elements_f08_ pmpi_status_set_elements_f08_] MPI_Status_set_elements PMPI_Status_set_elements or MPI_Status_set_elements_c PMPI_Status_set_elements_c
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, *count);
+let code = call(status_c.as_mut_ptr(), datatype_c, *count);
+status_c.put();
 
 set(ierror, code);
 }
@@ -41,9 +45,11 @@ set(ierror, code);
 // MPI_Status_set_error
 entry! {
 [mpi_status_set_error_ pmpi_status_set_error_ mpi_status_set_error_f08_ pmpi_status_set_error_f08_] MPI_Status_set_error PMPI_Status_set_error
-(status: *mut Status, error: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, error: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), *error);
+let code = call(status_c.as_mut_ptr(), narrow!(error, MPI_ERR_ARG, "MPI_Status_set_error", MPI_COMM_SELF, ierror));
+status_c.put();
 
 set(ierror, code);
 }
@@ -52,9 +58,11 @@ set(ierror, code);
 // MPI_Status_set_source
 entry! {
 [mpi_status_set_source_ pmpi_status_set_source_ mpi_status_set_source_f08_ pmpi_status_set_source_f08_] MPI_Status_set_source PMPI_Status_set_source
-(status: *mut Status, source: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, source: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), *source);
+let code = call(status_c.as_mut_ptr(), narrow!(source, MPI_ERR_RANK, "MPI_Status_set_source", MPI_COMM_SELF, ierror));
+status_c.put();
 
 set(ierror, code);
 }
@@ -63,9 +71,11 @@ set(ierror, code);
 // MPI_Status_set_tag
 entry! {
 [mpi_status_set_tag_ pmpi_status_set_tag_ mpi_status_set_tag_f08_ pmpi_status_set_tag_f08_] MPI_Status_set_tag PMPI_Status_set_tag
-(status: *mut Status, tag: *mut Fint, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, tag: *mut Fint, ierror: *mut Fint) |call| {
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), *tag);
+let code = call(status_c.as_mut_ptr(), narrow!(tag, MPI_ERR_TAG, "MPI_Status_set_tag", MPI_COMM_SELF, ierror));
+status_c.put();
 
 set(ierror, code);
 }
@@ -74,10 +84,12 @@ set(ierror, code);
 // MPI_Status_set_elements_c
 entry! {
 [mpi_status_set_elements_c_f08_ pmpi_status_set_elements_c_f08_] MPI_Status_set_elements_c PMPI_Status_set_elements_c
-(status: *mut Status, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, *count);
+let code = call(status_c.as_mut_ptr(), datatype_c, *count);
+status_c.put();
 
 set(ierror, code);
 }

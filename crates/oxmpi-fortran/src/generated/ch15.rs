@@ -34,8 +34,10 @@ entry! {
 [mpi_file_get_amode_ pmpi_file_get_amode_ mpi_file_get_amode_f08_ pmpi_file_get_amode_f08_] MPI_File_get_amode PMPI_File_get_amode
 (fh: *mut Fint, amode: *mut Fint, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut amode_c = Out::new(amode);
 
-let code = call(fh_c, amode);
+let code = call(fh_c, amode_c.place());
+amode_c.put();
 
 set(ierror, code);
 }
@@ -164,7 +166,7 @@ set(ierror, code);
 
 // MPI_File_iread
 entry! {
-[mpi_file_iread_ pmpi_file_iread_] MPI_File_iread PMPI_File_iread
+[mpi_file_iread_ pmpi_file_iread_] MPI_File_iread PMPI_File_iread or MPI_File_iread_c PMPI_File_iread_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -179,7 +181,7 @@ set(ierror, code);
 
 // MPI_File_iread_all
 entry! {
-[mpi_file_iread_all_ pmpi_file_iread_all_] MPI_File_iread_all PMPI_File_iread_all
+[mpi_file_iread_all_ pmpi_file_iread_all_] MPI_File_iread_all PMPI_File_iread_all or MPI_File_iread_all_c PMPI_File_iread_all_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -194,7 +196,7 @@ set(ierror, code);
 
 // MPI_File_iread_at
 entry! {
-[mpi_file_iread_at_ pmpi_file_iread_at_] MPI_File_iread_at PMPI_File_iread_at
+[mpi_file_iread_at_ pmpi_file_iread_at_] MPI_File_iread_at PMPI_File_iread_at or MPI_File_iread_at_c PMPI_File_iread_at_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -209,7 +211,7 @@ set(ierror, code);
 
 // MPI_File_iread_at_all
 entry! {
-[mpi_file_iread_at_all_ pmpi_file_iread_at_all_] MPI_File_iread_at_all PMPI_File_iread_at_all
+[mpi_file_iread_at_all_ pmpi_file_iread_at_all_] MPI_File_iread_at_all PMPI_File_iread_at_all or MPI_File_iread_at_all_c PMPI_File_iread_at_all_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -224,7 +226,7 @@ set(ierror, code);
 
 // MPI_File_iread_shared
 entry! {
-[mpi_file_iread_shared_ pmpi_file_iread_shared_] MPI_File_iread_shared PMPI_File_iread_shared
+[mpi_file_iread_shared_ pmpi_file_iread_shared_] MPI_File_iread_shared PMPI_File_iread_shared or MPI_File_iread_shared_c PMPI_File_iread_shared_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -239,7 +241,7 @@ set(ierror, code);
 
 // MPI_File_iwrite
 entry! {
-[mpi_file_iwrite_ pmpi_file_iwrite_] MPI_File_iwrite PMPI_File_iwrite
+[mpi_file_iwrite_ pmpi_file_iwrite_] MPI_File_iwrite PMPI_File_iwrite or MPI_File_iwrite_c PMPI_File_iwrite_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -254,7 +256,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_all
 entry! {
-[mpi_file_iwrite_all_ pmpi_file_iwrite_all_] MPI_File_iwrite_all PMPI_File_iwrite_all
+[mpi_file_iwrite_all_ pmpi_file_iwrite_all_] MPI_File_iwrite_all PMPI_File_iwrite_all or MPI_File_iwrite_all_c PMPI_File_iwrite_all_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -269,7 +271,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_at
 entry! {
-[mpi_file_iwrite_at_ pmpi_file_iwrite_at_] MPI_File_iwrite_at PMPI_File_iwrite_at
+[mpi_file_iwrite_at_ pmpi_file_iwrite_at_] MPI_File_iwrite_at PMPI_File_iwrite_at or MPI_File_iwrite_at_c PMPI_File_iwrite_at_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -284,7 +286,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_at_all
 entry! {
-[mpi_file_iwrite_at_all_ pmpi_file_iwrite_at_all_] MPI_File_iwrite_at_all PMPI_File_iwrite_at_all
+[mpi_file_iwrite_at_all_ pmpi_file_iwrite_at_all_] MPI_File_iwrite_at_all PMPI_File_iwrite_at_all or MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -299,7 +301,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_shared
 entry! {
-[mpi_file_iwrite_shared_ pmpi_file_iwrite_shared_] MPI_File_iwrite_shared PMPI_File_iwrite_shared
+[mpi_file_iwrite_shared_ pmpi_file_iwrite_shared_] MPI_File_iwrite_shared PMPI_File_iwrite_shared or MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -321,7 +323,7 @@ let mut filename_c = text((filename, filename_len));
 let info_c: Info = get(info);
 let mut fh_c = File(0);
 
-let code = call(comm_c, filename_c.as_mut_ptr().cast(), *amode, info_c, &mut fh_c);
+let code = call(comm_c, filename_c.as_mut_ptr().cast(), narrow!(amode, MPI_ERR_ARG, "MPI_File_open", comm_c, ierror), info_c, &mut fh_c);
 put(fh, fh_c);
 
 set(ierror, code);
@@ -342,12 +344,14 @@ set(ierror, code);
 
 // MPI_File_read
 entry! {
-[mpi_file_read_ pmpi_file_read_] MPI_File_read PMPI_File_read
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_ pmpi_file_read_] MPI_File_read PMPI_File_read or MPI_File_read_c PMPI_File_read_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -355,12 +359,14 @@ set(ierror, code);
 
 // MPI_File_read_all
 entry! {
-[mpi_file_read_all_ pmpi_file_read_all_] MPI_File_read_all PMPI_File_read_all
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_all_ pmpi_file_read_all_] MPI_File_read_all PMPI_File_read_all or MPI_File_read_all_c PMPI_File_read_all_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -368,7 +374,7 @@ set(ierror, code);
 
 // MPI_File_read_all_begin
 entry! {
-[mpi_file_read_all_begin_ pmpi_file_read_all_begin_] MPI_File_read_all_begin PMPI_File_read_all_begin
+[mpi_file_read_all_begin_ pmpi_file_read_all_begin_] MPI_File_read_all_begin PMPI_File_read_all_begin or MPI_File_read_all_begin_c PMPI_File_read_all_begin_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -382,10 +388,12 @@ set(ierror, code);
 // MPI_File_read_all_end
 entry! {
 [mpi_file_read_all_end_ pmpi_file_read_all_end_] MPI_File_read_all_end PMPI_File_read_all_end
-(fh: *mut Fint, buf: *mut c_void, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut c_void, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -393,12 +401,14 @@ set(ierror, code);
 
 // MPI_File_read_at
 entry! {
-[mpi_file_read_at_ pmpi_file_read_at_] MPI_File_read_at PMPI_File_read_at
-(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_at_ pmpi_file_read_at_] MPI_File_read_at PMPI_File_read_at or MPI_File_read_at_c PMPI_File_read_at_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -406,12 +416,14 @@ set(ierror, code);
 
 // MPI_File_read_at_all
 entry! {
-[mpi_file_read_at_all_ pmpi_file_read_at_all_] MPI_File_read_at_all PMPI_File_read_at_all
-(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_at_all_ pmpi_file_read_at_all_] MPI_File_read_at_all PMPI_File_read_at_all or MPI_File_read_at_all_c PMPI_File_read_at_all_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -419,7 +431,7 @@ set(ierror, code);
 
 // MPI_File_read_at_all_begin
 entry! {
-[mpi_file_read_at_all_begin_ pmpi_file_read_at_all_begin_] MPI_File_read_at_all_begin PMPI_File_read_at_all_begin
+[mpi_file_read_at_all_begin_ pmpi_file_read_at_all_begin_] MPI_File_read_at_all_begin PMPI_File_read_at_all_begin or MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -433,10 +445,12 @@ set(ierror, code);
 // MPI_File_read_at_all_end
 entry! {
 [mpi_file_read_at_all_end_ pmpi_file_read_at_all_end_] MPI_File_read_at_all_end PMPI_File_read_at_all_end
-(fh: *mut Fint, buf: *mut c_void, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut c_void, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -444,12 +458,14 @@ set(ierror, code);
 
 // MPI_File_read_ordered
 entry! {
-[mpi_file_read_ordered_ pmpi_file_read_ordered_] MPI_File_read_ordered PMPI_File_read_ordered
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_ordered_ pmpi_file_read_ordered_] MPI_File_read_ordered PMPI_File_read_ordered or MPI_File_read_ordered_c PMPI_File_read_ordered_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -457,7 +473,7 @@ set(ierror, code);
 
 // MPI_File_read_ordered_begin
 entry! {
-[mpi_file_read_ordered_begin_ pmpi_file_read_ordered_begin_] MPI_File_read_ordered_begin PMPI_File_read_ordered_begin
+[mpi_file_read_ordered_begin_ pmpi_file_read_ordered_begin_] MPI_File_read_ordered_begin PMPI_File_read_ordered_begin or MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -471,10 +487,12 @@ set(ierror, code);
 // MPI_File_read_ordered_end
 entry! {
 [mpi_file_read_ordered_end_ pmpi_file_read_ordered_end_] MPI_File_read_ordered_end PMPI_File_read_ordered_end
-(fh: *mut Fint, buf: *mut c_void, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut c_void, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -482,12 +500,14 @@ set(ierror, code);
 
 // MPI_File_read_shared
 entry! {
-[mpi_file_read_shared_ pmpi_file_read_shared_] MPI_File_read_shared PMPI_File_read_shared
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_shared_ pmpi_file_read_shared_] MPI_File_read_shared PMPI_File_read_shared or MPI_File_read_shared_c PMPI_File_read_shared_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -499,7 +519,7 @@ entry! {
 (fh: *mut Fint, offset: *mut i64, whence: *mut Fint, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
 
-let code = call(fh_c, *offset, *whence);
+let code = call(fh_c, *offset, narrow!(whence, MPI_ERR_ARG, "MPI_File_seek", fh_c, ierror));
 
 set(ierror, code);
 }
@@ -511,7 +531,7 @@ entry! {
 (fh: *mut Fint, offset: *mut i64, whence: *mut Fint, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
 
-let code = call(fh_c, *offset, *whence);
+let code = call(fh_c, *offset, narrow!(whence, MPI_ERR_ARG, "MPI_File_seek_shared", fh_c, ierror));
 
 set(ierror, code);
 }
@@ -584,12 +604,14 @@ set(ierror, code);
 
 // MPI_File_write
 entry! {
-[mpi_file_write_ pmpi_file_write_] MPI_File_write PMPI_File_write
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_ pmpi_file_write_] MPI_File_write PMPI_File_write or MPI_File_write_c PMPI_File_write_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -597,12 +619,14 @@ set(ierror, code);
 
 // MPI_File_write_all
 entry! {
-[mpi_file_write_all_ pmpi_file_write_all_] MPI_File_write_all PMPI_File_write_all
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_all_ pmpi_file_write_all_] MPI_File_write_all PMPI_File_write_all or MPI_File_write_all_c PMPI_File_write_all_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -610,7 +634,7 @@ set(ierror, code);
 
 // MPI_File_write_all_begin
 entry! {
-[mpi_file_write_all_begin_ pmpi_file_write_all_begin_] MPI_File_write_all_begin PMPI_File_write_all_begin
+[mpi_file_write_all_begin_ pmpi_file_write_all_begin_] MPI_File_write_all_begin PMPI_File_write_all_begin or MPI_File_write_all_begin_c PMPI_File_write_all_begin_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -624,10 +648,12 @@ set(ierror, code);
 // MPI_File_write_all_end
 entry! {
 [mpi_file_write_all_end_ pmpi_file_write_all_end_] MPI_File_write_all_end PMPI_File_write_all_end
-(fh: *mut Fint, buf: *mut c_void, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut c_void, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -635,12 +661,14 @@ set(ierror, code);
 
 // MPI_File_write_at
 entry! {
-[mpi_file_write_at_ pmpi_file_write_at_] MPI_File_write_at PMPI_File_write_at
-(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_at_ pmpi_file_write_at_] MPI_File_write_at PMPI_File_write_at or MPI_File_write_at_c PMPI_File_write_at_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -648,12 +676,14 @@ set(ierror, code);
 
 // MPI_File_write_at_all
 entry! {
-[mpi_file_write_at_all_ pmpi_file_write_at_all_] MPI_File_write_at_all PMPI_File_write_at_all
-(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_at_all_ pmpi_file_write_at_all_] MPI_File_write_at_all PMPI_File_write_at_all or MPI_File_write_at_all_c PMPI_File_write_at_all_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, *offset, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -661,7 +691,7 @@ set(ierror, code);
 
 // MPI_File_write_at_all_begin
 entry! {
-[mpi_file_write_at_all_begin_ pmpi_file_write_at_all_begin_] MPI_File_write_at_all_begin PMPI_File_write_at_all_begin
+[mpi_file_write_at_all_begin_ pmpi_file_write_at_all_begin_] MPI_File_write_at_all_begin PMPI_File_write_at_all_begin or MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -675,10 +705,12 @@ set(ierror, code);
 // MPI_File_write_at_all_end
 entry! {
 [mpi_file_write_at_all_end_ pmpi_file_write_at_all_end_] MPI_File_write_at_all_end PMPI_File_write_at_all_end
-(fh: *mut Fint, buf: *mut c_void, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut c_void, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -686,12 +718,14 @@ set(ierror, code);
 
 // MPI_File_write_ordered
 entry! {
-[mpi_file_write_ordered_ pmpi_file_write_ordered_] MPI_File_write_ordered PMPI_File_write_ordered
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_ordered_ pmpi_file_write_ordered_] MPI_File_write_ordered PMPI_File_write_ordered or MPI_File_write_ordered_c PMPI_File_write_ordered_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -699,7 +733,7 @@ set(ierror, code);
 
 // MPI_File_write_ordered_begin
 entry! {
-[mpi_file_write_ordered_begin_ pmpi_file_write_ordered_begin_] MPI_File_write_ordered_begin PMPI_File_write_ordered_begin
+[mpi_file_write_ordered_begin_ pmpi_file_write_ordered_begin_] MPI_File_write_ordered_begin PMPI_File_write_ordered_begin or MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c
 (fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -713,10 +747,12 @@ set(ierror, code);
 // MPI_File_write_ordered_end
 entry! {
 [mpi_file_write_ordered_end_ pmpi_file_write_ordered_end_] MPI_File_write_ordered_end PMPI_File_write_ordered_end
-(fh: *mut Fint, buf: *mut c_void, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut c_void, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -724,12 +760,14 @@ set(ierror, code);
 
 // MPI_File_write_shared
 entry! {
-[mpi_file_write_shared_ pmpi_file_write_shared_] MPI_File_write_shared PMPI_File_write_shared
-(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_shared_ pmpi_file_write_shared_] MPI_File_write_shared PMPI_File_write_shared or MPI_File_write_shared_c PMPI_File_write_shared_c
+(fh: *mut Fint, buf: *mut c_void, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, unless_ignored(status));
+let code = call(fh_c, buffer_at(buf, datatype_c), *count, datatype_c, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -737,7 +775,7 @@ set(ierror, code);
 
 // MPI_File_iread
 entry! {
-[mpi_file_iread_f08ts_ pmpi_file_iread_f08ts_] MPI_File_iread PMPI_File_iread
+[mpi_file_iread_f08ts_ pmpi_file_iread_f08ts_] MPI_File_iread PMPI_File_iread or MPI_File_iread_c PMPI_File_iread_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -771,7 +809,7 @@ set(ierror, code);
 
 // MPI_File_iread_all
 entry! {
-[mpi_file_iread_all_f08ts_ pmpi_file_iread_all_f08ts_] MPI_File_iread_all PMPI_File_iread_all
+[mpi_file_iread_all_f08ts_ pmpi_file_iread_all_f08ts_] MPI_File_iread_all PMPI_File_iread_all or MPI_File_iread_all_c PMPI_File_iread_all_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -805,7 +843,7 @@ set(ierror, code);
 
 // MPI_File_iread_at
 entry! {
-[mpi_file_iread_at_f08ts_ pmpi_file_iread_at_f08ts_] MPI_File_iread_at PMPI_File_iread_at
+[mpi_file_iread_at_f08ts_ pmpi_file_iread_at_f08ts_] MPI_File_iread_at PMPI_File_iread_at or MPI_File_iread_at_c PMPI_File_iread_at_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -839,7 +877,7 @@ set(ierror, code);
 
 // MPI_File_iread_at_all
 entry! {
-[mpi_file_iread_at_all_f08ts_ pmpi_file_iread_at_all_f08ts_] MPI_File_iread_at_all PMPI_File_iread_at_all
+[mpi_file_iread_at_all_f08ts_ pmpi_file_iread_at_all_f08ts_] MPI_File_iread_at_all PMPI_File_iread_at_all or MPI_File_iread_at_all_c PMPI_File_iread_at_all_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -873,7 +911,7 @@ set(ierror, code);
 
 // MPI_File_iread_shared
 entry! {
-[mpi_file_iread_shared_f08ts_ pmpi_file_iread_shared_f08ts_] MPI_File_iread_shared PMPI_File_iread_shared
+[mpi_file_iread_shared_f08ts_ pmpi_file_iread_shared_f08ts_] MPI_File_iread_shared PMPI_File_iread_shared or MPI_File_iread_shared_c PMPI_File_iread_shared_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -907,7 +945,7 @@ set(ierror, code);
 
 // MPI_File_iwrite
 entry! {
-[mpi_file_iwrite_f08ts_ pmpi_file_iwrite_f08ts_] MPI_File_iwrite PMPI_File_iwrite
+[mpi_file_iwrite_f08ts_ pmpi_file_iwrite_f08ts_] MPI_File_iwrite PMPI_File_iwrite or MPI_File_iwrite_c PMPI_File_iwrite_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -941,7 +979,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_all
 entry! {
-[mpi_file_iwrite_all_f08ts_ pmpi_file_iwrite_all_f08ts_] MPI_File_iwrite_all PMPI_File_iwrite_all
+[mpi_file_iwrite_all_f08ts_ pmpi_file_iwrite_all_f08ts_] MPI_File_iwrite_all PMPI_File_iwrite_all or MPI_File_iwrite_all_c PMPI_File_iwrite_all_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -975,7 +1013,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_at
 entry! {
-[mpi_file_iwrite_at_f08ts_ pmpi_file_iwrite_at_f08ts_] MPI_File_iwrite_at PMPI_File_iwrite_at
+[mpi_file_iwrite_at_f08ts_ pmpi_file_iwrite_at_f08ts_] MPI_File_iwrite_at PMPI_File_iwrite_at or MPI_File_iwrite_at_c PMPI_File_iwrite_at_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1009,7 +1047,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_at_all
 entry! {
-[mpi_file_iwrite_at_all_f08ts_ pmpi_file_iwrite_at_all_f08ts_] MPI_File_iwrite_at_all PMPI_File_iwrite_at_all
+[mpi_file_iwrite_at_all_f08ts_ pmpi_file_iwrite_at_all_f08ts_] MPI_File_iwrite_at_all PMPI_File_iwrite_at_all or MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1043,7 +1081,7 @@ set(ierror, code);
 
 // MPI_File_iwrite_shared
 entry! {
-[mpi_file_iwrite_shared_f08ts_ pmpi_file_iwrite_shared_f08ts_] MPI_File_iwrite_shared PMPI_File_iwrite_shared
+[mpi_file_iwrite_shared_f08ts_ pmpi_file_iwrite_shared_f08ts_] MPI_File_iwrite_shared PMPI_File_iwrite_shared or MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, request: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1077,14 +1115,16 @@ set(ierror, code);
 
 // MPI_File_read
 entry! {
-[mpi_file_read_f08ts_ pmpi_file_read_f08ts_] MPI_File_read PMPI_File_read
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_f08ts_ pmpi_file_read_f08ts_] MPI_File_read PMPI_File_read or MPI_File_read_c PMPI_File_read_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1093,13 +1133,15 @@ set(ierror, code);
 // MPI_File_read_c
 entry! {
 [mpi_file_read_c_f08ts_ pmpi_file_read_c_f08ts_] MPI_File_read_c PMPI_File_read_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1107,14 +1149,16 @@ set(ierror, code);
 
 // MPI_File_read_all
 entry! {
-[mpi_file_read_all_f08ts_ pmpi_file_read_all_f08ts_] MPI_File_read_all PMPI_File_read_all
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_all_f08ts_ pmpi_file_read_all_f08ts_] MPI_File_read_all PMPI_File_read_all or MPI_File_read_all_c PMPI_File_read_all_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1123,13 +1167,15 @@ set(ierror, code);
 // MPI_File_read_all_c
 entry! {
 [mpi_file_read_all_c_f08ts_ pmpi_file_read_all_c_f08ts_] MPI_File_read_all_c PMPI_File_read_all_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_all_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1137,7 +1183,7 @@ set(ierror, code);
 
 // MPI_File_read_all_begin
 entry! {
-[mpi_file_read_all_begin_f08ts_ pmpi_file_read_all_begin_f08ts_] MPI_File_read_all_begin PMPI_File_read_all_begin
+[mpi_file_read_all_begin_f08ts_ pmpi_file_read_all_begin_f08ts_] MPI_File_read_all_begin PMPI_File_read_all_begin or MPI_File_read_all_begin_c PMPI_File_read_all_begin_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1168,10 +1214,12 @@ set(ierror, code);
 // MPI_File_read_all_end
 entry! {
 [mpi_file_read_all_end_f08ts_ pmpi_file_read_all_end_f08ts_] MPI_File_read_all_end PMPI_File_read_all_end
-(fh: *mut Fint, buf: *mut Descriptor, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1179,14 +1227,16 @@ set(ierror, code);
 
 // MPI_File_read_at
 entry! {
-[mpi_file_read_at_f08ts_ pmpi_file_read_at_f08ts_] MPI_File_read_at PMPI_File_read_at
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_at_f08ts_ pmpi_file_read_at_f08ts_] MPI_File_read_at PMPI_File_read_at or MPI_File_read_at_c PMPI_File_read_at_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1195,13 +1245,15 @@ set(ierror, code);
 // MPI_File_read_at_c
 entry! {
 [mpi_file_read_at_c_f08ts_ pmpi_file_read_at_c_f08ts_] MPI_File_read_at_c PMPI_File_read_at_c
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1209,14 +1261,16 @@ set(ierror, code);
 
 // MPI_File_read_at_all
 entry! {
-[mpi_file_read_at_all_f08ts_ pmpi_file_read_at_all_f08ts_] MPI_File_read_at_all PMPI_File_read_at_all
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_at_all_f08ts_ pmpi_file_read_at_all_f08ts_] MPI_File_read_at_all PMPI_File_read_at_all or MPI_File_read_at_all_c PMPI_File_read_at_all_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1225,13 +1279,15 @@ set(ierror, code);
 // MPI_File_read_at_all_c
 entry! {
 [mpi_file_read_at_all_c_f08ts_ pmpi_file_read_at_all_c_f08ts_] MPI_File_read_at_all_c PMPI_File_read_at_all_c
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_at_all_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1239,7 +1295,7 @@ set(ierror, code);
 
 // MPI_File_read_at_all_begin
 entry! {
-[mpi_file_read_at_all_begin_f08ts_ pmpi_file_read_at_all_begin_f08ts_] MPI_File_read_at_all_begin PMPI_File_read_at_all_begin
+[mpi_file_read_at_all_begin_f08ts_ pmpi_file_read_at_all_begin_f08ts_] MPI_File_read_at_all_begin PMPI_File_read_at_all_begin or MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1270,10 +1326,12 @@ set(ierror, code);
 // MPI_File_read_at_all_end
 entry! {
 [mpi_file_read_at_all_end_f08ts_ pmpi_file_read_at_all_end_f08ts_] MPI_File_read_at_all_end PMPI_File_read_at_all_end
-(fh: *mut Fint, buf: *mut Descriptor, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1281,14 +1339,16 @@ set(ierror, code);
 
 // MPI_File_read_ordered
 entry! {
-[mpi_file_read_ordered_f08ts_ pmpi_file_read_ordered_f08ts_] MPI_File_read_ordered PMPI_File_read_ordered
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_ordered_f08ts_ pmpi_file_read_ordered_f08ts_] MPI_File_read_ordered PMPI_File_read_ordered or MPI_File_read_ordered_c PMPI_File_read_ordered_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1297,13 +1357,15 @@ set(ierror, code);
 // MPI_File_read_ordered_c
 entry! {
 [mpi_file_read_ordered_c_f08ts_ pmpi_file_read_ordered_c_f08ts_] MPI_File_read_ordered_c PMPI_File_read_ordered_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_ordered_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1311,7 +1373,7 @@ set(ierror, code);
 
 // MPI_File_read_ordered_begin
 entry! {
-[mpi_file_read_ordered_begin_f08ts_ pmpi_file_read_ordered_begin_f08ts_] MPI_File_read_ordered_begin PMPI_File_read_ordered_begin
+[mpi_file_read_ordered_begin_f08ts_ pmpi_file_read_ordered_begin_f08ts_] MPI_File_read_ordered_begin PMPI_File_read_ordered_begin or MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1342,10 +1404,12 @@ set(ierror, code);
 // MPI_File_read_ordered_end
 entry! {
 [mpi_file_read_ordered_end_f08ts_ pmpi_file_read_ordered_end_f08ts_] MPI_File_read_ordered_end PMPI_File_read_ordered_end
-(fh: *mut Fint, buf: *mut Descriptor, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1353,14 +1417,16 @@ set(ierror, code);
 
 // MPI_File_read_shared
 entry! {
-[mpi_file_read_shared_f08ts_ pmpi_file_read_shared_f08ts_] MPI_File_read_shared PMPI_File_read_shared
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_read_shared_f08ts_ pmpi_file_read_shared_f08ts_] MPI_File_read_shared PMPI_File_read_shared or MPI_File_read_shared_c PMPI_File_read_shared_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_shared", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1369,13 +1435,15 @@ set(ierror, code);
 // MPI_File_read_shared_c
 entry! {
 [mpi_file_read_shared_c_f08ts_ pmpi_file_read_shared_c_f08ts_] MPI_File_read_shared_c PMPI_File_read_shared_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_read_shared_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1383,14 +1451,16 @@ set(ierror, code);
 
 // MPI_File_write
 entry! {
-[mpi_file_write_f08ts_ pmpi_file_write_f08ts_] MPI_File_write PMPI_File_write
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_f08ts_ pmpi_file_write_f08ts_] MPI_File_write PMPI_File_write or MPI_File_write_c PMPI_File_write_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1399,13 +1469,15 @@ set(ierror, code);
 // MPI_File_write_c
 entry! {
 [mpi_file_write_c_f08ts_ pmpi_file_write_c_f08ts_] MPI_File_write_c PMPI_File_write_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1413,14 +1485,16 @@ set(ierror, code);
 
 // MPI_File_write_all
 entry! {
-[mpi_file_write_all_f08ts_ pmpi_file_write_all_f08ts_] MPI_File_write_all PMPI_File_write_all
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_all_f08ts_ pmpi_file_write_all_f08ts_] MPI_File_write_all PMPI_File_write_all or MPI_File_write_all_c PMPI_File_write_all_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1429,13 +1503,15 @@ set(ierror, code);
 // MPI_File_write_all_c
 entry! {
 [mpi_file_write_all_c_f08ts_ pmpi_file_write_all_c_f08ts_] MPI_File_write_all_c PMPI_File_write_all_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_all_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1443,7 +1519,7 @@ set(ierror, code);
 
 // MPI_File_write_all_begin
 entry! {
-[mpi_file_write_all_begin_f08ts_ pmpi_file_write_all_begin_f08ts_] MPI_File_write_all_begin PMPI_File_write_all_begin
+[mpi_file_write_all_begin_f08ts_ pmpi_file_write_all_begin_f08ts_] MPI_File_write_all_begin PMPI_File_write_all_begin or MPI_File_write_all_begin_c PMPI_File_write_all_begin_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1474,10 +1550,12 @@ set(ierror, code);
 // MPI_File_write_all_end
 entry! {
 [mpi_file_write_all_end_f08ts_ pmpi_file_write_all_end_f08ts_] MPI_File_write_all_end PMPI_File_write_all_end
-(fh: *mut Fint, buf: *mut Descriptor, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1485,14 +1563,16 @@ set(ierror, code);
 
 // MPI_File_write_at
 entry! {
-[mpi_file_write_at_f08ts_ pmpi_file_write_at_f08ts_] MPI_File_write_at PMPI_File_write_at
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_at_f08ts_ pmpi_file_write_at_f08ts_] MPI_File_write_at PMPI_File_write_at or MPI_File_write_at_c PMPI_File_write_at_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1501,13 +1581,15 @@ set(ierror, code);
 // MPI_File_write_at_c
 entry! {
 [mpi_file_write_at_c_f08ts_ pmpi_file_write_at_c_f08ts_] MPI_File_write_at_c PMPI_File_write_at_c
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1515,14 +1597,16 @@ set(ierror, code);
 
 // MPI_File_write_at_all
 entry! {
-[mpi_file_write_at_all_f08ts_ pmpi_file_write_at_all_f08ts_] MPI_File_write_at_all PMPI_File_write_at_all
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_at_all_f08ts_ pmpi_file_write_at_all_f08ts_] MPI_File_write_at_all PMPI_File_write_at_all or MPI_File_write_at_all_c PMPI_File_write_at_all_c
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1531,13 +1615,15 @@ set(ierror, code);
 // MPI_File_write_at_all_c
 entry! {
 [mpi_file_write_at_all_c_f08ts_ pmpi_file_write_at_all_c_f08ts_] MPI_File_write_at_all_c PMPI_File_write_at_all_c
-(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_at_all_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, *offset, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, *offset, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1545,7 +1631,7 @@ set(ierror, code);
 
 // MPI_File_write_at_all_begin
 entry! {
-[mpi_file_write_at_all_begin_f08ts_ pmpi_file_write_at_all_begin_f08ts_] MPI_File_write_at_all_begin PMPI_File_write_at_all_begin
+[mpi_file_write_at_all_begin_f08ts_ pmpi_file_write_at_all_begin_f08ts_] MPI_File_write_at_all_begin PMPI_File_write_at_all_begin or MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c
 (fh: *mut Fint, offset: *mut i64, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1576,10 +1662,12 @@ set(ierror, code);
 // MPI_File_write_at_all_end
 entry! {
 [mpi_file_write_at_all_end_f08ts_ pmpi_file_write_at_all_end_f08ts_] MPI_File_write_at_all_end PMPI_File_write_at_all_end
-(fh: *mut Fint, buf: *mut Descriptor, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1587,14 +1675,16 @@ set(ierror, code);
 
 // MPI_File_write_ordered
 entry! {
-[mpi_file_write_ordered_f08ts_ pmpi_file_write_ordered_f08ts_] MPI_File_write_ordered PMPI_File_write_ordered
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_ordered_f08ts_ pmpi_file_write_ordered_f08ts_] MPI_File_write_ordered PMPI_File_write_ordered or MPI_File_write_ordered_c PMPI_File_write_ordered_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1603,13 +1693,15 @@ set(ierror, code);
 // MPI_File_write_ordered_c
 entry! {
 [mpi_file_write_ordered_c_f08ts_ pmpi_file_write_ordered_c_f08ts_] MPI_File_write_ordered_c PMPI_File_write_ordered_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_ordered_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1617,7 +1709,7 @@ set(ierror, code);
 
 // MPI_File_write_ordered_begin
 entry! {
-[mpi_file_write_ordered_begin_f08ts_ pmpi_file_write_ordered_begin_f08ts_] MPI_File_write_ordered_begin PMPI_File_write_ordered_begin
+[mpi_file_write_ordered_begin_f08ts_ pmpi_file_write_ordered_begin_f08ts_] MPI_File_write_ordered_begin PMPI_File_write_ordered_begin or MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c
 (fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
@@ -1648,10 +1740,12 @@ set(ierror, code);
 // MPI_File_write_ordered_end
 entry! {
 [mpi_file_write_ordered_end_f08ts_ pmpi_file_write_ordered_end_f08ts_] MPI_File_write_ordered_end PMPI_File_write_ordered_end
-(fh: *mut Fint, buf: *mut Descriptor, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let fh_c: File = get(fh);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), unless_ignored(status));
+let code = call(fh_c, start_of(buf, MPI_DATATYPE_NULL), status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1659,14 +1753,16 @@ set(ierror, code);
 
 // MPI_File_write_shared
 entry! {
-[mpi_file_write_shared_f08ts_ pmpi_file_write_shared_f08ts_] MPI_File_write_shared PMPI_File_write_shared
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+[mpi_file_write_shared_f08ts_ pmpi_file_write_shared_f08ts_] MPI_File_write_shared PMPI_File_write_shared or MPI_File_write_shared_c PMPI_File_write_shared_c
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut Fint, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_shared", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }
@@ -1675,13 +1771,15 @@ set(ierror, code);
 // MPI_File_write_shared_c
 entry! {
 [mpi_file_write_shared_c_f08ts_ pmpi_file_write_shared_c_f08ts_] MPI_File_write_shared_c PMPI_File_write_shared_c
-(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut Status, ierror: *mut Fint) |call| {
+(fh: *mut Fint, buf: *mut Descriptor, count: *mut i64, datatype: *mut Fint, status: *mut FortranStatus, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
 let fh_c: File = get(fh);
 let mut buf_s = Section::new(buf);
 let Some((buf_t, count_t, datatype_t)) = buf_s.typed(*count, datatype_c) else { return refuse(ierror, "MPI_File_write_shared_c", fh_c); };
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(fh_c, buf_t, count_t, datatype_t, unless_ignored(status));
+let code = call(fh_c, buf_t, count_t, datatype_t, status_c.as_mut_ptr());
+status_c.put();
 
 set(ierror, code);
 }

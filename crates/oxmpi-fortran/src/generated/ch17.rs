@@ -9,7 +9,7 @@ entry! {
 (comm: *mut Fint, keyval: *mut Fint, ierror: *mut Fint) |call| {
 let comm_c: Comm = get(comm);
 
-let code = call(comm_c, *keyval);
+let code = call(comm_c, narrow!(keyval, MPI_ERR_ARG, "MPI_Attr_delete", comm_c, ierror));
 
 set(ierror, code);
 }
@@ -18,10 +18,11 @@ set(ierror, code);
 // MPI_Get_elements_x
 entry! {
 [mpi_get_elements_x_ pmpi_get_elements_x_ mpi_get_elements_x_f08_ pmpi_get_elements_x_f08_] MPI_Get_elements_x PMPI_Get_elements_x
-(status: *mut Status, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, count);
+let code = call(status_c.as_mut_ptr(), datatype_c, count);
 
 set(ierror, code);
 }
@@ -33,9 +34,11 @@ entry! {
 (info: *mut Fint, key: *mut c_char, valuelen: *mut Fint, flag: *mut Fint, ierror: *mut Fint, key_len: usize) |call| {
 let info_c: Info = get(info);
 let mut key_c = trimmed((key, key_len));
+let mut valuelen_c = Out::new(valuelen);
 let mut flag_c = 0;
 
-let code = call(info_c, key_c.as_mut_ptr().cast(), valuelen, &mut flag_c);
+let code = call(info_c, key_c.as_mut_ptr().cast(), valuelen_c.place(), &mut flag_c);
+valuelen_c.put();
 put_truth(flag, flag_c);
 
 set(ierror, code);
@@ -46,8 +49,10 @@ set(ierror, code);
 entry! {
 [mpi_keyval_free_ pmpi_keyval_free_] MPI_Keyval_free PMPI_Keyval_free
 (keyval: *mut Fint, ierror: *mut Fint) |call| {
+let mut keyval_c = Out::new(keyval);
 
-let code = call(keyval);
+let code = call(keyval_c.place());
+keyval_c.put();
 
 set(ierror, code);
 }
@@ -56,10 +61,12 @@ set(ierror, code);
 // MPI_Status_set_elements_x
 entry! {
 [mpi_status_set_elements_x_ pmpi_status_set_elements_x_ mpi_status_set_elements_x_f08_ pmpi_status_set_elements_x_f08_] MPI_Status_set_elements_x PMPI_Status_set_elements_x
-(status: *mut Status, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
+(status: *mut FortranStatus, datatype: *mut Fint, count: *mut i64, ierror: *mut Fint) |call| {
 let datatype_c: Datatype = get(datatype);
+let mut status_c = Statuses::new(unless_ignored(status), 1);
 
-let code = call(unless_ignored(status), datatype_c, *count);
+let code = call(status_c.as_mut_ptr(), datatype_c, *count);
+status_c.put();
 
 set(ierror, code);
 }

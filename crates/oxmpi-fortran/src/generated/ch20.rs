@@ -9,7 +9,7 @@ entry! {
 (p: *mut Fint, r: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
 let mut newtype_c = Datatype(0);
 
-let code = call(*p, *r, &mut newtype_c);
+let code = call(narrow!(p, MPI_ERR_ARG, "MPI_Type_create_f90_complex", MPI_COMM_SELF, ierror), narrow!(r, MPI_ERR_ARG, "MPI_Type_create_f90_complex", MPI_COMM_SELF, ierror), &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -22,7 +22,7 @@ entry! {
 (r: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
 let mut newtype_c = Datatype(0);
 
-let code = call(*r, &mut newtype_c);
+let code = call(narrow!(r, MPI_ERR_ARG, "MPI_Type_create_f90_integer", MPI_COMM_SELF, ierror), &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -35,7 +35,7 @@ entry! {
 (p: *mut Fint, r: *mut Fint, newtype: *mut Fint, ierror: *mut Fint) |call| {
 let mut newtype_c = Datatype(0);
 
-let code = call(*p, *r, &mut newtype_c);
+let code = call(narrow!(p, MPI_ERR_ARG, "MPI_Type_create_f90_real", MPI_COMM_SELF, ierror), narrow!(r, MPI_ERR_ARG, "MPI_Type_create_f90_real", MPI_COMM_SELF, ierror), &mut newtype_c);
 put(newtype, newtype_c);
 
 set(ierror, code);
@@ -48,7 +48,7 @@ entry! {
 (typeclass: *mut Fint, size: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
 let mut datatype_c = Datatype(0);
 
-let code = call(*typeclass, *size, &mut datatype_c);
+let code = call(narrow!(typeclass, MPI_ERR_ARG, "MPI_Type_match_size", MPI_COMM_SELF, ierror), narrow!(size, MPI_ERR_ARG, "MPI_Type_match_size", MPI_COMM_SELF, ierror), &mut datatype_c);
 put(datatype, datatype_c);
 
 set(ierror, code);

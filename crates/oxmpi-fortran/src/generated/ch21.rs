@@ -3,19 +3,6 @@
 
 use crate::entry::*;
 
-// MPI_Abi_get_fortran_info
-entry! {
-[mpi_abi_get_fortran_info_ pmpi_abi_get_fortran_info_ mpi_abi_get_fortran_info_f08_ pmpi_abi_get_fortran_info_f08_] MPI_Abi_get_fortran_info PMPI_Abi_get_fortran_info
-(info: *mut Fint, ierror: *mut Fint) |call| {
-let mut info_c = Info(0);
-
-let code = call(&mut info_c);
-put(info, info_c);
-
-set(ierror, code);
-}
-}
-
 // MPI_Abi_get_info
 entry! {
 [mpi_abi_get_info_ pmpi_abi_get_info_ mpi_abi_get_info_f08_ pmpi_abi_get_info_f08_] MPI_Abi_get_info PMPI_Abi_get_info
@@ -33,20 +20,12 @@ set(ierror, code);
 entry! {
 [mpi_abi_get_version_ pmpi_abi_get_version_ mpi_abi_get_version_f08_ pmpi_abi_get_version_f08_] MPI_Abi_get_version PMPI_Abi_get_version
 (abi_major: *mut Fint, abi_minor: *mut Fint, ierror: *mut Fint) |call| {
+let mut abi_major_c = Out::new(abi_major);
+let mut abi_minor_c = Out::new(abi_minor);
 
-let code = call(abi_major, abi_minor);
-
-set(ierror, code);
-}
-}
-
-// MPI_Abi_set_fortran_info
-entry! {
-[mpi_abi_set_fortran_info_ pmpi_abi_set_fortran_info_ mpi_abi_set_fortran_info_f08_ pmpi_abi_set_fortran_info_f08_] MPI_Abi_set_fortran_info PMPI_Abi_set_fortran_info
-(info: *mut Fint, ierror: *mut Fint) |call| {
-let info_c: Info = get(info);
-
-let code = call(info_c);
+let code = call(abi_major_c.place(), abi_minor_c.place());
+abi_major_c.put();
+abi_minor_c.put();
 
 set(ierror, code);
 }

@@ -24,6 +24,16 @@ program interoperate
       integer(c_intptr_t), value :: c
       integer(c_int) :: n
     end function comm_toint
+    function type_fromint(n) bind(C, name="MPI_Type_fromint") result(t)
+      import
+      integer(c_int), value :: n
+      integer(c_intptr_t) :: t
+    end function type_fromint
+    function c_type_size(t, n) bind(C, name="MPI_Type_size") result(code)
+      import
+      integer(c_intptr_t), value :: t
+      integer(c_int) :: n, code
+    end function c_type_size
     function c_comm_size(c, n) bind(C, name="MPI_Comm_size") result(code)
       import
       integer(c_intptr_t), value :: c
@@ -57,34 +67,37 @@ program interoperate
   type(c_ptr) :: place
   type(MPI_Status) :: new
   integer :: old(MPI_STATUS_SIZE), size, n, key, dup, code
+  integer(c_int) :: m, c_code
   logical :: flag
   call MPI_Init(code)
   call MPI_Comm_size(MPI_COMM_WORLD, size, code)
 
   ! Handles, there and back; one that C made.
-  comm = comm_fromint(MPI_COMM_WORLD)
-  code = c_comm_size(comm, n)
-  call check(n == size, 'size in C')
-  code = c_comm_dup(comm, copy)
+  comm = comm_fromint(int(MPI_COMM_WORLD, c_int))
+  c_code = c_comm_size(comm, m)
+  call check(m == size, 'size in C')
+  c_code = c_comm_dup(comm, copy)
   dup = comm_toint(copy)
   call MPI_Comm_size(dup, n, code)
-  call check(n == size .and. comm_fromint(dup) == copy, 'a communicator of C')
+  call check(n == size .and. comm_fromint(int(dup, c_int)) == copy, 'a communicator of C')
+  c_code = c_type_size(type_fromint(int(MPI_INTEGER, c_int)), m)
+  call check(m == kind(0), 'an INTEGER in C')
 
   ! What Fortran stores, C sees the address of.
   call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, 0_MPI_ADDRESS_KIND, code)
   call MPI_Comm_set_attr(dup, key, 2_MPI_ADDRESS_KIND**40 + 5, code)
-  code = c_get_attr(copy, key, place, n)
+  c_code = c_get_attr(copy, int(key, c_int), place, m)
   call c_f_pointer(place, wide)
-  call check(n == 1 .and. wide == 2_c_intptr_t**40 + 5, 'wide attribute in C')
+  call check(m == 1 .and. wide == 2_c_intptr_t**40 + 5, 'wide attribute in C')
   call MPI_Attr_put(dup, key, -7, code)
-  code = c_get_attr(copy, key, place, n)
+  c_code = c_get_attr(copy, int(key, c_int), place, m)
   call c_f_pointer(place, narrow)
-  call check(n == 1 .and. narrow == -7, 'narrow attribute in C')
+  call check(m == 1 .and. narrow == -7, 'narrow attribute in C')
   call MPI_Comm_get_attr(dup, key, value, flag, code)
   call check(flag .and. value == -7, 'sign')
 
   ! What C stores is a number in Fortran.
-  code = c_set_attr(copy, key, 123456789012_c_intptr_t)
+  c_code = c_set_attr(copy, int(key, c_int), 123456789012_c_intptr_t)
   call MPI_Comm_get_attr(dup, key, value, flag, code)
   call check(flag .and. value == 123456789012_MPI_ADDRESS_KIND, 'attribute of C')
   call MPI_Comm_free(dup, code)

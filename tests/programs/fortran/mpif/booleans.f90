@@ -9,12 +9,12 @@ program booleans
   integer :: key, copied, request, status(MPI_STATUS_SIZE)
   integer(kind=MPI_ADDRESS_KIND) :: value
   external :: keep_first, copy
-  call MPI_Abi_set_fortran_booleans(4, yes, no, code)
+  call MPI_Abi_set_fortran_booleans(kind(0), yes, no, code)
   call check(code == MPI_SUCCESS, 'set')
   call MPI_Init(code)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
   call MPI_Comm_size(MPI_COMM_WORLD, size, code)
-  call MPI_Abi_get_fortran_booleans(4, flag, other, known, code)
+  call MPI_Abi_get_fortran_booleans(kind(0), flag, other, known, code)
   call check(flag == yes .and. other == no .and. known == yes, 'get')
   call MPI_Initialized(flag, code)
   call check(flag == yes, 'initialized')

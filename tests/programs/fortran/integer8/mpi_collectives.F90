@@ -1,0 +1,6 @@
+! ranks: 1 2 3 8
+! timeout: 120
+! cflags: -fdefault-integer-8
+! Every collective operation, with operations of the program's own, with INTEGERs of eight bytes.
+#define BY_MPI
+#include "../bodies/collectives.inc"

@@ -1,0 +1,6 @@
+! ranks: 1 2
+! timeout: 120
+! cflags: -fdefault-integer-8
+! Every constructor of datatypes, with INTEGERs of eight bytes.
+#define BY_MPI_F08
+#include "../bodies/datatypes.inc"

@@ -1,0 +1,6 @@
+! ranks: 1 2
+! timeout: 120
+! cflags: -fdefault-integer-8
+! A program that spawns itself, with INTEGERs of eight bytes.
+#define BY_MPI
+#include "../bodies/spawn.inc"

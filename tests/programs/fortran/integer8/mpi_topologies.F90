@@ -1,0 +1,6 @@
+! ranks: 1 2 6 8
+! timeout: 120
+! cflags: -fdefault-integer-8
+! Grids, graphs and distributed graphs, with INTEGERs of eight bytes.
+#define BY_MPI
+#include "../bodies/topologies.inc"

@@ -1,0 +1,5 @@
+! ranks: 1 2 5
+! cflags: -fdefault-integer-8
+! INTEGERs of eight bytes: long values, pairs, large counts, and what does not fit.
+#define BY_MPIF
+#include "../bodies/long_integers.inc"

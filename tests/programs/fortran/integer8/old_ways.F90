@@ -1,0 +1,4 @@
+! ranks: 1 2 3
+! cflags: -fdefault-integer-8
+! Habits of old programs with the module mpi, with INTEGERs of eight bytes.
+#include "../mpi/old_ways.f90"
