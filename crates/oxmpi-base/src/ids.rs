@@ -37,6 +37,8 @@ impl Rank {
 pub struct WorldRank(u32);
 
 impl WorldRank {
+    pub const FIRST: WorldRank = WorldRank(0);
+
     /// `None`: more ranks than a job can have.
     #[inline(always)]
     pub const fn new(index: usize) -> Option<WorldRank> {
@@ -87,6 +89,8 @@ impl fmt::Display for NodeId {
 pub struct Slot(u32);
 
 impl Slot {
+    pub const FIRST: Slot = Slot(0);
+
     /// `None`: more slots than a segment can have.
     #[inline(always)]
     pub const fn new(index: usize) -> Option<Slot> {

@@ -3,7 +3,7 @@
 //! memory only after a write to it.
 //!
 //! ```text
-//! | job header | rank blocks | doorbells | foreign senders | ports | tickets | rings |
+//! | job header | rank blocks | doorbells | foreign senders | ports | table of nodes | tickets | rings |
 //! | arenas | rings of foreign senders |
 //! ```
 //!
@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 const FIRST_DESCRIPTOR: i32 = 50;
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x07");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x08");
 
 pub const CACHE_LINE: usize = 64;
 pub(crate) const PAGE: usize = 4096;
@@ -45,6 +45,10 @@ const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
 
 /// Number of ports that the ranks of a job can have open at a time.
 pub const PORTS: usize = 4096;
+
+/// Number of words for the table of nodes, which `oxmpi_boot::nodes` defines: enough for 16,384 nodes of
+/// any sizes.
+pub const NODE_WORDS: usize = 1 << 18;
 
 /// Number of tickets of a rank for operations that wait for their peer (see `ticket.rs`).
 pub const TICKETS: usize = 1 << 16;
@@ -135,6 +139,7 @@ pub struct Layout {
     foreign_senders: usize,
     foreign_bits: usize,
     ports: usize,
+    nodes: usize,
     tickets: usize,
     rings: usize,
     ring_stride: usize,
@@ -173,7 +178,8 @@ impl Layout {
         let foreign_senders = doorbells + up(ranks * doorbell_stride, PAGE);
         let foreign_bits = foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>();
         let ports = foreign_bits + up(ranks * FOREIGN_SENDERS / 8, PAGE);
-        let tickets = ports + PORTS * 8;
+        let nodes = ports + PORTS * 8;
+        let tickets = nodes + NODE_WORDS * 4;
         let rings = tickets + ranks * TICKETS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
         let mapped = up(rings + ranks * ranks * ring_stride, HUGE_PAGE);
@@ -187,6 +193,7 @@ impl Layout {
             foreign_senders,
             foreign_bits,
             ports,
+            nodes,
             tickets,
             rings,
             ring_stride,
@@ -396,6 +403,12 @@ impl Segment {
         self.words(self.layout.ports, PORTS)
     }
 
+    /// The table of nodes, as `mpirun` stores it.
+    pub fn node_words(&self) -> &[AtomicU32] {
+        // SAFETY: the layout has as many words there, 4-byte aligned, inside the mapping, all atomics.
+        unsafe { std::slice::from_raw_parts(self.at::<AtomicU32>(self.layout.nodes).as_ptr(), NODE_WORDS) }
+    }
+
     #[inline]
     fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
         // SAFETY: every caller's range lies inside the mapping by the layout, 8-byte aligned, all
@@ -491,7 +504,8 @@ mod tests {
             assert!((1 + ranks.div_ceil(64)) * 8 <= l.doorbell_stride);
             assert!(l.foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>() <= l.foreign_bits);
             assert!(l.foreign_bits + ranks * FOREIGN_SENDERS / 8 <= l.ports);
-            assert!(l.ports + PORTS * 8 <= l.tickets);
+            assert!(l.ports + PORTS * 8 <= l.nodes);
+            assert!(l.nodes + NODE_WORDS * 4 <= l.tickets);
             assert!(l.ring_cells <= FOREIGN_CELLS);
             assert_eq!(l.tickets + ranks * TICKETS * CACHE_LINE, l.rings);
             assert!(l.rings + ranks * ranks * l.ring_stride <= l.arena(0).0);

@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+pub mod deal;
 pub mod env;
 pub mod foreign;
+pub mod nodes;
 pub mod spawned;
 
 use std::fs::File;
@@ -17,11 +19,13 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::JobId;
+use oxmpi_base::ids::WorldRank;
 use oxmpi_base::segment::Segment;
 use oxmpi_base::{lifeline, limits, trust};
 
 use apps::ProcessSet;
 use env::RankEnv;
+use nodes::NodeTable;
 
 /// `MPI_ERR_OTHER`: errors before the world exists have no class of their own.
 const ERR_OTHER: i32 = 16;
@@ -35,11 +39,11 @@ pub enum Start {
 
 /// The segment of a process that was started without `mpirun`. The process holds it itself, where
 /// other jobs find it.
-pub fn alone() -> std::io::Result<(Segment, JobId)> {
+pub fn alone() -> std::io::Result<(Segment, JobId, NodeTable)> {
     let (_, mapped) = Segment::create(1, oxmpi_base::cpus::available())?;
     let fd = mapped.file().as_raw_fd() as u32;
     let job = JobId { inode: lifeline::inode(mapped.file())?, holder: std::process::id(), fd };
-    Ok((mapped, job))
+    Ok((mapped, job, NodeTable::one_node(WorldRank::FIRST, 1)))
 }
 
 /// The place of a rank in a job. Its slot in the segment is claimed: `pid` there is this process.
@@ -58,6 +62,8 @@ pub struct Member {
     pub parent: Option<String>,
     /// Where processes of other jobs find the segment.
     pub job: JobId,
+    /// Where all ranks are.
+    pub nodes: NodeTable,
     pub segment: OwnedFd,
     /// The segment, mapped. It is mapped here because claiming the slot needs it.
     pub mapped: Segment,
@@ -90,15 +96,8 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         let error = limits::explain(&error);
         fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", rank_env.mpirun))
     })?;
-    if mapped.ranks() < rank_env.local_size || rank_env.local_rank >= mapped.ranks() {
-        return Err(fail(format!(
-            "the job's segment has {} ranks, but {} says {}",
-            mapped.ranks(),
-            env::LOCAL_SIZE,
-            rank_env.local_size
-        )));
-    }
-    match claim(&mapped, rank_env.local_rank) {
+    let nodes = find_place(&rank_env, &mapped)?;
+    match claim(&mapped, nodes.own_slot().index()) {
         Claim::Ours => {}
         Claim::AnotherLives => return Ok(Start::Alone),
         Claim::AnotherWas(pid) => {
@@ -126,10 +125,33 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         universe_size: rank_env.universe_size,
         parent: rank_env.parent,
         job: JobId { inode: rank_env.segment_inode, holder: rank_env.mpirun, fd: rank_env.segment as u32 },
+        nodes,
         segment,
         mapped,
         lifeline,
     })))
+}
+
+/// The table of nodes, which must say what the environment says.
+fn find_place(rank_env: &RankEnv, mapped: &Segment) -> Result<NodeTable> {
+    let own = WorldRank::new(rank_env.rank).ok_or("the rank is too large".to_string());
+    let nodes = own.and_then(|own| NodeTable::load(mapped, own)).map_err(|what| {
+        fail(format!("the table of nodes that mpirun (pid {}) made is damaged: {what}", rank_env.mpirun))
+    })?;
+    let (size, local) = (nodes.size(), nodes.on_this_node().count());
+    if (size, local) != (rank_env.size, rank_env.local_size) {
+        return Err(fail(format!(
+            "the job's table of nodes has {size} ranks, of which {local} are on this node, but {} says {} and {} says {}",
+            env::SIZE,
+            rank_env.size,
+            env::LOCAL_SIZE,
+            rank_env.local_size
+        )));
+    }
+    if nodes.nodes() > 1 && !nodes.is_pretended() {
+        return Err(fail(format!("the job has {} nodes, and OxMPI does not span several machines yet", nodes.nodes())));
+    }
+    Ok(nodes)
 }
 
 enum Claim {
@@ -200,6 +222,7 @@ mod tests {
         fn new() -> Job {
             let (near, far) = lifeline::create().unwrap();
             let (fd, segment) = Segment::create(3, 2).unwrap();
+            NodeTable::one_node(WorldRank::new(0).unwrap(), 3).store(&segment).unwrap();
             Job { _far: far, near, fd, segment }
         }
 
@@ -243,6 +266,28 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_cannot_be_is_refused() {
+        let job = Job::new();
+        let store = |nodes: &[u32], pretended: bool| {
+            let places = if pretended { deal::slots_of_one_segment(nodes) } else { deal::slots(nodes) };
+            let table = NodeTable::new(deal::blocks(&places), WorldRank::new(0).unwrap(), pretended).unwrap();
+            table.store(&job.segment).unwrap();
+        };
+        store(&[0, 0], false);
+        assert!(text(job.start(1)).contains("has 2 ranks"));
+        store(&[0, 0, 1], true);
+        assert!(text(job.start(1)).contains("2 are on this node"), "the environment says 3");
+        job.segment.node_words()[0].store(0, Relaxed);
+        assert!(text(job.start(1)).contains("is damaged: it has 0 blocks"));
+        let mut vars = job.vars(0);
+        vars.insert(env::LOCAL_SIZE, "2".into());
+        store(&[0, 0, 1], false);
+        assert!(text(start(|name| vars.get(name).cloned())).contains("does not span several machines"));
+        store(&[0, 0, 1], true);
+        assert_eq!(text(start(|name| vars.get(name).cloned())), "0 of 3");
+    }
+
+    #[test]
     fn what_a_rank_starts_is_alone() {
         let job = Job::new();
         job.segment.rank(1).pid.store(std::os::unix::process::parent_id(), Relaxed);
@@ -276,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_process_alone_is_found_by_others() {
-        let (segment, job) = alone().unwrap();
+        let (segment, job, _) = alone().unwrap();
         segment.rank(0).pid.store(12, Relaxed);
         assert_eq!(job.open().unwrap().rank(0).pid.load(Relaxed), 12);
     }

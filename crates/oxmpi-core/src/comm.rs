@@ -13,6 +13,7 @@ use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank, Slot, WorldRank};
 use oxmpi_base::seq_record::SeqRecord;
+use oxmpi_boot::nodes::NodeTable;
 use oxmpi_coll::rules::BOARD_RANKS;
 use std::sync::Arc;
 
@@ -107,6 +108,8 @@ pub enum Ranks {
     OneNode {
         count: u32,
     },
+    /// All ranks of a job on several nodes.
+    World(Arc<NodeTable>),
     List(Arc<[Peer]>),
 }
 
@@ -128,6 +131,7 @@ impl Ranks {
     pub fn len(&self) -> usize {
         match self {
             Ranks::OneNode { count } => *count as usize,
+            Ranks::World(nodes) => nodes.size(),
             Ranks::List(list) => list.len(),
         }
     }
@@ -142,6 +146,10 @@ impl Ranks {
         match self {
             Ranks::OneNode { .. } => Peer::at_slot(rank.index()),
             Ranks::List(list) => list[rank.index()],
+            Ranks::World(nodes) => match WorldRank::new(rank.index()) {
+                Some(rank) => nodes.peer(rank),
+                None => unreachable!("a rank of the world, which is smaller"),
+            },
         }
     }
 
@@ -161,6 +169,7 @@ impl Ranks {
     pub fn position(&self, process: Peer) -> Option<usize> {
         match self {
             Ranks::OneNode { count } => process.slot().map(Slot::index).filter(|&rank| rank < *count as usize),
+            Ranks::World(nodes) => nodes.rank_of(process).map(WorldRank::index),
             Ranks::List(list) => list.iter().position(|&member| member == process),
         }
     }
@@ -173,8 +182,12 @@ impl From<Vec<Peer>> for Ranks {
 }
 
 impl Comm {
-    pub fn world(rank: WorldRank, size: usize) -> Comm {
-        Comm::predefined(MPI_COMM_WORLD, 0, rank.index() as i32, Ranks::one_node(size), "MPI_COMM_WORLD")
+    pub fn world(nodes: &Arc<NodeTable>) -> Comm {
+        let group = match nodes.is_one_node() {
+            true => Ranks::one_node(nodes.size()),
+            false => Ranks::World(Arc::clone(nodes)),
+        };
+        Comm::predefined(MPI_COMM_WORLD, 0, nodes.own().index() as i32, group, "MPI_COMM_WORLD")
     }
 
     pub fn own(process: Peer) -> Comm {

@@ -53,8 +53,8 @@ impl Process {
     /// Whether some of the processes are of other jobs.
     pub fn knows_foreign(&self, group: &Ranks) -> bool {
         match group {
-            Ranks::OneNode { .. } => false,
-            Ranks::List(list) => list.iter().any(|process| process.is_far()),
+            Ranks::OneNode { .. } | Ranks::World(_) => false,
+            Ranks::List(list) => list.iter().any(|&process| self.engine.node().is_foreign(process)),
         }
     }
 
@@ -112,7 +112,7 @@ impl Process {
         comms.for_each(|(_, comm)| add(&comm.group));
         self.windows.iter().for_each(|(_, win)| add(win.group.ranks()));
         self.files.iter().for_each(|(_, file)| add(file.group.ranks()));
-        shared.retain(|process| process.is_far());
+        shared.retain(|&process| self.engine.node().is_foreign(process));
         shared
     }
 

@@ -50,6 +50,7 @@ impl Group {
 
     /// The rank of a process, by binary search.
     pub fn rank_of(&self, process: Peer) -> Option<usize> {
+        // The others know it without a search.
         let Ranks::List(list) = &self.ranks else { return self.ranks.position(process) };
         let inverse = self.inverse.get_or_init(|| {
             let mut inverse: Box<[(Peer, u32)]> =

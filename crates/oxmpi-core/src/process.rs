@@ -23,7 +23,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::JobId;
-use oxmpi_base::ids::{Peer, Slot, WorldRank};
+use oxmpi_base::ids::{Peer, WorldRank};
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
@@ -110,19 +110,18 @@ pub struct Process {
 impl Process {
     /// Takes this process's place in its job. `single_copy`: peers' memory may be copied to and from, if the kernel agrees.
     pub fn start(single_copy: bool) -> Result<Process> {
-        let ((segment, job), rank, size, appnum, universe, process_sets, parent_port, lifeline) =
+        let ((segment, job, nodes), appnum, universe, process_sets, parent_port, lifeline) =
             match oxmpi_boot::start_from_env()? {
                 Boot::Alone => {
                     let made = oxmpi_boot::alone().map_err(|error| {
                         Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {}", limits::explain(&error)))
                     })?;
-                    (made, 0, 1, None, 1, Vec::new(), None, None)
+                    (made, None, 1, Vec::new(), None, None)
                 }
                 Boot::Member(member) => {
-                    let Member {
-                        rank, size, appnum, universe_size, process_sets, parent, job, mapped, lifeline, ..
-                    } = *member;
-                    ((mapped, job), rank, size, Some(appnum), universe_size as i32, process_sets, parent, lifeline)
+                    let Member { nodes, appnum, universe_size, process_sets, parent, job, mapped, lifeline, .. } =
+                        *member;
+                    ((mapped, job, nodes), Some(appnum), universe_size as i32, process_sets, parent, lifeline)
                 }
             };
         if let Some(lifeline) = &lifeline {
@@ -133,10 +132,7 @@ impl Process {
                 )
             })?;
         }
-        let place = Slot::new(rank).filter(|slot| slot.index() < segment.ranks()).zip(WorldRank::new(rank));
-        let (slot, rank) =
-            place.ok_or_else(|| Error::new(MPI_ERR_OTHER, format!("the job's memory has no place for rank {rank}")))?;
-        let links = Links::attach(segment, job, slot)
+        let links = Links::attach_on(segment, job, nodes)
             .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}")))?;
         Ok(Process {
             appnum,
@@ -144,24 +140,24 @@ impl Process {
             parent_port,
             process_sets,
             _lifeline: lifeline,
-            ..Process::of(links, rank, size, single_copy)
+            ..Process::of(links, single_copy)
         })
     }
 
-    /// One of `size` processes of a job, of which nothing else is known.
-    pub fn of(links: Links, rank: WorldRank, size: usize, single_copy: bool) -> Process {
-        let own = links.node().own();
+    /// A process of a job of which nothing is known but what its links know.
+    pub fn of(links: Links, single_copy: bool) -> Process {
+        let (own, nodes) = (links.node().own(), Arc::clone(links.node().nodes()));
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         Process {
             engine: Engine::new(links, single_copy),
             has_world: false,
-            world: Comm::world(rank, size),
+            world: Comm::world(&nodes),
             own: Comm::own(own),
             comms: SlotTable::new(Kind::Comm),
             groups: SlotTable::new(Kind::Group),
             no_members: Arc::new(Group::empty()),
-            contexts: Contexts::new(rank, size),
+            contexts: Contexts::new(nodes.own(), nodes.size()),
             joining: 0,
             names: Names::default(),
             pending_comms: Vec::new(),
@@ -185,7 +181,7 @@ impl Process {
             boards: 0,
             left_boards: Vec::new(),
             appnum: None,
-            universe_size: size as i32,
+            universe_size: nodes.size() as i32,
             parent_port: None,
             parent_job: None,
             family: BTreeSet::new(),
@@ -193,6 +189,20 @@ impl Process {
             parent: MPI_COMM_NULL,
             process_sets: Vec::new(),
             _lifeline: None,
+        }
+    }
+
+    /// The process that has a rank in the world.
+    fn peer_of(&self, rank: u32) -> Option<Peer> {
+        WorldRank::new(rank as usize).map(|rank| self.engine.node().nodes().peer(rank))
+    }
+
+    /// Whether all processes of a group are on this node, so that they can share memory.
+    pub fn is_on_this_node(&self, group: &Ranks) -> bool {
+        match group {
+            Ranks::OneNode { .. } => true,
+            Ranks::World(nodes) => nodes.nodes() == 1,
+            Ranks::List(list) => list.iter().all(|&process| self.engine.node().shares_memory(process)),
         }
     }
 
@@ -215,7 +225,7 @@ impl Process {
             return Ok(self.own.group.clone());
         }
         match self.process_sets.iter().find(|set| set.name.as_bytes() == name) {
-            Some(set) => Ok(Ranks::from_list(set.ranks.iter().map(|&rank| Peer::at_slot(rank as usize)).collect())),
+            Some(set) => Ok(Ranks::from_list(set.ranks.iter().filter_map(|&rank| self.peer_of(rank)).collect())),
             None => {
                 let known: Vec<&str> = self.process_sets().collect();
                 bail!(

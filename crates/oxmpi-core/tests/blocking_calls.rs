@@ -4,7 +4,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle;
 use oxmpi_base::address::JobId;
-use oxmpi_base::ids::{Slot, WorldRank};
+use oxmpi_base::ids::Slot;
 use oxmpi_base::segment::Segment;
 use oxmpi_coll::{allreduce, barrier};
 use oxmpi_core::call::{Call, On};
@@ -34,8 +34,7 @@ fn with_ranks(ranks: usize, body: impl Fn(usize, &Library, Joined) + Sync) {
                 let job = JobId { inode: 1, holder: 1, fd: 1 };
                 let slot = Slot::new(rank).unwrap();
                 let attach = || Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
-                let joined =
-                    library.join(|| Ok(Process::of(attach(), WorldRank::new(rank).unwrap(), ranks, true))).unwrap();
+                let joined = library.join(|| Ok(Process::of(attach(), true))).unwrap();
                 library.enter().unwrap().has_world = true;
                 library.begin_world(MPI_THREAD_MULTIPLE);
                 barrier.wait();

@@ -4,9 +4,12 @@
 
 use crate::{File, failed};
 use oxmpi_abi::Result;
-use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::{MutexGuard, PoisonError};
+use std::{fs, io};
+
+const WRITE: i32 = libc::F_WRLCK;
+const UNLOCK: i32 = libc::F_UNLCK;
 
 /// A lock, held until it is dropped.
 pub(crate) struct Lock<'a> {
@@ -21,8 +24,8 @@ impl Lock<'_> {
     /// Waits until this process may read (or write) the bytes.
     pub fn take(file: &File, start: i64, length: i64, write: bool) -> Result<Lock<'_>> {
         let alone = file.atomic.lock().unwrap_or_else(PoisonError::into_inner);
-        let kind = if write { libc::F_WRLCK } else { libc::F_RDLCK };
-        set(file, start, length, kind).map_err(|error| failed(&error, "locked", file.name()))?;
+        let kind = if write { WRITE } else { libc::F_RDLCK };
+        set(&file.file, start, length, kind).map_err(|error| failed(&error, "locked", file.name()))?;
         Ok(Lock { file, start, length, _alone: alone })
     }
 }
@@ -30,11 +33,19 @@ impl Lock<'_> {
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
         // Cannot fail: the range is the one that was locked.
-        let _ = set(self.file, self.start, self.length, libc::F_UNLCK);
+        let _ = set(&self.file.file, self.start, self.length, UNLOCK);
     }
 }
 
-fn set(file: &File, start: i64, length: i64, kind: libc::c_int) -> io::Result<()> {
+/// Runs a function while this process alone may use a file.
+pub(crate) fn exclusively<T>(file: &fs::File, run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    set(file, 0, 0, WRITE)?;
+    let result = run();
+    set(file, 0, 0, UNLOCK)?;
+    result
+}
+
+fn set(file: &fs::File, start: i64, length: i64, kind: i32) -> io::Result<()> {
     // SAFETY: `flock` is a structure of integers, for which zero is valid; the kernel wants the
     // fields that are not set below to be zero.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -45,7 +56,7 @@ fn set(file: &File, start: i64, length: i64, kind: libc::c_int) -> io::Result<()
     loop {
         // SAFETY: `lock` is a complete `flock` structure that outlives the call; the descriptor is
         // open.
-        if unsafe { libc::fcntl(file.file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) } == 0 {
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) } == 0 {
             return Ok(());
         }
         let error = io::Error::last_os_error();

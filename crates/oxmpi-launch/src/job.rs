@@ -309,7 +309,7 @@ impl<'a> Job<'a> {
 
     /// Whether the failure of this job must end the processes that spawned it.
     fn is_connected(&self) -> bool {
-        let blocks = || (0..self.ranks.len()).map(|rank| self.started.segment.rank(rank));
+        let blocks = || (0..self.ranks.len()).map(|rank| self.started.block(rank));
         let stays =
             |block: &&RankBlock| block.state.load(Acquire) != STATE_FINALIZED && block.leaving.load(Acquire) == 0;
         let has_left = blocks().any(|block| block.parents.load(Acquire) == PARENTS_LEFT);
@@ -396,7 +396,7 @@ impl<'a> Job<'a> {
                 return None;
             }
         }
-        let ending = Ending::of(status, self.started.segment.rank(rank));
+        let ending = Ending::of(status, self.started.block(rank));
         // An MPI process that its shell left behind is still reported.
         if !self.ranks[rank].ended {
             self.end_rank(rank, ending);
@@ -409,7 +409,7 @@ impl<'a> Job<'a> {
     /// The pid of the rank's MPI process after `MPI_Init`. It is read from memory that every rank
     /// can write, so check it with [`Job::is_ours`] before acting on the process.
     fn program(&self, rank: usize) -> Option<Pid> {
-        pid::Pid::new(self.started.segment.rank(rank).pid.load(Relaxed)).map(pid::Pid::get)
+        pid::Pid::new(self.started.block(rank).pid.load(Relaxed)).map(pid::Pid::get)
     }
 
     /// Whether a process belongs to this job, dead or alive.
@@ -424,7 +424,7 @@ impl<'a> Job<'a> {
     }
 
     fn end_rank(&mut self, rank: usize, ending: Ending) {
-        let at = Where::of(self.started.segment.rank(rank));
+        let at = Where::of(self.started.block(rank));
         self.ranks[rank].never_came = (ending == Ending::Well && at.never_came()).then(Instant::now);
         self.ranks[rank].ended = true;
         self.live -= 1;
@@ -435,7 +435,7 @@ impl<'a> Job<'a> {
         if self.verdict.is_some() || self.forced {
             return;
         }
-        let at = Where::of(self.started.segment.rank(rank));
+        let at = Where::of(self.started.block(rank));
         if self.output_is_gone() && matches!(ending, Ending::Signal(libc::SIGPIPE) | Ending::Exit(_)) {
             self.verdict = Some(Verdict::OutputGone(ending.status()));
             return self.stop(AFTER_FAILURE, now);
@@ -513,7 +513,7 @@ impl<'a> Job<'a> {
     /// Describes where the live ranks are.
     fn places(&self) -> String {
         let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
-        let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.segment.rank(rank)))).collect();
+        let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.block(rank)))).collect();
         report::whereabouts(&places, self.started.mailbox.jobs().len())
     }
 
@@ -522,7 +522,7 @@ impl<'a> Job<'a> {
     fn look_after_programs(&mut self, now: Instant) {
         for rank in 0..self.ranks.len() {
             let state = &self.ranks[rank];
-            let block = self.started.segment.rank(rank);
+            let block = self.started.block(rank);
             let Some(program) = self.program(rank).filter(|&program| !state.ended && program != state.leader) else {
                 continue;
             };
@@ -543,7 +543,7 @@ impl<'a> Job<'a> {
     /// Fails the job if a rank ended without calling `MPI_Init` while other ranks are inside MPI:
     /// they would wait for it sooner or later.
     fn miss_those_who_never_came(&mut self, now: Instant) {
-        let inside = |rank: usize| !self.ranks[rank].ended && Where::of(self.started.segment.rank(rank)).is_inside();
+        let inside = |rank: usize| !self.ranks[rank].ended && Where::of(self.started.block(rank)).is_inside();
         let late = |state: &Rank| !state.group_open && state.never_came.is_some_and(|since| now > since + MISSED);
         let missing = self.ranks.iter().position(late);
         if let Some(rank) = missing.filter(|_| (0..self.ranks.len()).any(inside)) {
@@ -625,7 +625,7 @@ impl<'a> Job<'a> {
     /// `MPI_Init`: the rank is alive again.
     fn revive(&mut self) -> bool {
         for rank in 0..self.ranks.len() {
-            let state = self.started.segment.rank(rank).state.load(Acquire);
+            let state = self.started.block(rank).state.load(Acquire);
             if state == STATE_RUNNING && self.other_program(rank).is_some() {
                 self.ranks[rank].ended = false;
                 self.live += 1;
@@ -714,7 +714,7 @@ impl<'a> Job<'a> {
         if spawned.is_taken() {
             return (text.filter(|_| !self.told_parents), status);
         }
-        let came = |rank: usize| self.started.segment.rank(rank).parents.load(Acquire) != PARENTS_NONE;
+        let came = |rank: usize| self.started.block(rank).parents.load(Acquire) != PARENTS_NONE;
         let text = match (text, &self.verdict) {
             (_, Some(Verdict::Unwanted)) => return (None, 0),
             (None, None) if (0..self.ranks.len()).all(came) => {

@@ -15,6 +15,7 @@ mod hosts;
 mod input;
 mod job;
 mod mailbox;
+mod nodes;
 mod options;
 mod output;
 mod place;

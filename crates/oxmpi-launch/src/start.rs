@@ -11,7 +11,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use oxmpi_base::segment::{self, Segment};
+use oxmpi_base::segment::{self, RankBlock, Segment};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::RankEnv;
@@ -21,6 +21,7 @@ use crate::environ;
 use crate::hosts;
 use crate::input::{Input, Source};
 use crate::mailbox::Mailbox;
+use crate::nodes;
 use crate::options::{Block, Request, Settings};
 use crate::output::{Channel, Destination, Outputs};
 use crate::place::{self, Budget, Placement};
@@ -51,12 +52,21 @@ pub struct Started {
     pub trouble: Option<Refusal>,
     pub outputs: Outputs,
     pub input: Input,
-    pub segment: Segment,
+    segment: Segment,
+    /// The slots of the ranks in the segment.
+    slots: Vec<usize>,
     pub mailbox: Mailbox,
     pub host: String,
     /// Resources that live as long as the job: the other end of the lifeline, the reserved cores,
     /// the descriptors that ranks may open again through `/proc`.
     pub _kept: Kept,
+}
+
+impl Started {
+    /// What a rank says of itself.
+    pub fn block(&self, rank: usize) -> &RankBlock {
+        self.segment.rank(self.slots[rank])
+    }
 }
 
 pub struct Kept {
@@ -88,6 +98,8 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         return Err(Refusal { text, status: 1 });
     }
     let placement = place::place(size, settings, &budget).map_err(|text| Refusal { text, status: 1 })?;
+    let nodes = nodes::table(size, settings.pretend_nodes.as_ref()).map_err(|text| Refusal { text, status: 2 })?;
+    let places = nodes::places(&nodes);
 
     let cannot = |what: &str| {
         let what = what.to_string();
@@ -96,9 +108,10 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let descriptors = sys::want_descriptors(4 * size as u64 + 256);
     let (segment_fd, segment) =
         Segment::create(size, placement.cpus).map_err(cannot(&format!("create the shared memory of {size} ranks")))?;
-    for (rank, cpus) in placement.sets.iter().enumerate() {
+    nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;
+    for (place, cpus) in places.iter().zip(&placement.sets) {
         let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
-        segment.rank(rank).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
+        segment.rank(place.slot).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
     }
     let segment_fd =
         segment::keep(segment_fd.as_fd()).map_err(cannot("duplicate the descriptor of the shared memory"))?;
@@ -143,7 +156,8 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
     for ((rank, app), source) in apps.enumerate().zip(&sources) {
         let program = &programs[app];
-        (rank_env.rank, rank_env.local_rank, rank_env.app_size) = (rank, rank, counts[app]);
+        (rank_env.rank, rank_env.app_size) = (rank, counts[app]);
+        (rank_env.local_rank, rank_env.local_size) = (places[rank].local_rank, places[rank].local_size);
         rank_env.appnum = request.blocks[app].appnum.unwrap_or(app as i32);
         let stdin = match source {
             Source::Nothing => nothing.as_raw_fd(),
@@ -160,9 +174,10 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
             }
         }
     }
-    report(&mut outputs, settings, &ranks, &placement);
+    report(&mut outputs, settings, &ranks, &placement, &places);
     let kept = Kept { _segment: segment_fd, _lifeline: (near, far), _placement: placement };
-    Ok(Started { ranks, trouble, outputs, input, segment, mailbox, host, _kept: kept })
+    let slots = places.iter().map(|place| place.slot).collect();
+    Ok(Started { ranks, trouble, outputs, input, segment, slots, mailbox, host, _kept: kept })
 }
 
 /// How many ranks of each program.
@@ -405,7 +420,7 @@ fn expand(pattern: &OsString, place: &Place<'_>) -> OsString {
     OsString::from_vec(out)
 }
 
-fn report(outputs: &mut Outputs, settings: &Settings, ranks: &[Rank], placement: &Placement) {
+fn report(outputs: &mut Outputs, settings: &Settings, ranks: &[Rank], placement: &Placement, places: &[nodes::Place]) {
     if !settings.mca.is_empty() && !settings.quiet {
         outputs.say(&format!("-mca {}: OxMPI ignores parameters of Open MPI's components", settings.mca.join(", ")));
     }
@@ -417,7 +432,11 @@ fn report(outputs: &mut Outputs, settings: &Settings, ranks: &[Rank], placement:
             Some(cpus) => format!("bound to CPU {cpus}"),
             None => "not bound".into(),
         };
-        outputs.say(&format!("rank {rank}: {} (pid {}) {bound}", started.program, started.pid));
+        let node = match settings.pretend_nodes {
+            Some(_) => format!(" on node {}", places[rank].node),
+            None => String::new(),
+        };
+        outputs.say(&format!("rank {rank}: {} (pid {}){node} {bound}", started.program, started.pid));
     }
 }
 

@@ -12,7 +12,7 @@ use crate::outgoing::Outgoing;
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::foreign_senders::{FOREIGN_SENDERS, Phase};
-use oxmpi_base::ids::{NodeId, Peer, Slot};
+use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
 use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_FINALIZED, Segment};
@@ -76,8 +76,11 @@ impl NodeMemory {
     /// Any process that is known here.
     pub fn id_of(&self, peer: Peer) -> ProcessId {
         match peer.slot() {
-            Some(slot) => ProcessId { job: self.foreign.own, node: NodeId::FIRST, slot },
-            None => self.known(peer).id,
+            Some(slot) => ProcessId { job: self.foreign.own, node: self.nodes().own_node(), slot },
+            None => match self.nodes().rank_of(peer).and_then(|rank| self.nodes().place(rank)) {
+                Some((node, slot)) => ProcessId { job: self.foreign.own, node, slot },
+                None => self.known(peer).id,
+            },
         }
     }
 
@@ -88,11 +91,11 @@ impl NodeMemory {
 
     /// The index of a foreign process among those that are known.
     fn place(&self, peer: Peer) -> Option<usize> {
-        peer.far_index()?.checked_sub(self.ranks())
+        peer.far_index()?.checked_sub(self.nodes().size())
     }
 
     fn foreign_process(&self, index: usize) -> Peer {
-        Peer::far(self.ranks() + index)
+        Peer::far(self.nodes().size() + index)
     }
 
     fn known(&self, peer: Peer) -> &Known {
@@ -102,9 +105,12 @@ impl NodeMemory {
         }
     }
 
-    /// The segment and the slot of a foreign process.
+    /// The segment and the slot of a far process.
     #[cold]
     fn seat_of(&self, peer: Peer) -> (&Segment, Slot) {
+        if let Some(slot) = self.pretended_slot(peer) {
+            return (self.segment(), slot);
+        }
         let id = self.known(peer).id;
         match self.foreign.jobs.get(&id.job) {
             Some(job) => (&job.segment, id.slot),
@@ -143,8 +149,8 @@ impl NodeMemory {
     /// cannot be reached.
     pub fn peer_at(&mut self, id: ProcessId) -> io::Result<Peer> {
         if id.job == self.foreign.own {
-            let slot = Some(id.slot).filter(|slot| slot.index() < self.ranks());
-            return slot.map(Peer::local).ok_or_else(no_such_slot);
+            let rank = self.nodes().world_rank(id.node, id.slot);
+            return rank.map(|rank| self.nodes().peer(rank)).ok_or_else(no_such_slot);
         }
         self.connect(id)?;
         if let Some(&peer) = self.foreign.peers.get(&id) {
@@ -253,8 +259,11 @@ impl NodeMemory {
 
     // ---- memory ----
 
-    /// Maps an area that `owner` allocated.
+    /// Maps an area that `owner` allocated, a process of this node.
     pub fn map(&self, owner: Peer, area: Area) -> io::Result<Mapping> {
+        if !self.shares_memory(owner) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "its owner is on another node"));
+        }
         Mapping::new(self.home_of(owner).0, area)
     }
 }

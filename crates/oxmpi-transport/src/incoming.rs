@@ -64,8 +64,7 @@ impl Incoming {
             new &= new - 1;
             // A bit that is none of a rank, or comes again, was set by no peer that follows the rules.
             if let Some(rx) = tx.consumer(slot) {
-                *self.ends.at(Peer::at_slot(slot)) = Some(Box::new(rx));
-                self.senders.push(Peer::at_slot(slot));
+                self.receive_from(tx.node().peer_in_slot(slot), Box::new(rx));
             }
         }
     }

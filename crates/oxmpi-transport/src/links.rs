@@ -8,9 +8,10 @@ use crate::incoming::Incoming;
 use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use oxmpi_base::address::JobId;
-use oxmpi_base::ids::Slot;
+use oxmpi_base::ids::{Slot, WorldRank};
 use oxmpi_base::own_slot::OwnSlot;
 use oxmpi_base::segment::Segment;
+use oxmpi_boot::nodes::NodeTable;
 use std::io;
 use std::sync::Arc;
 
@@ -20,20 +21,99 @@ pub struct Links {
 }
 
 impl Links {
-    /// Joins a job's segment in a slot, which nobody may have done before.
+    /// Joins the segment of a job on one node in a slot, which nobody may have done before.
     pub fn attach(segment: Segment, job: JobId, me: Slot) -> io::Result<Links> {
+        let Some(rank) = WorldRank::new(me.index()) else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let nodes = NodeTable::one_node(rank, segment.ranks());
+        Links::attach_on(segment, job, nodes)
+    }
+
+    /// Joins the segment of one of a job's nodes in the slot that the table of nodes says.
+    pub fn attach_on(segment: Segment, job: JobId, nodes: NodeTable) -> io::Result<Links> {
+        let me = nodes.own_slot();
         let segment = Arc::new(segment);
         let taken = || {
             io::Error::other(format!("slot {} of the job's shared segment is in use, or does not exist", me.index()))
         };
         let mut ends = OwnSlot::claim(Arc::clone(&segment), me.index()).ok_or_else(taken)?;
         let book = ends.tickets().ok_or_else(taken)?;
-        let node = NodeMemory::attach(segment, job, me);
+        let node = NodeMemory::attach(segment, job, nodes);
         Ok(Links { rx: Incoming::new(node.ranks()), tx: Outgoing::new(ends, book, node) })
     }
 
     /// The node's memory.
     pub fn node(&self) -> &NodeMemory {
         self.tx.node()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Head;
+    use oxmpi_base::arena::Area;
+    use oxmpi_base::ids::{NodeId, Peer};
+    use oxmpi_boot::deal;
+    use std::io::ErrorKind;
+    use std::os::fd::AsFd;
+
+    const HEAD: Head = Head { kind: 1, flags: 0, context: 8, tag: 3, source: 5, aux: 0 };
+
+    /// Three ranks on two pretended nodes, dealt out one by one: ranks 0 and 2 share memory, rank 1 is alone.
+    fn ranks() -> Vec<Links> {
+        let (fd, segment) = Segment::create(3, 1).unwrap();
+        let places = deal::slots_of_one_segment(&[0, 1, 0]);
+        let table = NodeTable::new(deal::blocks(&places), WorldRank::FIRST, true).unwrap();
+        table.store(&segment).unwrap();
+        let attach = |rank: usize| {
+            let mapped = Segment::attach(fd.as_fd()).unwrap();
+            let nodes = NodeTable::load(&mapped, WorldRank::new(rank).unwrap()).unwrap();
+            Links::attach_on(mapped, JobId { inode: 1, holder: 1, fd: 1 }, nodes).unwrap()
+        };
+        (0..3).map(attach).collect()
+    }
+
+    /// Sends a word, and says as whom the receiver knows the sender.
+    fn send(all: &mut [Links], from: usize, to: usize) -> Peer {
+        let peer = all[from].node().nodes().peer(WorldRank::new(to).unwrap());
+        let word = (10 * from + to) as u64;
+        all[from].tx.send_control(peer, &HEAD, &[0, 0, word, 0]).unwrap();
+        let Links { tx, rx } = &mut all[to];
+        let senders: Vec<Peer> = (0..rx.senders(tx)).map(|index| rx.sender(index)).collect();
+        let sender = senders.into_iter().find(|&sender| rx.next(sender).is_some()).unwrap();
+        let packet = rx.next(sender).unwrap();
+        assert_eq!((packet.head(), packet.word(2)), (HEAD, word));
+        let size = packet.size();
+        rx.pop(sender, size, tx.node());
+        sender
+    }
+
+    #[test]
+    fn messages_go_between_pretended_nodes_and_nothing_else_does() {
+        let mut all = ranks();
+        for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1), (0, 1), (2, 1)] {
+            let sender = send(&mut all, from, to);
+            let node = all[to].node();
+            assert_eq!(sender, node.nodes().peer(WorldRank::new(from).unwrap()));
+            let apart = from == 1 || to == 1;
+            assert_eq!((sender.is_far(), node.shares_memory(sender)), (apart, !apart));
+            assert!(!node.is_foreign(sender));
+            let id = node.id_of(sender);
+            assert_eq!(id.node, NodeId::new(u32::from(from == 1)));
+            assert_eq!(all[to].tx.node_mut().peer_at(id).unwrap(), sender);
+        }
+        // Rank 2 is in the second slot, since the slots of a node follow each other.
+        assert_eq!(all[2].node().slot().index(), 1);
+        let (near, far) = (Peer::at_slot(1), Peer::far(1));
+        let area = all[0].tx.node_mut().allocate(64).unwrap();
+        let nowhere = Area { offset: area.offset, bytes: area.bytes };
+        assert!(all[2].node().map(Peer::at_slot(0), area).is_ok());
+        assert_eq!(all[0].node().map(far, nowhere).err().map(|error| error.kind()), Some(ErrorKind::Unsupported));
+        let mut word = 7u64;
+        let here = [((&raw mut word).expose_provenance(), 8)];
+        assert_eq!(all[0].node().copy_from(far, &here, &here).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(all[0].node().copy_to(far, &here, &here).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(all[0].node().cpu_of(far), None);
+        assert!(all[0].node().shares_memory(near));
     }
 }

@@ -11,12 +11,16 @@ use oxmpi_base::pid::Pid;
 use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_base::{address::JobId, cma, cma::Piece};
+use oxmpi_boot::nodes::NodeTable;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub struct NodeMemory {
     me: Slot,
+    nodes: Arc<NodeTable>,
+    /// Where all nodes are pretended to be several: the processes by their slots.
+    slots: Box<[Peer]>,
     barrier: WakeFence,
     arena: Arena,
     segment: Arc<Segment>,
@@ -25,13 +29,16 @@ pub struct NodeMemory {
 
 impl NodeMemory {
     /// Joins a job's segment. The caller has claimed the slot.
-    pub(crate) fn attach(segment: Arc<Segment>, job: JobId, me: Slot) -> NodeMemory {
+    pub(crate) fn attach(segment: Arc<Segment>, job: JobId, nodes: NodeTable) -> NodeMemory {
+        let me = nodes.own_slot();
         let barrier = wait::register();
         cma::permit_peers();
         let block = segment.rank(me.index());
         block.pid.store(std::process::id(), Relaxed);
         let arena = Arena::new(&segment, me.index());
-        let node = NodeMemory { me, barrier, arena, segment, foreign: Box::new(ForeignProcesses::new(job)) };
+        let slots = nodes.pretended_slots().into();
+        let foreign = Box::new(ForeignProcesses::new(job));
+        let node = NodeMemory { me, nodes: Arc::new(nodes), slots, barrier, arena, segment, foreign };
         node.rejoin();
         node
     }
@@ -44,6 +51,35 @@ impl NodeMemory {
 
     pub fn slot(&self) -> Slot {
         self.me
+    }
+
+    /// Where all ranks of the job are.
+    pub fn nodes(&self) -> &Arc<NodeTable> {
+        &self.nodes
+    }
+
+    /// The process in a slot of the segment, which may be one of another pretended node.
+    pub(crate) fn peer_in_slot(&self, slot: usize) -> Peer {
+        self.slots.get(slot).copied().unwrap_or(Peer::at_slot(slot))
+    }
+
+    /// The slot of a process of another pretended node.
+    pub(crate) fn pretended_slot(&self, peer: Peer) -> Option<Slot> {
+        if !self.nodes.is_pretended() || peer.slot().is_some() {
+            return None;
+        }
+        self.nodes.rank_of(peer).and_then(|rank| self.nodes.place(rank)).map(|(_, slot)| slot)
+    }
+
+    /// Whether a process is on this node, so that memory can be shared with it and copied from and to it.
+    #[inline]
+    pub fn shares_memory(&self, peer: Peer) -> bool {
+        peer.slot().is_some() || self.id_of(peer).node == self.nodes.own_node()
+    }
+
+    /// Whether a process is one of another job.
+    pub fn is_foreign(&self, peer: Peer) -> bool {
+        peer.far_index().is_some_and(|index| index >= self.nodes.size())
     }
 
     /// How many ranks the own job has here.
@@ -74,6 +110,9 @@ impl NodeMemory {
 
     /// The CPU that `mpirun` bound a process to, or the first of several; `None` when it is not bound.
     pub fn cpu_of(&self, peer: Peer) -> Option<usize> {
+        if !self.shares_memory(peer) {
+            return None;
+        }
         (self.block_of(peer).cpu.load(Relaxed) as usize).checked_sub(1)
     }
 
@@ -119,7 +158,7 @@ impl NodeMemory {
     pub fn prepare_to_leave(&self) {
         self.block().leaving.store(1, Release);
         for slot in 0..self.ranks() {
-            self.wake(Peer::at_slot(slot));
+            self.wake(self.peer_in_slot(slot));
         }
         self.wake_all_foreign();
     }
@@ -152,6 +191,9 @@ impl NodeMemory {
 
     #[inline]
     fn pid_of(&self, peer: Peer) -> io::Result<Pid> {
+        if !self.shares_memory(peer) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the process is on another node"));
+        }
         Pid::new(self.block_of(peer).pid.load(Relaxed)).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 

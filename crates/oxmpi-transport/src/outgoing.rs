@@ -34,6 +34,8 @@ enum Far {
     Unopened,
     /// A process of another job on this node, through a ring in its job's memory.
     Foreign(Box<Producer>),
+    /// A rank of another pretended node, through a ring of the segment that all of them have.
+    Pretended(Box<Producer>),
 }
 
 impl Outgoing {
@@ -205,11 +207,7 @@ impl Outgoing {
 
     #[cold]
     fn open(&mut self, slot: Slot) {
-        let me = self.node.slot().index();
-        let tx = self.ends.producer(slot.index()).map(Box::new);
-        let Some(tx) = tx else { unreachable!("a ring to a rank of the job is opened once") };
-        self.node.segment().doorbell(slot.index())[me / 64].fetch_or(1 << (me % 64), AcqRel);
-        self.local[slot.index()] = Some(tx);
+        self.local[slot.index()] = Some(open(&mut self.ends, &self.node, slot));
     }
 
     /// Opens the link to a far peer at first contact.
@@ -218,10 +216,13 @@ impl Outgoing {
         let node = &self.node;
         let far = self.far.at(peer);
         if let Far::Unopened = far {
-            *far = Far::Foreign(node.open_to_foreign(peer));
+            *far = match node.pretended_slot(peer) {
+                Some(slot) => Far::Pretended(open(&mut self.ends, node, slot)),
+                None => Far::Foreign(node.open_to_foreign(peer)),
+            };
         }
         match far {
-            Far::Foreign(tx) => tx,
+            Far::Foreign(tx) | Far::Pretended(tx) => tx,
             Far::Unopened => unreachable!("just opened"),
         }
     }
@@ -250,4 +251,12 @@ impl Outgoing {
         let (segment, slot) = self.node.home_of(peer);
         ticket::ticket_of(segment, slot.index(), id)
     }
+}
+
+/// Opens the ring to a slot of the own segment, and says so there.
+fn open(ends: &mut OwnSlot, node: &NodeMemory, slot: Slot) -> Box<Producer> {
+    let me = node.slot().index();
+    let Some(tx) = ends.producer(slot.index()) else { unreachable!("a ring to a rank of the job is opened once") };
+    node.segment().doorbell(slot.index())[me / 64].fetch_or(1 << (me % 64), AcqRel);
+    Box::new(tx)
 }

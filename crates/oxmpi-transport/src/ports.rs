@@ -61,13 +61,16 @@ fn word(number: u32, slot: Slot) -> u64 {
 mod tests {
     use super::*;
     use oxmpi_base::address::JobId;
+    use oxmpi_base::ids::WorldRank;
     use oxmpi_base::segment::Segment;
+    use oxmpi_boot::nodes::NodeTable;
     use std::sync::Arc;
 
     #[test]
     fn ports_open_and_close_and_numbers_are_new() {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
-        let node = NodeMemory::attach(Arc::new(segment), JobId { inode: 1, holder: 1, fd: 1 }, Slot::new(1).unwrap());
+        let nodes = NodeTable::one_node(WorldRank::new(1).unwrap(), segment.ranks());
+        let node = NodeMemory::attach(Arc::new(segment), JobId { inode: 1, holder: 1, fd: 1 }, nodes);
         let (a, b) = (node.open_port().unwrap(), node.open_port().unwrap());
         assert!(
             a != b

@@ -1,7 +1,10 @@
 //! The parts of the machine that a process can be confined to, from sysfs. What sysfs does not tell does not exist here.
 
 use oxmpi_base::cpus::CpuSet;
+use oxmpi_base::ids::Peer;
+use oxmpi_core::comm::Ranks;
 use oxmpi_core::topology::order::{LEVELS, Place};
+use oxmpi_transport::NodeMemory;
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -64,7 +67,8 @@ impl Resource {
         }
     }
 
-    /// The instance that all of these CPUs lie in, by the number of its first CPU. `None` when they lie in several.
+    /// The instance that all of these CPUs lie in, by the number of its first CPU. `None` when they lie in several. Other
+    /// nodes have instances with the same numbers.
     pub fn instance(self, cpus: &CpuSet) -> Option<u32> {
         let around = self.around(cpus.iter().next()?)?;
         let first = around.iter().next()?;
@@ -77,9 +81,31 @@ impl Resource {
     }
 }
 
-/// The places of processes, by the CPU of each; all of them are of one machine.
-pub fn places(cpus: &[usize]) -> Vec<Place> {
-    const KINDS: [Resource; LEVELS] =
+/// The number of an instance on this node among those of all nodes, which have equal numbers for theirs.
+pub fn on_node(node: &NodeMemory, instance: u32) -> u32 {
+    /// More CPUs than a node has.
+    const INSTANCE_BITS: u32 = 13;
+    node.nodes().own_node().number() << INSTANCE_BITS | instance
+}
+
+/// Where the processes of a group run; nothing when not all are bound. What is inside a node is looked at where all are on
+/// one: others do not know where the processes of a node are bound, and all must come to the same places.
+pub fn places(node: &NodeMemory, group: &Ranks) -> Vec<Place> {
+    let on = |process: Peer| node.id_of(process).node.number();
+    let first = group.iter().next().map(on);
+    if group.iter().any(|process| Some(on(process)) != first) {
+        return group
+            .iter()
+            .map(|process| std::array::from_fn(|level| if level == 0 { on(process) } else { 0 }))
+            .collect();
+    }
+    let cpus: Option<Vec<usize>> = group.iter().map(|process| node.cpu_of(process)).collect();
+    cpus.map_or_else(Vec::new, |cpus| places_of(&cpus))
+}
+
+/// The places of processes of one node, by the CPU of each.
+fn places_of(cpus: &[usize]) -> Vec<Place> {
+    const KINDS: [Resource; LEVELS - 1] =
         [Resource::Package, Resource::NumaNode, Resource::Cache(3), Resource::Cache(2), Resource::Core];
     // CPUs come again and again, and what sysfs says of one is read from files.
     static KNOWN: Mutex<BTreeMap<usize, Place>> = Mutex::new(BTreeMap::new());
@@ -87,7 +113,8 @@ pub fn places(cpus: &[usize]) -> Vec<Place> {
     let mut place = |cpu: usize| {
         *known.entry(cpu).or_insert_with(|| {
             let one = CpuSet::from_iter([cpu]);
-            KINDS.map(|kind| kind.instance(&one).unwrap_or(0))
+            let inside = KINDS.map(|kind| kind.instance(&one).unwrap_or(0));
+            std::array::from_fn(|level| if level == 0 { 0 } else { inside[level - 1] })
         })
     };
     cpus.iter().map(|&cpu| place(cpu)).collect()

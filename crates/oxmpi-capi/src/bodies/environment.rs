@@ -35,7 +35,7 @@ fn clock(ask: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_in
 // ---- names and versions ----
 
 pub unsafe fn get_processor_name(cx: &Call, name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
-    cx.enter()?;
+    let guard = cx.enter()?;
     let mut buffer = [0 as c_char; MPI_MAX_PROCESSOR_NAME as usize];
     // SAFETY: the kernel writes at most the given number of bytes; the last one stays zero, so the string ends.
     let host = unsafe {
@@ -44,8 +44,9 @@ pub unsafe fn get_processor_name(cx: &Call, name: *mut c_char, resultlen: *mut c
         }
         CStr::from_ptr(buffer.as_ptr())
     };
+    let host = guard.engine.node().nodes().name_of_node(host.to_bytes());
     // SAFETY: null or, as the standard asks, MPI_MAX_PROCESSOR_NAME characters.
-    unsafe { store_text(name, resultlen, host.to_bytes(), "name") }
+    unsafe { store_text(name, resultlen, &host, "name") }
 }
 
 pub unsafe fn get_version(_cx: &Call, version: *mut c_int, subversion: *mut c_int) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::args::OutInt;
 use crate::call::Call;
 use crate::infos;
 use oxmpi::datatype as types;
-use oxmpi::file::agree::{Among, agree, tell};
+use oxmpi::file::agree::{Among, agree, tell_pointer};
 use oxmpi::file::open::{self, OpenArgs};
 use oxmpi::file::{datarep as datareps, hints, view};
 use oxmpi_abi::constants::*;
@@ -175,15 +175,12 @@ pub unsafe fn file_set_view(
     let (mut view, hints, _) = agree(cx, &mut guard, among, made, same)?;
 
     // The first process sets the shared pointer back, and nobody goes on before.
-    let mut at = 0;
-    if guard.file(fh)?.comm.rank == 0 {
-        at = shared.get();
-        shared.set(0);
-    }
-    let [at] = tell(cx, &mut guard, among, [at as u64])?;
+    let first = guard.file(fh)?.comm.rank == 0;
+    let at = if first { shared.get().and_then(|at| shared.set(0).map(|()| at)) } else { Ok(0) };
+    let at = tell_pointer(cx, &mut guard, among, at)?;
     if sequential {
         view::lay_out(&mut guard, &before)?;
-        view = view.moved(before.byte_offset(at as i64)?)?;
+        view = view.moved(before.byte_offset(at)?)?;
     }
     let file = guard.file_mut(fh)?;
     file.view = Arc::new(view);
@@ -269,7 +266,7 @@ pub unsafe fn file_seek_shared(cx: &Call, fh: File, offset: Offset, whence: c_in
     let same = [("offset", offset as u64), ("whence", whence as u32 as u64)];
     let (from, view) = agree(cx, &mut guard, among, good, same)?;
     let moved = match guard.file(fh)?.comm.rank {
-        0 => from.position(offset, shared.get(), &io, &view).map(|position| shared.set(position)),
+        0 => from.position(offset, shared.get()?, &io, &view).and_then(|position| shared.set(position)),
         _ => Ok(()),
     };
     agree(cx, &mut guard, among, moved, [])
@@ -280,7 +277,7 @@ pub unsafe fn file_get_position_shared(cx: &Call, fh: File, offset: *mut Offset)
     let file = guard.file(fh)?;
     file.io.check_random()?;
     // SAFETY: null or may be written.
-    unsafe { store(offset, file.shared.get(), "offset") }
+    unsafe { store(offset, file.shared.get()?, "offset") }
 }
 
 /// From where a file pointer is moved.

@@ -4,7 +4,7 @@ use super::{check_place, store};
 use crate::call::Call;
 use crate::infos;
 use oxmpi::comm::{self, hints};
-use oxmpi::hardware::{RESOURCES, Resource, own_cpus};
+use oxmpi::hardware::{RESOURCES, Resource, on_node, own_cpus};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
@@ -45,15 +45,14 @@ pub unsafe fn comm_split_type(
     let asked = infos::get(info)?;
     let (color, resource) = match split_type {
         MPI_UNDEFINED => (None, None),
-        // The processes of a node share memory, and all are on one.
-        MPI_COMM_TYPE_SHARED => (Some(0), None),
-        MPI_COMM_TYPE_HW_GUIDED => (by_resource(asked.text(RESOURCE_KEY)), None),
+        MPI_COMM_TYPE_SHARED => (Some(on_node(guard.engine.node(), 0)), None),
+        MPI_COMM_TYPE_HW_GUIDED => (by_resource(&guard, asked.text(RESOURCE_KEY)), None),
         MPI_COMM_TYPE_RESOURCE_GUIDED => match (asked.text(RESOURCE_KEY), asked.text(PSET_KEY)) {
             (Some(_), Some(_)) => {
                 bail!(MPI_ERR_INFO, "the info has both {RESOURCE_KEY} and {PSET_KEY}; one may be given")
             }
             (None, Some(name)) => (by_process_set(&guard, comm, name)?, None),
-            (resource, None) => (by_resource(resource), None),
+            (resource, None) => (by_resource(&guard, resource), None),
         },
         MPI_COMM_TYPE_HW_UNGUIDED => (None, Some(())),
         _ => bail!(
@@ -81,11 +80,12 @@ pub unsafe fn comm_split_type(
 }
 
 /// The instance of a kind of resource that this process is confined to.
-fn by_resource(name: Option<&str>) -> Option<u32> {
-    match name? {
-        SHARED => Some(0),
-        name => Resource::named(name)?.instance(&own_cpus()),
-    }
+fn by_resource(guard: &Guard, name: Option<&str>) -> Option<u32> {
+    let instance = match name? {
+        SHARED => 0,
+        name => Resource::named(name)?.instance(&own_cpus())?,
+    };
+    Some(on_node(guard.engine.node(), instance))
 }
 
 fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> {
@@ -97,9 +97,9 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member, and so do those of
     // different jobs.
     let spans_jobs = guard.knows_foreign(&guard.comm(comm)?.everybody());
-    let color = |first: Peer| {
-        let first = guard.engine.node().id_of(first);
-        if spans_jobs { (comm::mix(first.words().into_iter()) >> 33) as u32 } else { first.slot.index() as u32 }
+    let color = |first: Peer| match guard.engine.node().nodes().rank_of(first) {
+        Some(rank) if !spans_jobs => rank.index() as u32,
+        _ => (comm::mix(guard.engine.node().id_of(first).words().into_iter()) >> 33) as u32,
     };
     Ok(members.map(|members| color(members.peer(Rank::new(0)))))
 }
@@ -109,7 +109,8 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
 fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u32, &'static str)>> {
     const NOWHERE: u64 = u64::MAX;
     let cpus = own_cpus();
-    let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, u64::from));
+    let here = |instance: u32| u64::from(on_node(guard.engine.node(), instance));
+    let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, here));
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let places = comm::run_agreement(cx, guard, |line| async move { line.gather(&participants, &place).await })?;
@@ -117,7 +118,7 @@ fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u
         let mine = place[level];
         let shared_by_all = || places.chunks_exact(RESOURCES.len()).all(|place| place[level] == mine);
         if mine != NOWHERE && !shared_by_all() {
-            return Ok(Some(((level as u32) << 24 | mine as u32, name)));
+            return Ok(Some(((level as u32) << 28 | mine as u32, name)));
         }
     }
     Ok(None)

@@ -10,7 +10,7 @@ use oxmpi::{comm, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
-use oxmpi_base::ids::{Peer, Rank};
+use oxmpi_base::ids::Rank;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::cart::Cart;
@@ -70,12 +70,7 @@ pub(super) unsafe fn fill(to: *mut c_int, room: c_int, values: &[c_int], name: &
 /// Where the processes of a communicator run; nothing when the order is to be kept, or when not all are bound.
 pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Place>> {
     let found = guard.comm(comm)?;
-    if reorder == 0 {
-        return Ok(Vec::new());
-    }
-    let cpu = |process: Peer| guard.engine.node().cpu_of(process);
-    let cpus: Option<Vec<usize>> = found.group.iter().map(cpu).collect();
-    Ok(cpus.map_or_else(Vec::new, |cpus| hardware::places(&cpus)))
+    Ok(if reorder == 0 { Vec::new() } else { hardware::places(guard.engine.node(), &found.group) })
 }
 
 /// Makes a communicator of the first processes of another, in an order or in their own. The rest get `MPI_COMM_NULL`.

@@ -70,7 +70,7 @@ impl Messages {
             return self.finish_recv(op);
         }
         let (mut target, mut list) = (Place::NONE, None);
-        if place != Place::NONE && self.single_copy {
+        if place != Place::NONE && self.single_copy && self.tx.node().shares_memory(peer) {
             match recv.buf.as_dense() {
                 Some(run) => target = Place::run(run as u64),
                 None => list = List::of(&recv.buf, length as usize),

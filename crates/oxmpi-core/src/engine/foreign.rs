@@ -69,7 +69,7 @@ impl Messages {
         let peers = self.peers.iter().filter(|(_, state)| busy(state)).map(|(peer, _)| peer);
         let messages = self.unexpected.iter().map(|(_, _, message)| message.from);
         let all = self.ops.pending_sends().chain(self.ops.copying_peers()).chain(peers).chain(messages);
-        all.filter(|peer| peer.is_far()).collect()
+        all.filter(|&peer| self.tx.node().is_foreign(peer)).collect()
     }
 
     /// Drops the messages that foreign processes have withdrawn.
@@ -77,7 +77,7 @@ impl Messages {
         let gone: Vec<MessageId> = self
             .unexpected
             .iter()
-            .filter(|(_, _, message)| message.from.is_far())
+            .filter(|(_, _, message)| self.tx.node().is_foreign(message.from))
             .filter(|(_, _, message)| match message.waits {
                 Some((ticket, _)) => !self.tx.ticket_of(message.from, ticket).is_offered(ticket),
                 None => false,

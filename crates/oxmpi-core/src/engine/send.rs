@@ -256,7 +256,7 @@ impl Messages {
             let head = send.route.head(EAGER, SYNC, len as u32);
             self.tx.send_first(peer, &head, &[ticket.0, u64::from(op)], &send.buf, &mut send.cursor, len)
         } else {
-            let Place { address, pieces } = send.place(self.single_copy);
+            let Place { address, pieces } = send.place(self.single_copy && self.tx.node().shares_memory(peer));
             let head = send.route.head(OFFER, 0, pieces);
             self.tx.send_control(peer, &head, &[len as u64, address, ticket.0, u64::from(op)])
         };

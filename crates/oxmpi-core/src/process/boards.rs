@@ -18,6 +18,18 @@ const SMALL_STAGING: usize = 64 << 10;
 const FIRST_BOARDS: usize = 8;
 
 impl Process {
+    /// Why the ranks of a communicator cannot have a board, if they cannot: all come to the same answer.
+    pub fn refuses_board(&self, comm: handle::Comm) -> Result<Option<&'static str>> {
+        let comm = self.comm(comm)?;
+        Ok(if !comm.may_have_board() {
+            Some("no board, because it is for 2 to 64 ranks of one group")
+        } else if !self.is_on_this_node(&comm.group) {
+            Some("no board, because its ranks are on several nodes")
+        } else {
+            None
+        })
+    }
+
     /// Memory for a new board of so many ranks, and its room for each; `None` if this process has enough boards, or no
     /// memory.
     pub fn allocate_board(&mut self, ranks: usize) -> Option<(Area, usize)> {

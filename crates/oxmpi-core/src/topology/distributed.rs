@@ -321,7 +321,7 @@ mod tests {
         // Two pairs that agreement much, dealt out over two places; the lists are not sorted and stay so.
         let lists: [Lists; 4] =
             [(&[(2, 9), (1, 1)], &[(2, 8)]), (&[], &[(3, 9), (0, 1)]), (&[(0, 8)], &[(0, 9)]), (&[(1, 9)], &[])];
-        let places = [[0; 5], [0; 5], [1; 5], [1; 5]];
+        let places = [[0; 6], [0; 6], [1; 6], [1; 6]];
         let made: Vec<Made> = adjacent(&lists, &places).into_iter().map(Result::unwrap).collect();
         let order = made[0].order.clone().unwrap();
         assert!(made.iter().all(|other| other.order.as_ref() == Some(&order) && other.context == made[0].context));
@@ -333,8 +333,8 @@ mod tests {
             assert!(adjacency.outgoing.iter().eq(outgoing.iter().copied()));
         }
         // Where all are at one place, and where it is good as it is, nobody moves.
-        assert!(adjacent(&lists, &[[7; 5]; 4]).iter().all(|made| made.as_ref().unwrap().order.is_none()));
-        let good = [[0; 5], [1; 5], [0; 5], [1; 5]];
+        assert!(adjacent(&lists, &[[7; 6]; 4]).iter().all(|made| made.as_ref().unwrap().order.is_none()));
+        let good = [[0; 6], [1; 6], [0; 6], [1; 6]];
         assert!(adjacent(&lists, &good).iter().all(|made| made.as_ref().unwrap().order.is_none()));
     }
 }

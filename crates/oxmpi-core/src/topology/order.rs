@@ -8,8 +8,8 @@
 use super::cart::Cart;
 use oxmpi_abi::constants::MPI_UNDEFINED;
 
-/// How many kinds of hardware are looked at, each a part of the one before.
-pub const LEVELS: usize = 5;
+/// How many kinds of hardware are looked at, each a part of the one before; the first is the node.
+pub const LEVELS: usize = 6;
 
 /// Where a process runs: the instance of every kind of hardware, the largest first.
 pub type Place = [u32; LEVELS];
@@ -297,7 +297,7 @@ mod tests {
         let mut places = vec![[0; LEVELS]; count as usize];
         for core in 0..count {
             let socket = core / (caches * cores);
-            places[number(core) as usize] = [socket, socket, core / cores, core, core];
+            places[number(core) as usize] = [0, socket, socket, core / cores, core, core];
         }
         places
     }
@@ -390,7 +390,7 @@ mod tests {
         };
         for _ in 0..200 {
             let nodes = draw(20) + 1;
-            let places: Vec<Place> = (0..nodes + draw(3)).map(|_| [draw(2), 0, draw(2), draw(3), 0]).collect();
+            let places: Vec<Place> = (0..nodes + draw(3)).map(|_| [0, draw(2), 0, draw(2), draw(3), 0]).collect();
             let count = draw(40);
             let links: Vec<Link> =
                 (0..count).map(|_| Link { ends: [draw(nodes), draw(nodes)], weight: u64::from(draw(5)) }).collect();

@@ -117,7 +117,9 @@ fn find_different(
     let node = guard.engine.node();
     let ours = group.iter().enumerate().filter(|&(rank, _)| rank as i32 != me).map(|found| ("the communicator", found));
     let theirs = other.into_iter().flat_map(|group| group.iter().enumerate()).map(|found| ("the other group", found));
-    let mut said = ours.chain(theirs).flat_map(|(of, (rank, process))| {
+    // What ranks of other nodes say lies in memory that is not shared.
+    let near = ours.chain(theirs).filter(|(_, (_, process))| node.shares_memory(*process));
+    let mut said = near.flat_map(|(of, (rank, process))| {
         let block = node.block_of(process);
         [&block.waiting, &block.differed].into_iter().filter_map(SeqRecord::get).map(move |said| (of, rank, said))
     });

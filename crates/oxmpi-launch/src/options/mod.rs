@@ -14,6 +14,7 @@ use std::time::Duration;
 use oxmpi_base::cpus::CpuSet;
 
 use crate::hosts::{self, Host};
+use crate::nodes::PretendNodes;
 use table::{Key, Spec, dashed};
 pub use values::{BindTo, Level, MapBy};
 
@@ -94,6 +95,8 @@ pub struct Settings {
     pub cpus: Option<CpuSet>,
     pub report_bindings: bool,
     pub no_oversubscribe: bool,
+    /// The nodes that the ranks shall believe in, for a test.
+    pub pretend_nodes: Option<PretendNodes>,
     /// Names of Open MPI's component parameters on the command line; `mpirun` says once that they
     /// are ignored.
     pub mca: Vec<String>,
@@ -304,6 +307,7 @@ impl Parser {
             Key::HwThreads => settings.bind_to = Some(BindTo::Level(Level::HwThread)),
             Key::ReportBindings => settings.report_bindings = true,
             Key::NoOversubscribe => settings.no_oversubscribe = true,
+            Key::PretendNodes => settings.pretend_nodes = Some(values.pretend_nodes()?),
             Key::Mca => {
                 settings.mca.push(values.text()?);
                 values.next()?;

@@ -43,6 +43,7 @@ pub enum Key {
     HwThreads,
     ReportBindings,
     NoOversubscribe,
+    PretendNodes,
     Mca,
     /// Accepted and ignored: asks for what OxMPI does anyway, or for machinery that it does not
     /// have.
@@ -238,6 +239,8 @@ pub const GROUPS: [Group; 6] = [
                 &[],
                 "refuse to start more ranks than slots or CPUs (default: any number of ranks is allowed)",
             ),
+            // For tests of OxMPI itself: CONTRIBUTING.md tells what it does.
+            spec(Key::PretendNodes, &["pretend-nodes"], &["NODES"], ""),
         ],
     },
     Group {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use oxmpi_base::cpus::CpuSet;
 
+use crate::nodes::{self, PretendNodes};
+
 use super::{Mistake, OutputDir, Result, Settings, Stdin, Values};
 
 /// More ranks than this on one machine are a typing mistake.
@@ -83,6 +85,11 @@ impl Values<'_> {
         CpuSet::parse(&text)
             .filter(|set| !set.is_empty())
             .ok_or_else(|| self.wrong(&text, "is not a list of CPUs such as 0-3,8"))
+    }
+
+    pub(super) fn pretend_nodes(&mut self) -> Result<PretendNodes> {
+        let text = self.text()?;
+        PretendNodes::parse(&text).ok_or_else(|| self.wrong(&text, nodes::FORMS))
     }
 
     pub(super) fn stdin(&mut self) -> Result<Stdin> {

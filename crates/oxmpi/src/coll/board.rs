@@ -401,14 +401,15 @@ fn take_general(
     board: Board,
     watch: &MismatchCheck,
 ) -> Result<Option<Box<Node>>> {
+    let refusal = if let Board::Wanted(_) = board { guard.refuses_board(comm)? } else { None };
     let found = guard.comm_mut(comm)?;
     match board {
         Board::Busy => {
             bail!(MPI_ERR_OTHER, "another thread is in a collective operation on {}", found.describe())
         }
-        Board::Wanted(_) if !found.may_have_board() => {
+        Board::Wanted(_) if refusal.is_some() => {
             found.board = Board::Refused;
-            explain_board(guard, comm, "no board, because it is for 2 to 64 ranks of one group");
+            explain_board(guard, comm, refusal.unwrap_or_default());
         }
         Board::Wanted(calls) if calls < BOARD_AFTER_CALLS => {
             found.board = Board::Wanted(calls + 1);

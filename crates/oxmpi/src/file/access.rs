@@ -1,7 +1,7 @@
 //! Accesses to files, of which the many functions of the interface are variations: where, in which direction, alone or
 //! together.
 
-use super::agree::{Among, gather, tell};
+use super::agree::{Among, gather, tell_pointer};
 use super::datarep::Elements;
 use super::view::{in_file, view};
 use oxmpi_abi::constants::*;
@@ -78,7 +78,7 @@ pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
             }
             start
         }
-        At::Shared => prepared.as_ref().map_or(0, |prepared| shared.take(prepared.etypes)),
+        At::Shared => prepared.as_ref().map_or(Ok(0), |prepared| shared.take(prepared.etypes))?,
     };
     let prepared = prepared?;
     // Nobody need wait for the device but who has asked for it.
@@ -96,7 +96,7 @@ pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
                     *position = start + used;
                 }
             }
-            At::Shared => shared.give_back(start, prepared.etypes, used),
+            At::Shared => shared.give_back(start, prepared.etypes, used)?,
             At::Offset(_) | At::Ordered => {}
         }
     }
@@ -179,9 +179,9 @@ fn line_up(
     let wanted = |ranks: &[[u64; 2]]| ranks.iter().map(|words| words[1] as i64).sum::<i64>();
     // The pointer has moved before anybody can return and use it again.
     let failed = all.iter().any(|words| words[0] != 0);
-    let start = if rank == 0 && !failed { shared.take(wanted(&all)) } else { 0 };
-    let [start] = if failed { [0] } else { tell(call, guard, among, [start as u64])? };
-    Ok(start as i64 + wanted(&all[..rank]))
+    let start = if rank == 0 && !failed { shared.take(wanted(&all)) } else { Ok(0) };
+    let start = if failed { 0 } else { tell_pointer(call, guard, among, start)? };
+    Ok(start + wanted(&all[..rank]))
 }
 
 /// Bytes.

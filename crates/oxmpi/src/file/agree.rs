@@ -39,6 +39,18 @@ pub fn tell<const N: usize>(call: &Call, guard: &mut Guard, among: Among, mut wo
     })
 }
 
+/// Where the shared pointer is, as the first process found it; all fail if that one could not.
+pub fn tell_pointer(call: &Call, guard: &mut Guard, among: Among, found: Result<i64>) -> Result<i64> {
+    let class = found.as_ref().err().map_or(0, Error::class);
+    let position = *found.as_ref().unwrap_or(&0) as u64;
+    let [position, class] = tell(call, guard, among, [position, class as u32 as u64])?;
+    found?;
+    if class != 0 {
+        bail!(class as i32, "rank 0 cannot use the shared file pointer; its error there says why");
+    }
+    Ok(position as i64)
+}
+
 /// All processes say how it went and what they were given: where one has failed, all fail, and so they do where they were not
 /// given the same.
 pub fn agree<T, const N: usize>(

@@ -1,6 +1,6 @@
 //! How files are opened and closed.
 
-use super::agree::{Among, agree, gather, participants, tell};
+use super::agree::{Among, agree, participants, tell};
 use crate::comm::{check_intra, key_of, run_agreement};
 use crate::rma::map_together;
 use oxmpi_abi::constants::*;
@@ -58,21 +58,21 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     };
     let io = agree(call, guard, among, opened, [])?;
 
-    let alone = members.len() == 1;
-    let shared = match alone {
-        true => SharedPointer::Own(AtomicI64::new(0)),
-        false => {
-            let mapped = map_together(call, guard, comm, rank as usize, size_of::<AtomicI64>())?;
-            SharedPointer::Mapped(agree(call, guard, among, mapped, [])?)
-        }
+    let shared = if members.len() == 1 {
+        SharedPointer::Own(AtomicI64::new(0))
+    } else if guard.is_on_this_node(&members) {
+        let mapped = map_together(call, guard, comm, rank as usize, size_of::<AtomicI64>())?;
+        SharedPointer::Mapped(agree(call, guard, among, mapped, [])?)
+    } else {
+        SharedPointer::beside(io.name(), tell(call, guard, among, SharedPointer::new_name())?)
     };
     let mut position = 0;
     if mode.appends() && io.seekable {
         let end = if rank == 0 { io.size().unwrap_or(0) } else { 0 };
         position = tell(call, guard, among, [end])?[0] as i64;
         // All store the same; who is done first cannot have moved it.
-        shared.set(position);
-        gather(call, guard, among, [0])?;
+        let stored = shared.set(position);
+        agree(call, guard, among, stored, [])?;
     }
     // From here on they have messages of their own.
     let (participants, key) = (participants(guard, among)?, key_of(guard, &members, b""));
@@ -123,11 +123,11 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let Some(removed) = guard.files.remove(fh.0) else { return ended };
     let File { shared, errhandler, .. } = *removed;
     // All have come this far, so that nobody uses the shared pointer any more.
-    if let SharedPointer::Mapped(mapping) = &*shared
-        && rank == 0
-    {
-        let area = mapping.area();
-        guard.engine.node_mut().release(area);
+    if rank == 0 {
+        shared.remove();
+        if let SharedPointer::Mapped(mapping) = &*shared {
+            guard.engine.node_mut().release(mapping.area());
+        }
     }
     call.library().errhandlers().detach(errhandler);
     ended

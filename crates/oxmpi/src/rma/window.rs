@@ -87,6 +87,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     check_intra(found)?;
     let (members, rank, session) = (found.group.clone(), found.rank as usize, found.session);
     let WindowArgs { flavor, address, size, unit, hints, alignment } = args;
+    check_nodes(guard, comm, flavor)?;
     let shared = if flavor == Flavor::Create && size > 0 { guard.memory.area_of(address, size) } else { None };
     let (area, inside) = shared.unwrap_or((Area { offset: 0, bytes: 0 }, 0));
     let told = MemberInfo {
@@ -155,6 +156,26 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
     guard.add_window(made)
+}
+
+/// An error when the ranks are on several nodes: all see it, since all know where everybody is.
+fn check_nodes(guard: &Guard, comm: Comm, flavor: Flavor) -> Result<()> {
+    let found = guard.comm(comm)?;
+    if guard.is_on_this_node(&found.group) {
+        return Ok(());
+    }
+    let name = found.describe();
+    if flavor == Flavor::Shared {
+        bail!(
+            MPI_ERR_RMA_SHARED,
+            "the processes of {name} are on several nodes and share no memory; MPI_Comm_split_type with \
+             MPI_COMM_TYPE_SHARED makes communicators whose processes do"
+        );
+    }
+    bail!(
+        MPI_ERR_OTHER,
+        "the processes of {name} are on several nodes; OxMPI has no one-sided communication between nodes yet"
+    )
 }
 
 /// Maps what other ranks have of `MPI_Alloc_mem`'s memory.

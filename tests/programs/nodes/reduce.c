@@ -1,0 +1,5 @@
+// ranks: 3 5 8
+// launch: --pretend-nodes 3:cyclic
+// cflags: -O2
+// As ../coll/reduce.c, on several nodes.
+#include "../coll/reduce.c"
