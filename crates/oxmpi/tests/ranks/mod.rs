@@ -43,7 +43,7 @@ pub fn with_ranks(size: usize, body: impl Fn(Rank<'_>) + Sync) {
                 let job = JobId { inode: 1, holder: 1, fd: 1 };
                 let slot = Slot::new(rank).unwrap();
                 let links = || Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
-                library.join(|| Ok(Process::of(links(), WorldRank::new(rank).unwrap(), size, true))).unwrap();
+                library.join(|| Ok(Process::of(links(), true))).unwrap();
                 library.enter().unwrap().has_world = true;
                 library.begin_world(MPI_THREAD_MULTIPLE);
                 barrier.wait();
