@@ -9,6 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Request};
 use oxmpi_core::request::Body;
+use oxmpi_core::wait::waiting::Unending;
 use ranks::{Rank, with_ranks};
 
 /// Bytes that go over a board in one round, over its staging buffers, and by other ways.
@@ -31,7 +32,7 @@ fn own(rank: usize, length: usize) -> Vec<i32> {
 fn complete(rank: &Rank, request: Request) -> Result<()> {
     let call = rank.call(Fun::Wait);
     let mut guard = call.enter()?;
-    call.wait(&mut guard, |process| process.is_request_done(request).unwrap().then_some(()));
+    call.wait(&mut guard, &Unending, |process| process.is_request_done(request).unwrap().then_some(())).unwrap();
     let ended = guard.requests.get_mut(request.0).map(|request| match &mut request.body {
         Body::Persistent(_, active) => active.take(),
         _ => None,

@@ -57,7 +57,7 @@ fn what_the_ranks_write_they_read_back() {
         let mut turn = vec![10 + me.rank as i32; me.rank + 1];
         let shared = Arc::clone(&me.call(Fun::FileSeekShared).enter().unwrap().file(fh).unwrap().shared);
         if me.rank == 0 {
-            shared.set(1200);
+            shared.set(1200).unwrap();
         }
         let call = me.call(Fun::Barrier);
         // SAFETY: no memory is involved.
