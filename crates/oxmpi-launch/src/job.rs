@@ -20,7 +20,7 @@ use crate::report::{self, Ending, Failure, Where};
 use crate::spawned::{News, Spawned};
 use crate::start::{self, Started};
 use crate::strays;
-use crate::sys::{self, Pid, Reaped};
+use crate::sys::{self, Pid};
 
 const TAKEN: [i32; 9] = [
     libc::SIGCHLD,
@@ -344,11 +344,15 @@ impl<'a> Job<'a> {
 
     fn reap(&mut self, now: Instant) {
         let mut dead = Vec::new();
-        while let Reaped::Ended(pid, status) = sys::reap() {
-            dead.push((pid, status));
+        // Read the mailbox before a child is reaped: it says which processes are spawned jobs, and
+        // believes that only of processes that are still in /proc.
+        while let Some(pid) = sys::ended_child() {
+            self.hear_children(now);
+            match sys::reap(pid) {
+                Some(status) => dead.push((pid, status)),
+                None => break,
+            }
         }
-        // Read the mailbox first: it says which processes are spawned jobs.
-        self.hear_children(now);
         dead.retain(|&(pid, status)| {
             let job = self.started.mailbox.ended(pid);
             if let Some(signal) = report::killed_by(status).filter(|_| job && !self.forced) {

@@ -32,13 +32,20 @@ pub fn belongs_here(pid: Pid) -> bool {
 /// Whether a process is a child of `mpirun`, or of such a child, and so on. Orphans among them are
 /// children.
 pub fn is_descendant(pid: Pid) -> bool {
-    let own = std::process::id();
+    descends(pid, std::process::id(), parent)
+}
+
+/// Walks from a process to its ancestors. An ancestor may end meanwhile, as the parent of every
+/// spawned job's `mpirun` does; then the walk starts again, because the kernel has given its
+/// children another parent.
+fn descends(pid: Pid, ancestor: u32, mut parent: impl FnMut(Pid) -> Option<u32>) -> bool {
     let mut at = pid;
     // Process ids are reused, so the parents that are read need not form a tree.
     for _ in 0..1000 {
         match parent(at) {
-            Some(parent) if parent == own => return true,
+            Some(parent) if parent == ancestor => return true,
             Some(parent @ 2..) => at = parent as Pid,
+            None if at != pid => at = pid,
             _ => return false,
         }
     }
@@ -57,6 +64,24 @@ fn parent(pid: Pid) -> Option<u32> {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn an_ancestor_may_end_during_the_walk() {
+        let mut looks = 0;
+        // 30 is started by 20, which ends after the first look at 30; then 10 is its parent.
+        let parent = |pid| {
+            looks += 1;
+            match (pid, looks) {
+                (30, 1) => Some(20),
+                (30, _) => Some(10),
+                (10, _) => Some(1),
+                _ => None,
+            }
+        };
+        assert!(descends(30, 10, parent));
+        assert!(!descends(30, 11, |pid| if pid == 30 { Some(10) } else { Some(1) }));
+        assert!(!descends(30, 10, |_| None), "it has ended itself");
+    }
 
     #[test]
     fn a_child_is_found() {

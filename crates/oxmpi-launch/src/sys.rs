@@ -229,21 +229,23 @@ pub fn adopt_orphans() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// The result of a nonblocking `waitpid`.
-pub enum Reaped {
-    Ended(Pid, i32),
-    NobodyYet,
-    NoChildren,
-}
-
-pub fn reap() -> Reaped {
+/// Reaps a child that has ended; its status.
+pub fn reap(child: Pid) -> Option<i32> {
     let mut status = 0;
     // SAFETY: `status` is valid during the call.
-    match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
-        0 => Reaped::NobodyYet,
-        pid if pid > 0 => Reaped::Ended(pid, status),
-        _ => Reaped::NoChildren,
-    }
+    (unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == child).then_some(status)
+}
+
+/// A child that has ended, without reaping it: its entry in `/proc` stays.
+pub fn ended_child() -> Option<Pid> {
+    // SAFETY: a zeroed siginfo is valid memory for the kernel to write to; where no child has ended
+    // it stays zeroed, and the fields of an ended child are those that are read.
+    let pid = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        if libc::waitid(libc::P_ALL, 0, &mut info, options) == 0 { info.si_pid() } else { 0 }
+    };
+    (pid > 0).then_some(pid)
 }
 
 /// Whether we have children, without reaping any.
