@@ -99,7 +99,10 @@ pub struct RankBlock {
     pub waiting: SeqRecord<2>,
     /// Set when the rank's ends of rings and its tickets are in use (see `own_slot.rs`).
     pub(crate) ends: AtomicU32,
-    _pad1: [u8; 12],
+    /// Set once the rank has called `MPI_Finalize`: it never uses `MPI_COMM_WORLD` or what was made
+    /// from it again. It may still open sessions.
+    pub world_ended: AtomicU32,
+    _pad1: [u8; 8],
     /// The futex word that the rank sleeps on (see `wait.rs`).
     pub sleep: AtomicU32,
     /// The last place where the rank found other ranks in a different call: its record `waiting`

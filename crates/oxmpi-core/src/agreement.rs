@@ -17,7 +17,7 @@ use crate::comm::Ranks;
 use crate::contexts::Proposal;
 use crate::engine::{BY_PROCESS, OpId, Route};
 use crate::matching::Pattern;
-use oxmpi_abi::Result;
+use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_datatype::OwnedBytes;
@@ -356,6 +356,8 @@ struct Awaited {
     bytes: OwnedBytes,
     /// The processes of which none may die, beside the sender.
     members: Option<Ranks>,
+    /// Why nothing will come.
+    failure: Option<Error>,
 }
 
 impl<T> Agreement<T> {

@@ -336,6 +336,16 @@ impl Run {
         &self.bound_plan.stage
     }
 
+    /// Whether it keeps this promise when it ends.
+    pub(crate) fn keeps(&self, promise: &Promise) -> bool {
+        self.promise.as_ref().is_some_and(|own| Arc::ptr_eq(own, promise))
+    }
+
+    /// The messages that it waits for.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = OpId> {
+        self.recvs.iter().map(|(op, _)| *op).chain(self.sends.iter().copied())
+    }
+
     fn end(self, error: Option<Error>) {
         if let Some(promise) = self.promise {
             // Nobody else sets it.

@@ -4,16 +4,26 @@
 //! with it ends with an error: messages and nonblocking collective operations here, and each wait
 //! decides for itself by what it waits for (see `wait/`). Looking costs a system call for each
 //! foreign process, so only a call that waits in vain does it, or a program that polls in vain.
+//!
+//! A rank that has called `MPI_Finalize` does nothing more on the communicators that exist, and all
+//! that it sent has arrived. A call that waits for just that rank ends with an error. Nothing else
+//! does: a request that the program may yet cancel, or of which another in `MPI_Waitany` may
+//! complete, is no mistake. A process may open a session later: what was made from a session, or is
+//! being made, waits for it.
 
+use crate::collective::Run;
 use crate::comm::{Comm, Ranks};
-use crate::matching::Pattern;
+use crate::engine::{OpId, Pending};
+use crate::matching::{Envelope, Pattern};
 use crate::partitioned;
 use crate::process::Process;
 use crate::request::{Active, Body};
 use oxmpi_abi::Error;
-use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ERR_PROC_ABORTED};
-use oxmpi_base::ids::Rank;
+use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use oxmpi_abi::handle;
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_transport::Ended;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -44,7 +54,171 @@ impl Polls {
     }
 }
 
+/// The processes that took part in nothing any more at some moment.
+#[derive(Default)]
+pub(crate) struct Gone {
+    peers: Vec<Peer>,
+    /// No other thread of this process can send anything.
+    alone: bool,
+}
+
+impl Gone {
+    pub(crate) fn contains(&self, peer: Peer) -> bool {
+        self.peers.contains(&peer)
+    }
+}
+
+/// What will never complete, and why.
+enum Hopeless {
+    Operation(OpId, Error),
+    /// A collective operation in the background, by its place among the runs.
+    Run(usize, Error),
+}
+
 impl Process {
+    /// A call has waited in vain for a while: looks who has ended or finalized, and then receives all that they sent.
+    /// `alone`: no other thread of this process can send anything.
+    #[cold]
+    pub fn look_around(&mut self, alone: bool) {
+        self.gone = Gone { peers: self.engine.node().finalized(), alone };
+        if self.engine.node().knows_foreign() {
+            self.look_for_dead();
+        }
+        if !self.gone.peers.is_empty() {
+            self.engine.drain_all();
+        }
+    }
+
+    /// Ends an operation that a call waits for, if it can never complete.
+    pub fn fail_operation(&mut self, op: OpId) {
+        if let Some(error) = self.hopeless_operation(op) {
+            self.engine.fail(op, error);
+        }
+    }
+
+    /// Ends requests that a call waits for, if none of them can complete; null requests do not count. Another thread may
+    /// cancel one.
+    pub fn fail_requests(&mut self, requests: &[handle::Request]) {
+        if !self.gone.alone {
+            return;
+        }
+        let mut hopeless = Vec::new();
+        for request in requests {
+            let Some(request) = self.requests.get(request.0) else { continue };
+            match &request.body {
+                Body::Persistent(_, None) => continue,
+                Body::Once(active) | Body::Persistent(_, Some(active)) => match self.hopeless(active) {
+                    Some(found) => hopeless.push(found),
+                    None => return,
+                },
+                Body::Sent | Body::Generalized(_) => return,
+            }
+        }
+        hopeless.into_iter().take(1).for_each(|found| self.fail(found));
+    }
+
+    /// The same for an operation that has no request.
+    pub fn fail_active(&mut self, active: &Active) {
+        if let Some(found) = self.hopeless(active) {
+            self.fail(found);
+        }
+    }
+
+    fn fail(&mut self, found: Hopeless) {
+        match found {
+            Hopeless::Operation(op, error) => self.engine.fail(op, error),
+            Hopeless::Run(index, error) => self.end_run(index, error),
+        }
+    }
+
+    fn hopeless(&self, active: &Active) -> Option<Hopeless> {
+        let operation = |op: OpId| self.hopeless_operation(op).map(|error| Hopeless::Operation(op, error));
+        match active {
+            Active::Send(op) | Active::Recv(op) => operation(*op),
+            Active::Exchange(exchange) => {
+                exchange.recv.and_then(operation).or_else(|| exchange.send.and_then(operation))
+            }
+            Active::Promise(promise) => {
+                let index = self.runs().iter().position(|run| run.keeps(promise))?;
+                self.hopeless_run(&self.runs()[index]).map(|error| Hopeless::Run(index, error))
+            }
+            _ => None,
+        }
+    }
+
+    fn hopeless_operation(&self, op: OpId) -> Option<Error> {
+        match self.engine.pending(op)? {
+            Pending::Recv(pattern) => self.gone_source(&pattern),
+            Pending::Send(route) => {
+                let comm = self.world_comm_of(route.context).filter(|_| self.gone.contains(route.peer))?;
+                let rank = comm.group.position(route.peer)?;
+                let text = format!(
+                    "{} has called MPI_Finalize without receiving this message with tag {}",
+                    member(rank, comm),
+                    route.tag
+                );
+                Some(Error::new(class_of(route.peer), text))
+            }
+        }
+    }
+
+    /// Why a collective operation that goes by messages cannot complete, if a rank that it waits for has finalized.
+    pub fn hopeless_run(&self, run: &Run) -> Option<Error> {
+        let comm = self.world_comm_of(run.stage().comm_context()).filter(|comm| !comm.is_inter())?;
+        let awaited = |op| match self.engine.pending(op)? {
+            Pending::Recv(pattern) => usize::try_from(pattern.source).ok().map(|rank| comm.group.peer(Rank::new(rank))),
+            Pending::Send(route) => Some(route.peer),
+        };
+        let gone = run.operations().filter_map(awaited).find(|&peer| self.gone.contains(peer));
+        gone.map(|peer| absent(peer, comm))
+    }
+
+    /// Why no message that a pattern accepts will come, if all that could send it have finalized.
+    pub fn gone_source(&self, pattern: &Pattern) -> Option<Error> {
+        let comm = self.world_comm_of(pattern.context).filter(|comm| comm.context == pattern.context)?;
+        let tag = match pattern.tag {
+            MPI_ANY_TAG => String::from("no message"),
+            tag => format!("no message with tag {tag}"),
+        };
+        let own = self.engine.node().own();
+        let Ok(rank) = usize::try_from(pattern.source) else {
+            let mut others = comm.group.iter().filter(|&peer| peer != own).peekable();
+            let any = others.peek().copied()?;
+            if !others.all(|peer| self.gone.contains(peer)) || !self.gone.alone {
+                return None;
+            }
+            let unmatched = self.unmatched_from(pattern);
+            let text = format!(
+                "all other ranks of {} have called MPI_Finalize, so {tag} will come{unmatched}",
+                comm.describe()
+            );
+            return Some(Error::new(class_of(any), text));
+        };
+        let peer = Some(rank).filter(|&rank| rank < comm.group.len()).map(|rank| comm.group.peer(Rank::new(rank)))?;
+        if peer == own || !self.gone.contains(peer) {
+            return None;
+        }
+        let unmatched = self.unmatched_from(pattern);
+        let text = format!("{} has called MPI_Finalize, so {tag} will come from it{unmatched}", member(rank, comm));
+        Some(Error::new(class_of(peer), text))
+    }
+
+    /// What has come from the senders of a pattern on its communicator and was not received.
+    fn unmatched_from(&self, pattern: &Pattern) -> String {
+        let ours = |envelope: &Envelope| {
+            envelope.context == pattern.context
+                && (pattern.source == MPI_ANY_SOURCE || envelope.source == pattern.source)
+        };
+        let tags: BTreeSet<i32> =
+            self.engine.unmatched().filter(|(envelope, _)| ours(envelope)).map(|(envelope, _)| envelope.tag).collect();
+        if tags.is_empty() {
+            return String::new();
+        }
+        let list: Vec<String> = tags.iter().take(MOST_TAGS).map(i32::to_string).collect();
+        let more = if tags.len() > MOST_TAGS { ", …" } else { "" };
+        format!("; what has come and matches no receive has the tags {}{more}", list.join(", "))
+    }
+
     /// A program has asked in vain for something that another process does, and may ask for ever.
     #[inline]
     pub fn polled_in_vain(&mut self) {
@@ -141,6 +315,11 @@ impl Process {
         self.dead_among(context, groups).unwrap_or(error)
     }
 
+    /// The same, unless it was made from a session: a member that has finalized may be about to join it.
+    pub(crate) fn world_comm_of(&self, context: u32) -> Option<&Comm> {
+        self.comm_of(context).filter(|comm| comm.session.is_none())
+    }
+
     /// The communicator that uses a context or its twin; one of a file, too.
     pub fn comm_of(&self, context: u32) -> Option<&Comm> {
         let context = context & !1;
@@ -150,14 +329,31 @@ impl Process {
     }
 }
 
+/// Tags that a text names.
+const MOST_TAGS: usize = 8;
+
+/// A process of another job that is gone has ended, as far as this one can tell.
+fn class_of(peer: Peer) -> i32 {
+    if peer.is_far() { MPI_ERR_PROC_ABORTED } else { MPI_ERR_OTHER }
+}
+
+fn member(rank: usize, comm: &Comm) -> String {
+    let of = if comm.is_inter() { "the remote group of " } else { "" };
+    format!("rank {rank} of {of}{}", comm.describe())
+}
+
+/// The error of a collective call that a rank has not made, and never will.
+#[cold]
+pub fn absent(peer: Peer, comm: &Comm) -> Error {
+    let who = comm.group.position(peer).map_or_else(|| comm.describe(), |rank| member(rank, comm));
+    Error::new(class_of(peer), format!("{who} has called MPI_Finalize without making this call, which waits for it"))
+}
+
 /// The error of what cannot complete because a process of another job has ended.
 #[cold]
 pub fn died(of: Option<(usize, &Comm)>) -> Error {
     let who = match of {
-        Some((rank, comm)) if comm.is_inter() => {
-            format!("rank {rank} of the remote group of {}, a process of another job,", comm.describe())
-        }
-        Some((rank, comm)) => format!("rank {rank} of {}, a process of another job,", comm.describe()),
+        Some((rank, comm)) => format!("{}, a process of another job,", member(rank, comm)),
         None => "a process of another job that takes part".into(),
     };
     Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so this call cannot complete"))

@@ -10,7 +10,7 @@ use crate::contexts::Contexts;
 use crate::engine::Engine;
 use crate::file::File;
 use crate::group::Group;
-use crate::liveness::Polls;
+use crate::liveness::{Gone, Polls};
 use crate::matching::Envelope;
 use crate::memory::Allocations;
 use crate::names::Names;
@@ -98,6 +98,8 @@ pub struct Process {
     pub(crate) parent_job: Option<JobId>,
     /// That job and those that this process has spawned, as long as it is connected to them.
     pub(crate) family: BTreeSet<JobId>,
+    /// Who took part in nothing any more at the last look around.
+    pub(crate) gone: Gone,
     /// When a program that polls looks for processes that have ended.
     pub(crate) polls: Polls,
     /// The intercommunicator with them; it may have been freed since.
@@ -185,6 +187,7 @@ impl Process {
             parent_port: None,
             parent_job: None,
             family: BTreeSet::new(),
+            gone: Gone::default(),
             polls: Polls::default(),
             parent: MPI_COMM_NULL,
             process_sets: Vec::new(),

@@ -37,6 +37,12 @@ impl Win {
         Error::new(MPI_ERR_PROC_ABORTED, text)
     }
 
+    /// The error of a wait for a rank that has finalized.
+    pub fn absent(&self, rank: usize) -> Error {
+        let text = format!("rank {rank} of {}, which this call waits for, has called MPI_Finalize", self.describe());
+        Error::new(MPI_ERR_RMA_SYNC, text)
+    }
+
     /// The ranks in this window of a group's processes.
     pub fn ranks_of(&self, group: &Group) -> Result<Box<[u32]>> {
         let rank = |process: Peer| match self.group.rank_of(process) {

@@ -236,8 +236,15 @@ impl Control {
     /// Whether those whom `rank` hears from in this round have come to it.
     #[inline]
     pub fn has_arrived(&self, rank: usize, round: u32, goal: u64) -> bool {
+        self.missing(rank, round, goal).next().is_none()
+    }
+
+    /// Those of them that have not.
+    #[inline]
+    pub fn missing(&self, rank: usize, round: u32, goal: u64) -> impl Iterator<Item = usize> {
         let size = self.layout.ranks;
-        steps(size, round).all(|step| self.rank_control((rank + size - step) % size).rounds.load(Acquire) >= goal)
+        let heard = steps(size, round).map(move |step| (rank + size - step) % size);
+        heard.filter(move |&other| self.rank_control(other).rounds.load(Acquire) < goal)
     }
 
     /// Who waits for `rank` in this round.

@@ -331,6 +331,11 @@ impl Window {
         self.control.has_arrived(self.rank, round, goal)
     }
 
+    /// The ranks that this one waits for in a round and that have not come to it.
+    pub fn missing(&self, round: u32, goal: u64) -> impl Iterator<Item = usize> {
+        self.control.missing(self.rank, round, goal)
+    }
+
     /// What a process may load from and store to of another's memory: size, displacement unit and address. The size is
     /// zero where there is nothing.
     pub fn shared_memory(&self, rank: i32) -> Result<(usize, i64, usize)> {

@@ -139,8 +139,13 @@ impl NodeMemory {
     }
 
     pub(crate) fn wake_all_foreign(&self) {
+        self.foreign_processes().for_each(|peer| self.wake_foreign(peer));
+    }
+
+    /// Those that are known.
+    pub(crate) fn foreign_processes(&self) -> impl Iterator<Item = Peer> {
         let known = self.foreign.known.iter().enumerate().filter(|(_, known)| known.is_some());
-        known.for_each(|(index, _)| self.wake_foreign(self.foreign_process(index)));
+        known.map(|(index, _)| self.foreign_process(index))
     }
 
     // ---- getting to know ----

@@ -176,6 +176,22 @@ impl NodeMemory {
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) != 0
     }
 
+    /// This rank has called `MPI_Finalize`.
+    pub fn end_world(&self) {
+        self.block().world_ended.store(1, Relaxed);
+    }
+
+    /// The processes that have called `MPI_Finalize`, and take part in nothing now.
+    pub fn finalized(&self) -> Vec<Peer> {
+        let local = (0..self.ranks()).map(Peer::at_slot);
+        let is_final = |peer: &Peer| {
+            let block = self.block_of(*peer);
+            // In this order: the world ends first.
+            block.state.load(Acquire) == STATE_FINALIZED && block.world_ended.load(Relaxed) != 0
+        };
+        local.chain(self.foreign_processes()).filter(is_final).collect()
+    }
+
     /// Whether `peer` receives nothing more.
     pub fn has_left(&self, peer: Peer) -> bool {
         self.block_of(peer).leaving.load(Acquire) != 0 || self.has_ended(peer)

@@ -12,7 +12,7 @@ use oxmpi_core::engine::Outcome;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::request::Plain;
 use oxmpi_core::request::{Active, Body, Generalized, Start};
-use oxmpi_core::wait::waiting::Unending;
+use oxmpi_core::wait::waiting::Requests;
 use std::ffi::{c_int, c_void};
 
 /// Whether a request can still complete something: it is neither null nor an inactive persistent one.
@@ -119,7 +119,7 @@ unsafe fn wait_one(cx: &Call, guard: &mut Guard, request: &mut Request, status: 
     let place = || unsafe { status.as_mut() };
     let mut found = guard.finish_plain(handle, place());
     if let Plain::Pending = found {
-        found = cx.wait(guard, &Unending, |process| match process.finish_plain(handle, place()) {
+        found = cx.wait(guard, &Requests(&[handle]), |process| match process.finish_plain(handle, place()) {
             Plain::Pending => None,
             other => Some(other),
         })?;
@@ -151,7 +151,7 @@ unsafe fn wait_one(cx: &Call, guard: &mut Guard, request: &mut Request, status: 
 /// Waits for an active request of another kind than a plain send or receive.
 fn wait_other(cx: &Call, guard: &mut Guard, request: &mut Request) -> Result<Outcome> {
     let handle = *request;
-    cx.wait(guard, &Unending, |process| match process.is_request_done(handle) {
+    cx.wait(guard, &Requests(&[handle]), |process| match process.is_request_done(handle) {
         Ok(false) => None,
         Ok(true) => Some(Ok(())),
         Err(error) => Some(Err(error)),
@@ -350,7 +350,7 @@ pub unsafe fn waitany(
     let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
     check_place(index, "indx")?;
     check_all(&guard, requests)?;
-    let found = cx.wait(&mut guard, &Unending, |process| find_done(process, requests))?;
+    let found = cx.wait(&mut guard, &Requests(requests), |process| find_done(process, requests))?;
     // SAFETY: checked; null or a status.
     unsafe { end_any(cx, &mut guard, requests, found, index, status) }
 }
@@ -422,7 +422,7 @@ pub unsafe fn waitsome(
     // SAFETY: as the standard asks of the caller.
     let requests = unsafe { slice_mut(requests, incount, "array_of_requests")? };
     check_some(&guard, requests, outcount, indices)?;
-    let found = cx.wait(&mut guard, &Unending, |process| find_done(process, requests))?;
+    let found = cx.wait(&mut guard, &Requests(requests), |process| find_done(process, requests))?;
     // SAFETY: checked; the arrays are as long as that of requests.
     unsafe { end_some(cx, &mut guard, requests, found.is_some(), outcount, indices, statuses) }
 }

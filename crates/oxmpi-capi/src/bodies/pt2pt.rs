@@ -10,7 +10,6 @@ use oxmpi_core::engine::{Mode, Outcome, Route, Small};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::{Active, Exchange};
-use oxmpi_core::wait::waiting::Unending;
 use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::ffi::{c_int, c_void};
 
@@ -410,9 +409,8 @@ fn start_exchange(
     Active::Exchange(Box::new(Exchange { send, recv, sent: None, kept }))
 }
 
-fn finish_exchange(cx: &Call, mut guard: Guard, mut active: Active, status: *mut Status) -> Result<()> {
-    cx.wait(&mut guard, &Unending, |process| active.is_done(&mut process.engine, |_, _, _| true).then_some(()))?;
-    let outcome = active.finish(&mut guard.engine);
+fn finish_exchange(cx: &Call, mut guard: Guard, active: Active, status: *mut Status) -> Result<()> {
+    let outcome = cx.wait_exchange(&mut guard, active);
     // SAFETY: null or a status.
     unsafe { finish(outcome, status) }
 }

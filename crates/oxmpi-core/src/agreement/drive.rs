@@ -1,7 +1,7 @@
 //! Driving agreements: sends and receives their messages and answers what they ask of the state.
 
 use super::{Agreement, Answer, Awaited, Order, Question, word};
-use crate::liveness::died;
+use crate::liveness::{absent, died};
 use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_OTHER;
 use oxmpi_abi::{Error, Result, bail};
@@ -25,10 +25,10 @@ impl Process {
                     self.engine.cancel_recv(op);
                 }
                 let outcome = self.engine.take_outcome(op)?;
-                let Awaited { mut bytes, .. } = agreement.receiving.take()?;
+                let Awaited { mut bytes, failure, .. } = agreement.receiving.take()?;
                 let expected = bytes.len() as u64;
                 let answer = match outcome.error {
-                    _ if outcome.status.is_cancelled() => Err(dead.unwrap_or_else(|| died(None))),
+                    _ if outcome.status.is_cancelled() => Err(dead.or(failure).unwrap_or_else(|| died(None))),
                     Some(error) => Err(garbled(error.text())),
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
@@ -57,7 +57,7 @@ impl Process {
                     // SAFETY: a conversation that receives is driven to its end, and the bytes are its own until then.
                     #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
                     let op = self.engine.recv(pattern, unsafe { bytes.lend_to_write() });
-                    agreement.receiving = Some(Awaited { op, pattern, bytes, members });
+                    agreement.receiving = Some(Awaited { op, pattern, bytes, members, failure: None });
                     continue;
                 }
                 Question::Draw { between_jobs } => Answer::Drawn(self.draw_context(between_jobs)),
@@ -70,6 +70,18 @@ impl Process {
                 Question::PeersAt(ids) => Answer::Peers(self.peers_at(&ids)),
             };
             agreement.line.pending().answer = Some(answer);
+        }
+    }
+
+    /// Ends a receive of an agreement whose sender takes part in nothing any more.
+    pub fn fail_if_hopeless<T>(&mut self, agreement: &mut Agreement<T>) {
+        let Some(Awaited { op, pattern, failure, .. }) = &mut agreement.receiving else { return };
+        let Some(from) = Peer::from_source(pattern.source) else { return };
+        if let Some(comm) = self.world_comm_of(pattern.context)
+            && self.gone.contains(from)
+        {
+            *failure = Some(absent(from, comm));
+            self.engine.cancel_recv(*op);
         }
     }
 

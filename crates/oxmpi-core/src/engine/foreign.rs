@@ -1,8 +1,9 @@
 //! Processes of other jobs come and go; what is kept for them goes when nothing names them any more.
 
-use super::ops::{Op, Outcome};
+use super::ops::{Op, OpId, Outcome};
+use super::send::Route;
 use super::{Assembly, Engine, Messages, PeerState};
-use crate::matching::{MessageId, Pattern};
+use crate::matching::{Envelope, MessageId, Pattern};
 use oxmpi_abi::{Error, Status};
 use oxmpi_base::address::ProcessId;
 use oxmpi_transport::{Ended, Peer};
@@ -17,6 +18,14 @@ pub const BY_PROCESS: i32 = i32::MIN;
 #[inline]
 pub(super) fn source(source: i32, peer: Peer) -> i32 {
     if source == BY_PROCESS { peer.as_source() } else { source }
+}
+
+/// What an operation waits for.
+pub enum Pending {
+    /// That the receiver takes the message.
+    Send(Route),
+    /// A message.
+    Recv(Pattern),
 }
 
 impl Engine {
@@ -115,6 +124,34 @@ impl Messages {
             self.posted.cancel(id);
             self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
         }
+    }
+
+    /// What an operation waits for that nothing has begun to do.
+    pub fn pending(&self, op: OpId) -> Option<Pending> {
+        match self.ops.get(op) {
+            Op::Send(send) if send.is_untaken() => Some(Pending::Send(send.route)),
+            Op::Recv(_) => {
+                self.posted.iter().find(|(_, _, posted)| **posted == op).map(|(_, pattern, _)| Pending::Recv(pattern))
+            }
+            _ => None,
+        }
+    }
+
+    /// Ends an operation for which nothing was done, with an error.
+    pub fn fail(&mut self, op: OpId, error: Error) {
+        match self.ops.get(op) {
+            Op::Send(_) => self.cancel_send(op),
+            Op::Recv(_) => self.cancel_recv(op),
+            _ => return,
+        }
+        if self.ops.outcome(op).is_some_and(|outcome| outcome.status.is_cancelled()) {
+            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error) });
+        }
+    }
+
+    /// Messages that have arrived and that no receive was posted for, with their lengths.
+    pub fn unmatched(&self) -> impl Iterator<Item = (Envelope, u64)> {
+        self.unexpected.iter().map(|(_, envelope, message)| (envelope, message.bytes()))
     }
 
     /// Receives that no message has met, by their contexts.

@@ -30,7 +30,7 @@ use oxmpi_transport::{CONTROL_WORDS, Head, Incoming, Links, NodeMemory, Outgoing
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
-pub use foreign::BY_PROCESS;
+pub use foreign::{BY_PROCESS, Pending};
 pub use ops::{OpId, Outcome};
 pub use recv::{Message, Small};
 pub use send::{Mode, Route};

@@ -102,6 +102,15 @@ impl SendOp {
         self.route.context
     }
 
+    /// Whether it waits for a receiver that has not taken anything of it.
+    pub fn is_untaken(&self) -> bool {
+        match self.phase {
+            Phase::ToOffer | Phase::Offered(_) => true,
+            Phase::Eager => self.cursor.position() == 0,
+            Phase::Taken(_) | Phase::Stream { .. } | Phase::Own(_) => false,
+        }
+    }
+
     /// Where the receiver finds the bytes; `list`: also if that takes a list.
     fn place(&mut self, list: bool) -> Place {
         if let Some(at) = self.buf.as_dense() {

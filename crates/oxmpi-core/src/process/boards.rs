@@ -99,6 +99,7 @@ impl Process {
     /// The world ends for this process, and with it its board: who still waits there for this rank is told.
     pub fn end_world(&mut self) {
         self.has_world = false;
+        self.engine.node().end_world();
         if let Board::Ready(node) = std::mem::replace(&mut self.world.board, Board::Refused) {
             self.leave_board(*node);
         }

@@ -1,21 +1,40 @@
 //! Blocking calls in which processes agree on something: the agreement is driven while the call waits.
 
+use super::Waiting;
 use super::mismatch::MismatchCheck;
-use super::waiting::Unending;
 use crate::agreement::{Agreement, Line};
 use crate::call::Call;
 use crate::guard::Guard;
-use oxmpi_abi::Result;
+use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;
+use oxmpi_abi::{Error, Result};
+use std::cell::RefCell;
 use std::future::Future;
+
+/// An agreement under way.
+struct AgreementWait<'a, T> {
+    check: Option<&'a MismatchCheck>,
+    agreement: &'a RefCell<Agreement<T>>,
+}
+
+impl<T> Waiting for AgreementWait<'_, T> {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        state.fail_if_hopeless(&mut self.agreement.borrow_mut());
+        None
+    }
+
+    fn collective(&self) -> Option<&MismatchCheck> {
+        self.check
+    }
+}
 
 /// Runs an agreement to its end. When a process has died, the agreement says so itself.
 pub fn run_agreement<T, F>(call: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> Result<T>
 where
     F: Future<Output = Result<T>> + Send + 'static,
 {
-    let mut agreement = Agreement::new(agreement);
-    call.wait(guard, &Unending, |process| process.drive(&mut agreement))?
+    let agreement = &RefCell::new(Agreement::new(agreement));
+    call.wait(guard, &AgreementWait { check: None, agreement }, |process| process.drive(&mut agreement.borrow_mut()))?
 }
 
 /// The same for one that the ranks of a communicator make in a collective call: an error if some ranks are in another call.
@@ -28,8 +47,9 @@ pub fn run_agreement_watched<T, F>(
 where
     F: Future<Output = Result<T>> + Send + 'static,
 {
-    let mut agreement = Agreement::new(agreement);
-    let result = call.wait(guard, check, |process| process.drive(&mut agreement));
+    let agreement = RefCell::new(Agreement::new(agreement));
+    let what = AgreementWait { check: Some(check), agreement: &agreement };
+    let result = call.wait(guard, &what, |process| process.drive(&mut agreement.borrow_mut()));
     if result.is_err() {
         // Its messages may still come.
         std::mem::forget(agreement);

@@ -31,9 +31,11 @@ use crate::call::Call;
 use crate::engine::{OpId, Outcome};
 use crate::guard::Guard;
 use crate::process::Process;
+use crate::request::Active;
 use mismatch::MismatchCheck;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait::{self, Backoff, Step};
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// A sleeper looks around by itself now and then, should a wake-up ever be lost to a rank that died.
@@ -115,6 +117,15 @@ impl Call<'_> {
         end.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::sent() })
     }
 
+    /// Waits for a send and a receive that have no request.
+    pub fn wait_exchange(&self, guard: &mut Guard, active: Active) -> Outcome {
+        let active = RefCell::new(active);
+        let is_done = |process: &mut Process| active.borrow_mut().is_done(&mut process.engine, |_, _, _| true);
+        // It ends by itself: its operations fail.
+        let _ = self.wait(guard, &waiting::Started(&active), |process| is_done(process).then_some(()));
+        active.into_inner().finish(&mut guard.engine)
+    }
+
     /// Sleeps until something comes, unless it is there by now, or until it is time to ask whether it ever will.
     #[cold]
     fn sleep<R>(
@@ -159,9 +170,8 @@ impl Call<'_> {
         count: usize,
         ready: &mut impl FnMut(&mut Process) -> Option<R>,
     ) -> Option<Result<R>> {
-        if guard.engine.node().knows_foreign() {
-            guard.look_for_dead();
-        }
+        let alone = !guard.is_shared();
+        guard.look_around(alone);
         // It may have come meanwhile, or failed for what was found.
         self.progress(guard);
         if let Some(result) = ready(guard) {

@@ -1,29 +1,47 @@
 //! Blocking collective operations that go by messages: a plan is carried out while the call waits.
 
+use super::Waiting;
 use super::mismatch::MismatchCheck;
 use crate::call::Call;
 use crate::collective::{BoundPlan, Run, Turn};
 use crate::guard::Guard;
 use crate::process::Process;
-use oxmpi_abi::Result;
+use oxmpi_abi::{Error, Result};
+use std::cell::RefCell;
 use std::sync::Arc;
+
+/// A plan under way.
+struct PlanWait<'a> {
+    check: &'a MismatchCheck,
+    run: &'a RefCell<Run>,
+}
+
+impl Waiting for PlanWait<'_> {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        state.hopeless_run(&self.run.borrow())
+    }
+
+    fn collective(&self) -> Option<&MismatchCheck> {
+        Some(self.check)
+    }
+}
 
 impl Call<'_> {
     /// Performs a bound plan to its end; an error if ranks are in another call. `check` is of a call that has been counted.
     pub fn perform(&self, guard: &mut Guard, bound_plan: Arc<BoundPlan>, check: &MismatchCheck) -> Result<()> {
-        let mut run = Run::new(bound_plan);
+        let run = RefCell::new(Run::new(bound_plan));
         loop {
-            let advance = |process: &mut Process| match process.advance(&mut run) {
+            let advance = |process: &mut Process| match process.advance(&mut run.borrow_mut()) {
                 Turn::Waiting => None,
                 turn => Some(turn),
             };
-            let turn = self.wait(guard, check, advance);
+            let turn = self.wait(guard, &PlanWait { check, run: &run }, advance);
             match turn {
                 Ok(Turn::Call(call)) => self.make_call(guard, &call),
                 Ok(Turn::Done(result)) => return result,
                 Ok(Turn::Waiting) => {}
                 Err(error) => {
-                    guard.abandon(&mut run);
+                    guard.abandon(&mut run.borrow_mut());
                     return Err(error);
                 }
             }

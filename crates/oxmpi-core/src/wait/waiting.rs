@@ -5,14 +5,41 @@ use super::Waiting;
 use crate::engine::OpId;
 use crate::matching::Pattern;
 use crate::process::Process;
+use crate::request::Active;
 use oxmpi_abi::Error;
+use oxmpi_abi::handle::Request;
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// A send or a receive. It fails by itself when its peer has died: see `liveness.rs`.
+/// A send or a receive. When its peer has died it ends anyhow: see `liveness.rs`.
 pub struct Operation(pub OpId);
 
-impl Waiting for Operation {}
+impl Waiting for Operation {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        state.fail_operation(self.0);
+        None
+    }
+}
+
+/// A send and a receive that have no request.
+pub struct Started<'a>(pub &'a RefCell<Active>);
+
+impl Waiting for Started<'_> {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        state.fail_active(&self.0.borrow());
+        None
+    }
+}
+
+/// One of some requests.
+pub struct Requests<'a>(pub &'a [Request]);
+
+impl Waiting for Requests<'_> {
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        state.fail_requests(self.0);
+        None
+    }
+}
 
 /// Something that ends by itself, or with an operation that does.
 pub struct Unending;
@@ -24,7 +51,7 @@ pub struct Message(pub Pattern);
 
 impl Waiting for Message {
     fn failed(&self, state: &mut Process) -> Option<Error> {
-        state.dead_source(&self.0)
+        state.dead_source(&self.0).or_else(|| state.gone_source(&self.0))
     }
 }
 

@@ -20,8 +20,10 @@ const POLITE_LOOKS: u32 = 1000;
 /// The ranks of a window that a call waits for.
 #[derive(Clone, Copy)]
 pub enum Awaited {
-    /// All of them, as in a fence.
+    /// All of them.
     All,
+    /// Those whose arrival at a round of a fence this rank waits for.
+    Round(u32, u64),
     /// Those that the epoch of `MPI_Win_start` accesses, and that have not exposed their memory.
     Targets,
     /// Those that `MPI_Win_post` has exposed this rank's memory to, and that have not completed.
@@ -42,7 +44,7 @@ impl Waiting for WindowWait {
         let node = state.engine.node();
         let has_died = |rank: &usize| node.has_died(win.window.process_of(*rank));
         let dead = match self.whom {
-            Awaited::All => (0..win.window.size()).find(has_died),
+            Awaited::All | Awaited::Round(..) => (0..win.window.size()).find(has_died),
             Awaited::Targets => win.window.unexposed_targets().find(has_died),
             Awaited::Origins => win.window.incomplete_origins().find(has_died),
             Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
@@ -51,7 +53,19 @@ impl Waiting for WindowWait {
                 None => (0..win.window.size()).find(has_died),
             },
         };
-        dead.map(|rank| win.died(rank))
+        if let Some(rank) = dead {
+            return Some(win.died(rank));
+        }
+        let is_gone = |rank: &usize| state.gone.contains(win.window.process_of(*rank));
+        let gone = match self.whom {
+            // Who has let go of the window may well have finalized.
+            Awaited::All => None,
+            Awaited::Round(round, goal) => win.window.missing(round, goal).find(is_gone),
+            Awaited::Targets => win.window.unexposed_targets().find(is_gone),
+            Awaited::Origins => win.window.incomplete_origins().find(is_gone),
+            Awaited::Holders(rank) => win.window.control.lock(rank).owner().filter(is_gone),
+        };
+        gone.map(|rank| win.absent(rank))
     }
 }
 

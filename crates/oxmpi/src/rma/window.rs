@@ -296,7 +296,7 @@ pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, byt
 pub fn meet(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.node(), round);
-        call.wait_window(guard, win, Awaited::All, |window| window.has_arrived(round, goal))?;
+        call.wait_window(guard, win, Awaited::Round(round, goal), |window| window.has_arrived(round, goal))?;
     }
     Ok(())
 }
