@@ -31,4 +31,5 @@ mod sync;
 pub mod ticket;
 pub mod trust;
 pub mod wait;
+pub mod wait_record;
 pub mod work_request;

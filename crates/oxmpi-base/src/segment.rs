@@ -3,7 +3,7 @@
 //! memory only after a write to it.
 //!
 //! ```text
-//! | job header | rank blocks | doorbells | foreign senders | ports | table of nodes | tickets | rings |
+//! | job header | rank blocks | wait records | doorbells | foreign senders | ports | table of nodes | tickets | rings |
 //! | arenas | rings of foreign senders |
 //! ```
 //!
@@ -19,6 +19,7 @@ use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
 use crate::limits;
 use crate::seq_record::SeqRecord;
 use crate::trust;
+use crate::wait_record::WaitRecord;
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -137,6 +138,7 @@ pub struct Layout {
     pub ranks: usize,
     pub ring_cells: usize,
     blocks: usize,
+    records: usize,
     doorbells: usize,
     doorbell_stride: usize,
     foreign_senders: usize,
@@ -175,7 +177,8 @@ impl Layout {
     fn new(ranks: usize, ring_cells: usize) -> Layout {
         let up = |n: usize, to: usize| n.div_ceil(to) * to;
         let blocks = PAGE;
-        let doorbells = blocks + up(ranks * size_of::<RankBlock>(), PAGE);
+        let records = blocks + up(ranks * size_of::<RankBlock>(), PAGE);
+        let doorbells = records + up(ranks * size_of::<WaitRecord>(), PAGE);
         // One word more: the bell of foreign senders.
         let doorbell_stride = up((1 + ranks.div_ceil(64)) * 8, CACHE_LINE);
         let foreign_senders = doorbells + up(ranks * doorbell_stride, PAGE);
@@ -191,6 +194,7 @@ impl Layout {
             ranks,
             ring_cells,
             blocks,
+            records,
             doorbells,
             doorbell_stride,
             foreign_senders,
@@ -371,6 +375,13 @@ impl Segment {
         Some(unsafe { self.at::<RankBlock>(self.layout.blocks + rank * size_of::<RankBlock>()).as_ref() })
     }
 
+    /// What a rank waits for, in words.
+    pub fn wait_record(&self, rank: usize) -> &WaitRecord {
+        assert!(rank < self.layout.ranks);
+        // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
+        unsafe { self.at::<WaitRecord>(self.layout.records + rank * size_of::<WaitRecord>()).as_ref() }
+    }
+
     /// The bitmap in which a sender sets its bit, once, when it starts to use its ring to `rank`.
     pub fn doorbell(&self, rank: usize) -> &[AtomicU64] {
         assert!(rank < self.layout.ranks);
@@ -502,7 +513,8 @@ mod tests {
     fn areas_do_not_overlap() {
         for ranks in [1, 2, 63, 64, 65, 300] {
             let l = Layout::for_ranks(ranks);
-            assert!(l.blocks + ranks * size_of::<RankBlock>() <= l.doorbells);
+            assert!(l.blocks + ranks * size_of::<RankBlock>() <= l.records);
+            assert!(l.records + ranks * size_of::<WaitRecord>() <= l.doorbells);
             assert!(l.doorbells + ranks * l.doorbell_stride <= l.foreign_senders);
             assert!((1 + ranks.div_ceil(64)) * 8 <= l.doorbell_stride);
             assert!(l.foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>() <= l.foreign_bits);

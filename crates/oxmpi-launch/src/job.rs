@@ -514,11 +514,13 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Describes where the live ranks are.
+    /// Describes where the live ranks are, to follow a colon.
     fn places(&self) -> String {
         let live = self.ranks.iter().enumerate().filter(|(_, state)| !state.ended);
-        let places: Vec<_> = live.map(|(rank, _)| (rank, Where::of(self.started.block(rank)))).collect();
-        report::whereabouts(&places, self.started.mailbox.jobs().len())
+        let place = |rank: usize| (rank, Where::of(self.started.block(rank)), self.started.wait_record(rank));
+        let places: Vec<_> = live.map(|(rank, _)| place(rank)).collect();
+        let text = report::whereabouts(&places, self.started.mailbox.jobs().len());
+        if text.starts_with('\n') { text } else { format!(" {text}") }
     }
 
     /// Checks MPI processes that are not direct children (a shell or a debugger stands between):
@@ -700,12 +702,12 @@ impl<'a> Job<'a> {
             Some(Verdict::Signalled(signal, ..)) if *signal != libc::SIGINT && self.all_well => (None, 0),
             Some(Verdict::Signalled(signal, live, places)) => {
                 let ranks = report::ranks(*live);
-                let text = format!("received {}; {ranks} stopped: {places}", sys::signal_text(*signal));
+                let text = format!("received {}; {ranks} stopped:{places}", sys::signal_text(*signal));
                 ((!self.settings.quiet && self.spawned.is_none()).then_some(text), 128 + signal)
             }
             Some(Verdict::TimedOut(places)) => {
                 let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
-                (Some(format!("the time limit of {limit} s was reached and the job was stopped: {places}")), 124)
+                (Some(format!("the time limit of {limit} s was reached and the job was stopped:{places}")), 124)
             }
             Some(Verdict::OutputGone(status)) => (None, *status),
             Some(Verdict::Trouble(text, status)) => (Some(text.clone()), *status),

@@ -98,6 +98,11 @@ impl Where {
         self.state == STATE_ABSENT || self.state == STATE_FINALIZED
     }
 
+    /// It is inside a call.
+    fn is_in_call(self) -> bool {
+        self.state == STATE_RUNNING && matches!(self.call, Some((_, true)))
+    }
+
     /// ` in MPI_Recv`, ` after MPI_Recv`, or nothing when there is nothing to say.
     fn phrase(self) -> String {
         match (self.state, self.call) {
@@ -228,11 +233,15 @@ pub fn killed_by(status: i32) -> Option<i32> {
     libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status))
 }
 
-/// Where everybody is, with neighbours that are in the same place said together; `jobs` are those that were spawned.
-pub fn whereabouts(ranks: &[(usize, Where)], jobs: usize) -> String {
+/// Describes where all ranks are, each with what it says that it waits for. Ranks in the same place
+/// are named together. `jobs` is the number of spawned jobs.
+pub fn whereabouts(ranks: &[(usize, Where, Option<String>)], jobs: usize) -> String {
     let mut places: Vec<(String, Vec<usize>)> = Vec::new();
-    for &(rank, at) in ranks {
-        let place = at.place();
+    for (rank, at, waits) in ranks {
+        let (rank, mut place) = (*rank, at.place());
+        if let Some(waits) = waits.as_ref().filter(|_| at.is_in_call()) {
+            place = format!("{place} {waits}");
+        }
         match places.iter_mut().find(|(known, _)| *known == place) {
             Some((_, list)) => list.push(rank),
             None => places.push((place, vec![rank])),
@@ -247,8 +256,17 @@ pub fn whereabouts(ranks: &[(usize, Where)], jobs: usize) -> String {
         1 => Some("and there was a spawned job".into()),
         n => Some(format!("and there were {n} spawned jobs")),
     };
-    places.iter().map(tell).chain(spawned).collect::<Vec<_>>().join("; ")
+    let mut lines: Vec<String> = places.iter().take(MOST_PLACES).map(tell).collect();
+    let others: usize = places.iter().skip(MOST_PLACES).map(|(_, list)| list.len()).sum();
+    lines.extend((others > 0).then(|| format!("and {others} more ranks in other places")));
+    lines.extend(spawned);
+    // Descriptions of waits are long: a line for each.
+    let has_waits = ranks.iter().any(|(_, at, waits)| at.is_in_call() && waits.is_some());
+    if has_waits { lines.iter().map(|line| format!("\n  {line}")).collect() } else { lines.join("; ") }
 }
+
+/// Places that are named; a terminal has few lines.
+const MOST_PLACES: usize = 24;
 
 #[cfg(test)]
 mod tests {
@@ -317,9 +335,20 @@ mod tests {
         let absent = block(STATE_ABSENT, 0);
         let (recv, absent) = (Where::of(recv.rank(0)), Where::of(absent.rank(0)));
         assert_eq!(
-            whereabouts(&[(0, absent), (1, recv), (2, recv), (3, recv), (5, recv)], 0),
+            whereabouts(&[(0, absent, None), (1, recv, None), (2, recv, None), (3, recv, None), (5, recv, None)], 0),
             "rank 0 before MPI_Init; ranks 1-3,5 in MPI_Recv"
         );
-        assert_eq!(whereabouts(&[(0, absent)], 2), "rank 0 before MPI_Init; and there were 2 spawned jobs");
+        assert_eq!(whereabouts(&[(0, absent, None)], 2), "rank 0 before MPI_Init; and there were 2 spawned jobs");
+        // A record of a rank that is not in a call is old.
+        let waits = Some(String::from("from rank 0, tag 7, on MPI_COMM_WORLD"));
+        assert_eq!(whereabouts(&[(0, absent, waits.clone())], 0), "rank 0 before MPI_Init");
+        assert_eq!(
+            whereabouts(&[(0, absent, None), (1, recv, waits.clone()), (2, recv, waits), (3, recv, None)], 0),
+            "\n  rank 0 before MPI_Init\n  ranks 1-2 in MPI_Recv from rank 0, tag 7, on MPI_COMM_WORLD\n  rank 3 in MPI_Recv"
+        );
+        let many: Vec<_> = (0..30).map(|rank| (rank, recv, Some(format!("from rank {}", rank + 1)))).collect();
+        assert!(
+            whereabouts(&many, 0).ends_with("\n  rank 23 in MPI_Recv from rank 24\n  and 6 more ranks in other places")
+        );
     }
 }

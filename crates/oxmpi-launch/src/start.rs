@@ -67,6 +67,11 @@ impl Started {
     pub fn block(&self, rank: usize) -> &RankBlock {
         self.segment.rank(self.slots[rank])
     }
+
+    /// What a rank says that it waits for.
+    pub fn wait_record(&self, rank: usize) -> Option<String> {
+        self.segment.wait_record(self.slots[rank]).read()
+    }
 }
 
 pub struct Kept {

@@ -10,6 +10,7 @@ use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::pid::Pid;
 use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::wait::{self, WakeFence};
+use oxmpi_base::wait_record::WaitRecord;
 use oxmpi_base::{address::JobId, cma, cma::Piece};
 use oxmpi_boot::nodes::NodeTable;
 use std::io;
@@ -98,6 +99,11 @@ impl NodeMemory {
 
     pub fn block(&self) -> &RankBlock {
         self.segment.rank(self.me.index())
+    }
+
+    /// Where this rank says what it waits for.
+    pub fn wait_record(&self) -> &WaitRecord {
+        self.segment.wait_record(self.me.index())
     }
 
     #[inline]

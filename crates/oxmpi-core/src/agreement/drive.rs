@@ -85,6 +85,12 @@ impl Process {
         }
     }
 
+    /// The process that an agreement waits for, and on which context.
+    pub fn awaited_by<T>(&self, agreement: &Agreement<T>) -> Option<(Peer, u32)> {
+        let Awaited { pattern, .. } = agreement.receiving.as_ref()?;
+        Some((Peer::from_source(pattern.source)?, pattern.context))
+    }
+
     /// Why nothing will come of a receive, if the sender has ended or one of the members has died.
     fn dead_in(&self, awaited: &Awaited) -> Option<Error> {
         let node = self.engine.node();

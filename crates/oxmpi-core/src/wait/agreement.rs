@@ -1,7 +1,7 @@
 //! Blocking calls in which processes agree on something: the agreement is driven while the call waits.
 
-use super::Waiting;
 use super::mismatch::MismatchCheck;
+use super::{Waiting, describe};
 use crate::agreement::{Agreement, Line};
 use crate::call::Call;
 use crate::guard::Guard;
@@ -18,6 +18,11 @@ struct AgreementWait<'a, T> {
 }
 
 impl<T> Waiting for AgreementWait<'_, T> {
+    fn describe(&self, state: &Process) -> String {
+        let awaited = state.awaited_by(&self.agreement.borrow());
+        awaited.map_or_else(String::new, |(peer, context)| describe::member(state, peer, context))
+    }
+
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_if_hopeless(&mut self.agreement.borrow_mut());
         None

@@ -8,6 +8,7 @@
 use super::Waiting;
 use crate::comm::{CallName, Calls, Ranks};
 use crate::guard::Guard;
+use crate::process::Process;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};
 use oxmpi_abi::functions::Fun;
@@ -61,6 +62,12 @@ impl MismatchCheck {
         let Ok(comm) = guard.comm(self.comm) else { return error };
         let (context, groups) = (comm.context, [comm.group.clone(), comm.local_group().clone()]);
         guard.true_cause(context, [&groups[0], &groups[1]], error)
+    }
+
+    /// The communicator of the call, in words.
+    pub(super) fn place(&self, state: &Process) -> String {
+        let comm = state.comm(self.comm);
+        comm.map_or_else(|_| String::new(), |comm| format!("on {} (call {})", comm.describe(), self.calls(comm).number))
     }
 
     /// The call has failed since messages of another call came in: ranks that still wait for this one are told when they look.

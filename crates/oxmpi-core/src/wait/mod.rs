@@ -8,6 +8,7 @@
 //! board.rs       for other ranks of a board
 //! window.rs      for what other ranks do to a window
 //! outside.rs     for a socket
+//! describe.rs    what a call waits for, in words
 //! mismatch.rs    ranks that wait for each other in different collective calls find out
 //! entry.rs       for calls that are inside without the lock
 //! ```
@@ -20,6 +21,7 @@
 
 pub mod agreement;
 pub mod board;
+mod describe;
 mod entry;
 pub mod mismatch;
 mod outside;
@@ -47,6 +49,12 @@ pub trait Waiting {
     /// with an error as its outcome.
     fn failed(&self, _state: &mut Process) -> Option<Error> {
         None
+    }
+
+    /// What is waited for, in words that follow the name of the call: `from rank 3, tag 7, on
+    /// MPI_COMM_WORLD`. Empty when there is nothing to say.
+    fn describe(&self, _state: &Process) -> String {
+        String::new()
     }
 
     /// The collective call that waits: ranks that wait in another one are looked for.
@@ -105,6 +113,7 @@ impl Call<'_> {
         };
         if looks.count > 0 {
             mismatch::stop(guard);
+            guard.engine.node().wait_record().write("");
         }
         end
     }
@@ -184,6 +193,12 @@ impl Call<'_> {
                 None
             }
         };
-        different.or_else(|| what.failed(guard)).map(Err)
+        if let Some(error) = different.or_else(|| what.failed(guard)) {
+            return Some(Err(error));
+        }
+        // For mpirun, should it have to say where every rank is.
+        let text = describe::whole(guard, what);
+        guard.engine.node().wait_record().write(&text);
+        None
     }
 }

@@ -1,7 +1,7 @@
 //! What calls wait for, but for collective operations and windows, and how each of these waits can
 //! fail. A new wait that fails in none of these ways uses [`Unending`].
 
-use super::Waiting;
+use super::{Waiting, describe};
 use crate::engine::OpId;
 use crate::matching::Pattern;
 use crate::process::Process;
@@ -15,6 +15,10 @@ use std::time::Duration;
 pub struct Operation(pub OpId);
 
 impl Waiting for Operation {
+    fn describe(&self, state: &Process) -> String {
+        describe::operation(state, self.0)
+    }
+
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_operation(self.0);
         None
@@ -25,6 +29,10 @@ impl Waiting for Operation {
 pub struct Started<'a>(pub &'a RefCell<Active>);
 
 impl Waiting for Started<'_> {
+    fn describe(&self, state: &Process) -> String {
+        describe::active(state, &self.0.borrow())
+    }
+
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_active(&self.0.borrow());
         None
@@ -35,6 +43,10 @@ impl Waiting for Started<'_> {
 pub struct Requests<'a>(pub &'a [Request]);
 
 impl Waiting for Requests<'_> {
+    fn describe(&self, state: &Process) -> String {
+        describe::requests(state, self.0)
+    }
+
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_requests(self.0);
         None
@@ -50,6 +62,10 @@ impl Waiting for Unending {}
 pub struct Message(pub Pattern);
 
 impl Waiting for Message {
+    fn describe(&self, state: &Process) -> String {
+        describe::pattern(state, &self.0)
+    }
+
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.dead_source(&self.0).or_else(|| state.gone_source(&self.0))
     }

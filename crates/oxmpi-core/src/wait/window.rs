@@ -39,6 +39,25 @@ pub struct WindowWait {
 }
 
 impl Waiting for WindowWait {
+    fn describe(&self, state: &Process) -> String {
+        let Ok(win) = state.win(self.win) else { return String::new() };
+        let ranks = |ranks: &mut dyn Iterator<Item = usize>| match ranks.next() {
+            Some(rank) => format!("for rank {rank}, "),
+            None => String::new(),
+        };
+        let whom = match self.whom {
+            Awaited::All => String::new(),
+            Awaited::Round(round, goal) => ranks(&mut win.window.missing(round, goal)),
+            Awaited::Targets => ranks(&mut win.window.unexposed_targets()),
+            Awaited::Origins => ranks(&mut win.window.incomplete_origins()),
+            Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
+                Some(owner) => format!("for the lock of rank {rank}, which rank {owner} holds, "),
+                None => format!("for the lock of rank {rank}, "),
+            },
+        };
+        format!("{whom}on {}", win.describe())
+    }
+
     fn failed(&self, state: &mut Process) -> Option<Error> {
         let win = state.win(self.win).ok()?;
         let node = state.engine.node();
