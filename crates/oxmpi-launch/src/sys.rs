@@ -238,22 +238,22 @@ pub fn reap(child: Pid) -> Option<i32> {
 
 /// A child that has ended, without reaping it: its entry in `/proc` stays.
 pub fn ended_child() -> Option<Pid> {
-    // SAFETY: a zeroed siginfo is valid memory for the kernel to write to; where no child has ended
-    // it stays zeroed, and the fields of an ended child are those that are read.
-    let pid = unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        if libc::waitid(libc::P_ALL, 0, &mut info, options) == 0 { info.si_pid() } else { 0 }
-    };
-    (pid > 0).then_some(pid)
+    look_at_children().flatten()
 }
 
 /// Whether we have children, without reaping any.
 pub fn have_children() -> bool {
-    // SAFETY: a zeroed siginfo is valid memory for the kernel to write to.
+    look_at_children().is_some()
+}
+
+/// `None` without children, else one that has ended, if any has.
+fn look_at_children() -> Option<Option<Pid>> {
+    // SAFETY: a zeroed siginfo is valid memory for the kernel to write to; where no child has ended
+    // it stays zeroed, and the fields of an ended child are those that are read.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
-        libc::waitid(libc::P_ALL, 0, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) == 0
+        let found = libc::waitid(libc::P_ALL, 0, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) == 0;
+        found.then(|| Some(info.si_pid()).filter(|&pid| pid > 0))
     }
 }
 
