@@ -3,11 +3,12 @@
 //! ```text
 //! a:4,b,n[01-16]:2          a list; a host without a number has one slot
 //! a slots=4 max_slots=8     a line of a host file, Open MPI's form
-//! a:4                       the same, MPICH's form; more words of MPICH's (binding=…) mean nothing here
+//! a:4                       the same, in MPICH's form; its other keys (binding=…) are ignored
 //! # comment
 //! ```
 //!
-//! Parsing looks nothing up. [`slots_here`] then asks which of the hosts are this machine: today all of them must be.
+//! Parsing resolves no names. [`slots_here`] then checks that all hosts are this machine, as they
+//! must be today.
 
 use std::fs;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
@@ -24,7 +25,7 @@ pub struct Host {
     pub max_slots: Option<usize>,
 }
 
-/// Slots of one host, and hosts of one list, at the most: a larger number is a typing error.
+/// Maximum number of slots of a host, and of hosts in a list: a larger number is a typing mistake.
 const MOST: usize = 1 << 20;
 
 /// The hosts of `HOST[:SLOTS],…`.
@@ -116,7 +117,8 @@ fn number(text: &str, before: &str) -> Result<usize> {
     }
 }
 
-/// A name reaches the command line of the launcher, so it must not be taken for an option or split into words there.
+/// A name reaches the command line of the launcher, so it must not look like an option or be split
+/// into words there.
 fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%');
     if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
@@ -138,7 +140,7 @@ fn split_outside_brackets(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `host:slots`, `[v6]:slots`, or a bare IPv6 address, whose colons are its own.
+/// Splits `host:slots`, `[v6]:slots` or a bare IPv6 address, which contains colons itself.
 fn split_slots(word: &str) -> (&str, Option<&str>) {
     if let Some((name, tail)) = word.strip_prefix('[').and_then(|rest| rest.split_once(']'))
         && name.contains(':')
@@ -151,7 +153,8 @@ fn split_slots(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The names that `n[01-03,7]x` stands for: n01x, n02x, n03x, n7x. Numbers keep the width of the first of their range.
+/// The names of the pattern `n[01-03,7]x`: n01x, n02x, n03x, n7x. Numbers have the width of the
+/// first one of their range.
 fn expand(pattern: &str) -> Result<Vec<String>> {
     let Some((before, rest)) = pattern.split_once('[') else { return Ok(vec![pattern.to_string()]) };
     let bad = |what: &str| format!("`{pattern}`: {what}; a range of hosts is written like n[01-16] or n[1,3-5]");
@@ -188,12 +191,12 @@ fn is_here(name: &str) -> bool {
     if name.eq_ignore_ascii_case("localhost") || name.eq_ignore_ascii_case(&own) {
         return true;
     }
-    // Whether a socket can be bound to an address tells whether it is ours.
+    // An address is ours if a socket can be bound to it.
     let ours = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
     if let Ok(ip) = name.parse() {
         return ours(ip);
     }
-    // One of the names has a domain and the other has none: then the host part decides.
+    // If only one of the two names has a domain, compare the host parts.
     if name.contains('.') != own.contains('.') && short(name) == short(&own) {
         return true;
     }
@@ -292,7 +295,7 @@ mod tests {
         for name in
             ["localhost", "127.0.0.1", "127.0.0.2", "::1", "[::1]", &own_name(), &format!("{}.example", own_name())]
         {
-            // A machine may have no IPv6 at all.
+            // The machine may have no IPv6.
             if name.contains("::1") && UdpSocket::bind(("::1", 0)).is_err() {
                 continue;
             }
