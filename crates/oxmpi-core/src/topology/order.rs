@@ -335,13 +335,13 @@ mod tests {
         let grid = cart(&[4, 4], false);
         let order = for_grid(&grid, &places).unwrap();
         is_permutation(&order);
-        assert_eq!(crossings(&grid_links(&grid), &places, &order, 0), 4);
-        assert_eq!(crossings(&grid_links(&grid), &places, &order, 2), 8);
+        assert_eq!(crossings(&grid_links(&grid), &places, &order, 1), 4);
+        assert_eq!(crossings(&grid_links(&grid), &places, &order, 3), 8);
         let grid = cart(&[4, 4, 4], false);
         let places = machine(2, 4, 8, |core| core);
         let order = for_grid(&grid, &places).unwrap();
         is_permutation(&order);
-        assert_eq!(crossings(&grid_links(&grid), &places, &order, 2), 3 * 16);
+        assert_eq!(crossings(&grid_links(&grid), &places, &order, 3), 3 * 16);
     }
 
     #[test]
@@ -352,8 +352,12 @@ mod tests {
             let order = for_grid(&grid, &places).unwrap();
             is_permutation(&order);
             let least = if grid.dims().len() == 1 { 1 } else { 2 };
-            assert_eq!(crossings(&grid_links(&grid), &places, &order, 0), least);
+            assert_eq!(crossings(&grid_links(&grid), &places, &order, 1), least);
         }
+        // The same for nodes, of which nothing else is known.
+        let nodes: Vec<Place> = (0..8).map(|rank| [rank % 2, 0, 0, 0, 0, 0]).collect();
+        let order = for_grid(&cart(&[8], false), &nodes).unwrap();
+        assert_eq!(crossings(&grid_links(&cart(&[8], false)), &nodes, &order, 0), 1);
         // A grid that is smaller than the machine: only its own processes count.
         let order = for_grid(&cart(&[6], false), &places).unwrap();
         is_permutation(&order);
@@ -372,13 +376,13 @@ mod tests {
         let places = machine(2, 1, 4, |core| core);
         let order = for_graph(8, &links, &places).unwrap();
         is_permutation(&order);
-        assert_eq!(crossings(&links, &places, &order, 0), 1);
+        assert_eq!(crossings(&links, &places, &order, 1), 1);
         // Weights decide: the heavy pairs share a cache.
         let places = machine(1, 2, 2, |core| core);
         let links = [([0, 2], 9), ([1, 3], 9), ([0, 1], 1), ([2, 3], 1)].map(|(ends, weight)| Link { ends, weight });
         let order = for_graph(4, &links, &places).unwrap();
-        assert_eq!(crossings(&links, &places, &order, 2), 2);
-        assert_eq!(places[order[0] as usize][2], places[order[2] as usize][2]);
+        assert_eq!(crossings(&links, &places, &order, 3), 2);
+        assert_eq!(places[order[0] as usize][3], places[order[2] as usize][3]);
     }
 
     #[test]
