@@ -2,7 +2,7 @@
 //! and types. It must use no other file but the generated declarations and those of INTEGER.
 
 pub use crate::generated::c;
-pub use crate::integer::{Codes, Fint, FortranStatus, Out, Statuses, short, wide};
+pub use crate::integer::{Codes, Fint, FortranStatus, Ints, Out, Statuses, short, wide};
 pub use oxmpi_abi::Status;
 pub use oxmpi_abi::constants::*;
 pub use oxmpi_abi::handle::*;

@@ -12,7 +12,7 @@ pub use crate::places::{buffer_at, check_kind, unless_ignored};
 pub use crate::section::{Descriptor, Scratch, Section, described, start_of, whole};
 pub use crate::text::{put_text, room, text, trimmed};
 
-use crate::integer::AtomicFint;
+use crate::integer::{AtomicFint, low};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The symbols of one procedure: pairs of the name and its profiling twin, the C functions that
@@ -167,7 +167,8 @@ pub static FALSE: AtomicFint = AtomicFint::new(0);
 #[inline]
 pub unsafe fn truth(logical: *mut Fint) -> c_int {
     // SAFETY: the caller promises that this memory is valid: see the Safety section.
-    c_int::from(unsafe { *logical } != FALSE.load(Relaxed))
+    let value = unsafe { *logical };
+    c_int::from(low(value) != low(FALSE.load(Relaxed)))
 }
 
 /// Stores a LOGICAL.

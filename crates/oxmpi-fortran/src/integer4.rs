@@ -23,6 +23,12 @@ pub fn short(value: Fint) -> c_int {
     value
 }
 
+/// What decides about the truth of a LOGICAL.
+#[inline(always)]
+pub fn low(logical: Fint) -> c_int {
+    logical
+}
+
 /// The value of an INTEGER argument for C: `narrow!(dest, MPI_ERR_RANK, "MPI_Send", comm_c,
 /// ierror)`. What follows the argument is for the error where an INTEGER is longer than an int.
 macro_rules! narrow {
@@ -54,6 +60,12 @@ impl Ints {
         Ints(array)
     }
 
+    /// Room for elements that C writes; it may use the first ones only.
+    #[inline(always)]
+    pub fn room(array: *mut Fint, _length: usize) -> Ints {
+        Ints(array)
+    }
+
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut c_int {
         self.0
@@ -75,6 +87,13 @@ impl Ints {
     /// The array may be written.
     #[inline(always)]
     pub unsafe fn put(self) {}
+
+    /// Hands the first elements to the program.
+    ///
+    /// # Safety
+    /// So many elements may be written.
+    #[inline(always)]
+    pub unsafe fn put_first(self, _count: usize) {}
 }
 
 /// An array of INTEGERs that C writes, and perhaps reads: the array and its length.
@@ -117,6 +136,12 @@ impl Statuses {
         Statuses(statuses)
     }
 
+    /// Room for statuses that C writes; it may use the first ones only. Null as above.
+    #[inline(always)]
+    pub fn room(statuses: *mut FortranStatus, _count: usize) -> Statuses {
+        Statuses(statuses)
+    }
+
     /// Null where the program ignores them.
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut Status {
@@ -127,6 +152,13 @@ impl Statuses {
     /// The statuses may be written.
     #[inline(always)]
     pub unsafe fn put(self) {}
+
+    /// Hands the first statuses to the program.
+    ///
+    /// # Safety
+    /// So many statuses may be written.
+    #[inline(always)]
+    pub unsafe fn put_first(self, _count: usize) {}
 }
 
 /// The error codes of spawned processes.

@@ -36,6 +36,10 @@ impl FortranStatus {
 
 const FIELDS: usize = size_of::<Status>() / size_of::<c_int>();
 
+/// The field `MPI_ERROR`, and a value that it never has.
+const ERROR: usize = 2;
+const NOT_SET: c_int = c_int::MIN;
+
 /// An integer of C as an INTEGER.
 #[inline]
 pub fn wide(value: c_int) -> Fint {
@@ -47,6 +51,13 @@ pub fn wide(value: c_int) -> Fint {
 #[inline]
 pub fn short(value: Fint) -> c_int {
     c_int::try_from(value).unwrap_or(c_int::MIN)
+}
+
+/// What decides about the truth of a LOGICAL: its low word. flang 19 gives the result of a
+/// comparison only four bytes, also where a LOGICAL has eight.
+#[inline]
+pub fn low(logical: Fint) -> c_int {
+    logical as c_int
 }
 
 /// The value of an INTEGER argument for C: `narrow!(dest, MPI_ERR_RANK, "MPI_Send", comm_c,
@@ -122,6 +133,12 @@ impl Ints {
         Ints { array, ints: ints.collect(), special: null_mut() }
     }
 
+    /// Room for elements that C writes; it may use the first ones only, and the program's array may
+    /// have no others.
+    pub fn room(array: *mut Fint, length: usize) -> Ints {
+        Ints { array, ints: vec![0; length], special: null_mut() }
+    }
+
     /// No integers, but a constant that stands for them.
     pub fn special(special: *mut c_int) -> Ints {
         Ints { array: null_mut(), ints: Vec::new(), special }
@@ -144,8 +161,18 @@ impl Ints {
     /// # Safety
     /// The array may be written.
     pub unsafe fn put(self) {
-        for (i, value) in self.ints.into_iter().enumerate() {
-            // SAFETY: the caller promises that the array, which has this length, may be written.
+        let count = self.ints.len();
+        // SAFETY: the caller promises that the whole array may be written.
+        unsafe { self.put_first(count) };
+    }
+
+    /// Stores the first elements, which C has written.
+    ///
+    /// # Safety
+    /// So many elements may be written.
+    pub unsafe fn put_first(self, count: usize) {
+        for (i, value) in self.ints.into_iter().take(count).enumerate() {
+            // SAFETY: the caller promises that so many elements of the array may be written.
             unsafe { *self.array.add(i) = wide(value) };
         }
     }
@@ -204,6 +231,16 @@ impl Statuses {
         made
     }
 
+    /// Room for statuses that C writes; it may use the first ones only, and the program may have no
+    /// others. Null as above.
+    pub fn room(places: *mut FortranStatus, count: usize) -> Statuses {
+        let count = if places.is_null() { 0 } else { count };
+        let mut empty = [0; FIELDS];
+        empty[ERROR] = NOT_SET;
+        let more = if count > 1 { vec![empty; count] } else { Vec::new() };
+        Statuses { places, one: [empty], more, count }
+    }
+
     fn slice(&mut self) -> &mut [[c_int; FIELDS]] {
         if self.count > 1 { &mut self.more } else { &mut self.one[..self.count] }
     }
@@ -217,11 +254,25 @@ impl Statuses {
     ///
     /// # Safety
     /// The statuses may be written.
-    pub unsafe fn put(mut self) {
+    pub unsafe fn put(self) {
+        let count = self.count;
+        // SAFETY: the caller promises that all statuses may be written.
+        unsafe { self.put_first(count) };
+    }
+
+    /// Stores the first statuses, which C has written. C leaves the error alone unless the call
+    /// fails for it.
+    ///
+    /// # Safety
+    /// So many statuses may be written.
+    pub unsafe fn put_first(mut self, count: usize) {
         let places = self.places;
-        for (i, ints) in self.slice().iter().enumerate() {
-            // SAFETY: the caller promises that the statuses may be written; there are `count`.
-            unsafe { *places.add(i) = FortranStatus(ints.map(wide)) };
+        for (i, ints) in self.slice().iter().take(count).enumerate() {
+            // SAFETY: the caller promises that so many statuses may be written.
+            let place = unsafe { &mut (*places.add(i)).0 };
+            let error = if ints[ERROR] == NOT_SET { place[ERROR] } else { wide(ints[ERROR]) };
+            *place = ints.map(wide);
+            place[ERROR] = error;
         }
     }
 }

@@ -124,16 +124,16 @@ entry! {
         let mut list = Few::<Request>::get(requests, positive(*incount));
         let held = pending::hold(list.as_mut_slice());
         let mut done = MPI_UNDEFINED;
-        let mut places = stored!(indices, positive(*incount));
-        let mut all = Statuses::new(unless_ignored(statuses), positive(*incount));
+        let mut places = Ints::room(indices, positive(*incount));
+        let mut all = Statuses::room(unless_ignored(statuses), positive(*incount));
         let code = call(number, list.as_mut_ptr(), &mut done, places.as_mut_ptr(), all.as_mut_ptr());
-        all.put();
+        all.put_first(positive(done));
         let finished = (0..positive(done)).map(|i| places.at(i)).collect::<Vec<c_int>>();
         for which in &finished {
             put_at(requests, &mut list, *which);
         }
         held.settle(list.as_mut_slice(), |i| c_int::try_from(i).is_ok_and(|i| finished.contains(&i)));
-        places.put();
+        places.put_first(positive(done));
         from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);
@@ -154,16 +154,16 @@ entry! {
         let mut list = Few::<Request>::get(requests, positive(*incount));
         let held = pending::hold(list.as_mut_slice());
         let mut done = MPI_UNDEFINED;
-        let mut places = stored!(indices, positive(*incount));
-        let mut all = Statuses::new(unless_ignored(statuses), positive(*incount));
+        let mut places = Ints::room(indices, positive(*incount));
+        let mut all = Statuses::room(unless_ignored(statuses), positive(*incount));
         let code = call(number, list.as_mut_ptr(), &mut done, places.as_mut_ptr(), all.as_mut_ptr());
-        all.put();
+        all.put_first(positive(done));
         let finished = (0..positive(done)).map(|i| places.at(i)).collect::<Vec<c_int>>();
         for which in &finished {
             put_at(requests, &mut list, *which);
         }
         held.settle(list.as_mut_slice(), |i| c_int::try_from(i).is_ok_and(|i| finished.contains(&i)));
-        places.put();
+        places.put_first(positive(done));
         from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);
@@ -296,14 +296,14 @@ entry! {
         let number = narrow!(incount, MPI_ERR_COUNT, "MPI_Request_get_status_some", MPI_COMM_SELF, ierror);
         let mut list = Few::<Request>::get(requests, positive(*incount));
         let mut done = MPI_UNDEFINED;
-        let mut places = stored!(indices, positive(*incount));
-        let mut all = Statuses::new(unless_ignored(statuses), positive(*incount));
+        let mut places = Ints::room(indices, positive(*incount));
+        let mut all = Statuses::room(unless_ignored(statuses), positive(*incount));
         let code = call(number, list.as_mut_ptr(), &mut done, places.as_mut_ptr(), all.as_mut_ptr());
-        all.put();
+        all.put_first(positive(done));
         for i in 0..positive(done) {
             list.at(places.at(i)).into_iter().for_each(pending::seen);
         }
-        places.put();
+        places.put_first(positive(done));
         from_one(indices, done);
         put_count(outcount, done);
         set(ierror, code);

@@ -72,8 +72,8 @@ fn is_fresh(options: &Options, program: &Program, binary: &Path) -> bool {
     let Some(built) = modified(binary) else { return false };
     let mut inputs = vec![program.source.clone()];
     // The Fortran files do not exist without a Fortran compiler.
-    let installed =
-        ["mpi.h", "mpif.h", "oxmpi/gfortran/mpi_f08.mod"].map(|name| options.prefix.join("include").join(name));
+    let installed = ["mpi.h", "mpif.h", "oxmpi/gfortran/mpi_f08.mod", "oxmpi/gfortran-i8/mpi_f08.mod"]
+        .map(|name| options.prefix.join("include").join(name));
     inputs.extend(installed.into_iter().filter(|path| path.exists()));
     headers_under(&options.programs, &mut inputs);
     // Equal times do not count as fresh: the clock of a file system may be coarse.

@@ -39,9 +39,9 @@ program reductions
   call bits(MPI_BAND, [merge(2, 0, size == 1), 3, 0])
   call bits(MPI_BOR, [merge(2, 3, size == 1), 3, merge(size - 1, 7, any(size == [1, 2, 8]))])
   call bits(MPI_BXOR, [ieor(2, mod(size - 1, 2)), 3 * mod(size, 2), xored()])
-  call truths(MPI_LAND, [size == 1, .true., .false.])
+  call truths(MPI_LAND, [merge(.true., .false., size == 1), .true., .false.])
   call truths(MPI_LOR, [.true., .true., .false.])
-  call truths(MPI_LXOR, [.true., mod(size, 2) == 1, .false.])
+  call truths(MPI_LXOR, [.true., merge(.true., .false., mod(size, 2) == 1), .false.])
   call complexes()
   call pairs()
   call gaps()
@@ -145,7 +145,7 @@ contains
     logical(2) :: l_2(n), m_2(n)
     logical(4) :: l_4(n), m_4(n)
     logical(8) :: l_8(n), m_8(n)
-    p = [rank == 0, .true., .false.]
+    p = [merge(.true., .false., rank == 0), .true., .false.]
     l_1 = p
     call MPI_Allreduce(l_1, m_1, n, MPI_LOGICAL1, op, MPI_COMM_WORLD)
     call check(all(logical(m_1) .eqv. q), 'MPI_LOGICAL1')
