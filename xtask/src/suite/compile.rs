@@ -55,9 +55,13 @@ pub fn compile(options: &Options, program: &Program, header: &Header) -> Result<
     if is_fresh(options, program, &binary) && fs::read_to_string(&record).is_ok_and(|old| old == description) {
         return Ok(binary);
     }
-    if let Some(folder) = binary.parent() {
+    // Fortran compilers write modules to the current folder, and other programs with modules of the
+    // same names are compiled at the same time.
+    let modules = options.build.join("modules").join(&program.name);
+    for folder in binary.parent().into_iter().chain([modules.as_path()]) {
         fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     }
+    command.current_dir(&modules);
     let _ = fs::remove_file(&record);
     let output = command.output().map_err(|error| format!("cannot run {description}: {error}"))?;
     if !output.status.success() {
