@@ -246,11 +246,12 @@ fn entry(out: &mut String, function: &Function, prefix: &str, call: Option<&Call
             let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {call} }}");
         }
         (Some(Call { body, args, makes_request, .. }), false) => {
+            let form = args.first().map_or("", String::as_str);
             let args: String = args.iter().map(|a| format!(", {a}")).collect();
             let (on, _) = raised_on(function);
             let _ = writeln!(out, "// SAFETY: passed on from the caller.");
             let call = match makes_request {
-                true => format!("started(cx, request, || {body}(cx{args}))"),
+                true => format!("started(cx, {form}, request, || {body}(cx{args}))"),
                 false => format!("{body}(cx{args})"),
             };
             let call = format!("call(Fun::{fun}, {on}, |cx| {call})");

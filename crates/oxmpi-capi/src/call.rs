@@ -4,6 +4,7 @@ use crate::bodies::null_pointer;
 use crate::library::LIBRARY;
 use crate::raise::raise;
 use crate::tool;
+use oxmpi::coll::Form;
 use oxmpi_abi::constants::{MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Request;
@@ -50,16 +51,22 @@ pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
 /// Starts an operation or makes it ready, and stores its request.
 ///
 /// # Safety
-/// `request` is null or may be written.
+/// `to` is null or may be written.
 #[inline(always)]
-pub unsafe fn started(cx: &Call, request: *mut Request, start: impl FnOnce() -> Result<Request>) -> Result<()> {
-    if request.is_null() {
-        cx.enter()?;
-        return Err(null_pointer("request"));
+pub unsafe fn started(
+    cx: &Call,
+    form: impl Form,
+    to: *mut Request,
+    make: impl FnOnce() -> Result<Request>,
+) -> Result<()> {
+    if to.is_null() {
+        // What else is wrong with the call is told first.
+        let checked = cx.enter().and_then(|_| form.mode().check(cx));
+        return Err(checked.err().unwrap_or_else(|| null_pointer("request")));
     }
-    let made = start()?;
+    let made = make()?;
     // SAFETY: not null, so it may be written: this function's own condition.
-    unsafe { request.write(made) };
+    unsafe { to.write(made) };
     Ok(())
 }
 

@@ -32,7 +32,7 @@ fn own(rank: usize, length: usize) -> Vec<i32> {
 fn complete(rank: &Rank, request: Request) -> Result<()> {
     let call = rank.call(Fun::Wait);
     let mut guard = call.enter()?;
-    call.wait(&mut guard, &Unending, |process| process.is_request_done(request).unwrap().then_some(())).unwrap();
+    call.wait(&mut guard, &Unending, |process| process.is_request_done(request).unwrap().then_some(()))?;
     let ended = guard.requests.get_mut(request.0).map(|request| match &mut request.body {
         Body::Persistent(_, active) => active.take(),
         _ => None,

@@ -1,8 +1,9 @@
 //! Reads and writes of files: at an offset, at the file pointer of the process or at the shared one. The generator tells from
 //! the name of a function which access it makes, and in which form; `file/access.rs` of the crate `oxmpi` makes it.
 
-use super::{check_place, store, store_status};
-use crate::call::Call;
+use super::store_status;
+use crate::call::{Call, started};
+use oxmpi::coll::Nonblocking;
 use oxmpi::file::access::{Access, begin, perform, start};
 use oxmpi_abi::handle::{File, Request};
 use oxmpi_abi::{Result, Status};
@@ -27,10 +28,7 @@ pub unsafe fn file_access(cx: &Call, form: FileForm, access: Access) -> Result<(
                 store_status(status, &moved);
                 Ok(())
             }
-            FileForm::Nonblocking(request) => {
-                check_place(request, "request")?;
-                store(request, start(cx, access)?, "request")
-            }
+            FileForm::Nonblocking(request) => started(cx, Nonblocking, request, || start(cx, access)),
             FileForm::Split(split) => begin(cx, access, split),
         }
     }

@@ -72,7 +72,7 @@ pub unsafe fn comm_split_type(
         let made = guard.comm_mut(handle)?;
         hints::update(cx.library(), &mut made.hints, &asked, made.session)?;
         if let (Some(name), true) = (found, info != MPI_INFO_NULL && info != MPI_INFO_ENV) {
-            infos::change(info, |info| info.set(RESOURCE_KEY.as_bytes(), name.as_bytes()))?;
+            cx.library().change_info(info, |info| info.set(RESOURCE_KEY.as_bytes(), name.as_bytes()))?;
         }
     }
     // SAFETY: checked.

@@ -2,8 +2,6 @@
 
 use super::{check_place, store, text};
 use crate::call::Call;
-use crate::infos;
-use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as Handle;
 use oxmpi_abi::{Error, Result, bail};
@@ -17,29 +15,29 @@ unsafe fn key_text<'a>(key: *const c_char) -> Result<&'a [u8]> {
     unsafe { text(key, "key") }.map_err(|error| Error::new(MPI_ERR_INFO_KEY, error.text()))
 }
 
-pub unsafe fn info_create(_cx: &Call, info: *mut Handle) -> Result<()> {
+pub unsafe fn info_create(cx: &Call, info: *mut Handle) -> Result<()> {
     check_place(info, "info")?;
     // SAFETY: checked.
-    unsafe { store(info, infos::add(Info::new())?, "info") }
+    unsafe { store(info, cx.library().add_info(Info::new())?, "info") }
 }
 
-pub unsafe fn info_dup(_cx: &Call, info: Handle, newinfo: *mut Handle) -> Result<()> {
+pub unsafe fn info_dup(cx: &Call, info: Handle, newinfo: *mut Handle) -> Result<()> {
     check_place(newinfo, "newinfo")?;
-    let copy = infos::read(info, |info| Ok(info.clone()))?;
+    let copy = cx.library().read_info(info, |info| Ok(info.clone()))?;
     // SAFETY: checked.
-    unsafe { store(newinfo, infos::add(copy)?, "newinfo") }
+    unsafe { store(newinfo, cx.library().add_info(copy)?, "newinfo") }
 }
 
-pub unsafe fn info_free(_cx: &Call, info: *mut Handle) -> Result<()> {
+pub unsafe fn info_free(cx: &Call, info: *mut Handle) -> Result<()> {
     check_place(info, "info")?;
     // SAFETY: checked.
     let handle = unsafe { info.read() };
-    LIBRARY.remove_info(handle)?;
+    cx.library().remove_info(handle)?;
     // SAFETY: checked.
     unsafe { store(info, MPI_INFO_NULL, "info") }
 }
 
-pub unsafe fn info_create_env(_cx: &Call, argc: c_int, argv: *mut *mut c_char, info: *mut Handle) -> Result<()> {
+pub unsafe fn info_create_env(cx: &Call, argc: c_int, argv: *mut *mut c_char, info: *mut Handle) -> Result<()> {
     check_place(info, "info")?;
     if argc < 0 {
         bail!(MPI_ERR_ARG, "argc is {argc}, which is negative");
@@ -56,33 +54,33 @@ pub unsafe fn info_create_env(_cx: &Call, argc: c_int, argv: *mut *mut c_char, i
         }
     }
     // SAFETY: checked.
-    unsafe { store(info, infos::add(LIBRARY.environment(&given))?, "info") }
+    unsafe { store(info, cx.library().add_info(cx.library().environment(&given))?, "info") }
 }
 
-pub unsafe fn info_set(_cx: &Call, info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
+pub unsafe fn info_set(cx: &Call, info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
     // SAFETY: null or strings.
     let (key, value) = unsafe {
         let value = text(value, "value").map_err(|error| Error::new(MPI_ERR_INFO_VALUE, error.text()));
         (key_text(key)?, value?)
     };
-    infos::change(info, |info| info.set(key, value))
+    cx.library().change_info(info, |info| info.set(key, value))
 }
 
-pub unsafe fn info_delete(_cx: &Call, info: Handle, key: *const c_char) -> Result<()> {
+pub unsafe fn info_delete(cx: &Call, info: Handle, key: *const c_char) -> Result<()> {
     // SAFETY: null or a string.
     let key = unsafe { key_text(key)? };
-    infos::change(info, |info| info.delete(key))
+    cx.library().change_info(info, |info| info.delete(key))
 }
 
-pub unsafe fn info_get_nkeys(_cx: &Call, info: Handle, nkeys: *mut c_int) -> Result<()> {
-    let count = infos::read(info, |info| Ok(info.len() as c_int))?;
+pub unsafe fn info_get_nkeys(cx: &Call, info: Handle, nkeys: *mut c_int) -> Result<()> {
+    let count = cx.library().read_info(info, |info| Ok(info.len() as c_int))?;
     // SAFETY: null or may be written.
     unsafe { store(nkeys, count, "nkeys") }
 }
 
-pub unsafe fn info_get_nthkey(_cx: &Call, info: Handle, n: c_int, key: *mut c_char) -> Result<()> {
+pub unsafe fn info_get_nthkey(cx: &Call, info: Handle, n: c_int, key: *mut c_char) -> Result<()> {
     check_place(key, "key")?;
-    infos::read(info, |info| {
+    cx.library().read_info(info, |info| {
         // SAFETY: room for MPI_MAX_INFO_KEY characters, as the standard asks; no key is longer.
         unsafe { put(key, info.nth_key(n)?) };
         Ok(())
@@ -90,7 +88,7 @@ pub unsafe fn info_get_nthkey(_cx: &Call, info: Handle, n: c_int, key: *mut c_ch
 }
 
 pub unsafe fn info_get_string(
-    _cx: &Call,
+    cx: &Call,
     info: Handle,
     key: *const c_char,
     buflen: *mut c_int,
@@ -102,7 +100,7 @@ pub unsafe fn info_get_string(
     // SAFETY: null or a string; checked; room for as many characters as `buflen` says.
     unsafe {
         let (key, room) = (key_text(key)?, buflen.read());
-        infos::read(info, |info| {
+        cx.library().read_info(info, |info| {
             let found = info.get_string(key, room, 1)?;
             if let Some(found) = found {
                 if let Some(words) = found.text {
@@ -118,7 +116,7 @@ pub unsafe fn info_get_string(
 }
 
 pub unsafe fn info_get(
-    _cx: &Call,
+    cx: &Call,
     info: Handle,
     key: *const c_char,
     valuelen: c_int,
@@ -132,7 +130,7 @@ pub unsafe fn info_get(
     // SAFETY: null or a string; checked; room for `valuelen` characters and one more, as the standard asks.
     unsafe {
         let key = key_text(key)?;
-        infos::read(info, |info| {
+        cx.library().read_info(info, |info| {
             let found = info.get(key)?;
             if let Some(words) = found {
                 check_place(value, "value")?;
@@ -145,7 +143,7 @@ pub unsafe fn info_get(
 }
 
 pub unsafe fn info_get_valuelen(
-    _cx: &Call,
+    cx: &Call,
     info: Handle,
     key: *const c_char,
     valuelen: *mut c_int,
@@ -156,7 +154,7 @@ pub unsafe fn info_get_valuelen(
     // SAFETY: null or a string; checked.
     unsafe {
         let key = key_text(key)?;
-        infos::read(info, |info| {
+        cx.library().read_info(info, |info| {
             let found = info.get(key)?;
             if let Some(words) = found {
                 valuelen.write(words.len() as c_int);

@@ -4,7 +4,6 @@ use super::persistent::make;
 use super::topology::array;
 use super::{check_place, store};
 use crate::call::Call;
-use crate::infos;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
@@ -17,12 +16,12 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 /// Elements of all partitions.
-fn check_partitions(partitions: c_int, count: i64, info: Info) -> Result<i64> {
+fn check_partitions(cx: &Call, partitions: c_int, count: i64, info: Info) -> Result<i64> {
     if partitions <= 0 {
         bail!(MPI_ERR_ARG, "the number of partitions is {partitions}; there must be at least one");
     }
     if info != MPI_INFO_NULL {
-        infos::read(info, |_| Ok(()))?;
+        cx.library().read_info(info, |_| Ok(()))?;
     }
     let Some(all) = count.checked_mul(i64::from(partitions)) else {
         bail!(MPI_ERR_COUNT, "{partitions} partitions of {count} elements are more than memory can hold");
@@ -45,7 +44,7 @@ pub unsafe fn psend_init(
     let mut guard = cx.enter()?;
     check_place(request, "request")?;
     let route = guard.route(guard.comm(comm)?, dest, tag)?;
-    let all = check_partitions(partitions, count, info)?;
+    let all = check_partitions(cx, partitions, count, info)?;
     let buf = guard.buffer(buf.cast(), all, datatype)?;
     // SAFETY: the program keeps the buffer of a partitioned operation while the request is active.
     let buf = unsafe { Source::new(buf) };
@@ -74,7 +73,7 @@ pub unsafe fn precv_init(
     if tag == MPI_ANY_TAG {
         bail!(MPI_ERR_TAG, "the tag is MPI_ANY_TAG; a partitioned receive needs one tag");
     }
-    let all = check_partitions(partitions, count, info)?;
+    let all = check_partitions(cx, partitions, count, info)?;
     let buf = guard.target(buf.cast(), all, datatype)?;
     // SAFETY: the program keeps the buffer of a partitioned operation while the request is active.
     let buf = unsafe { Target::new(buf) };

@@ -135,7 +135,7 @@ pub unsafe extern "C" fn MPI_Allgather_init(
     unsafe {
         or_null(
             call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgather(
                         cx,
                         Persistent(info),
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn PMPI_Allgather_init(
     unsafe {
         or_null(
             call(Fun::AllgatherInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgather(
                         cx,
                         Persistent(info),
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn MPI_Allgather_init_c(
     unsafe {
         or_null(
             call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgather(
                         cx,
                         Persistent(info),
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(
     unsafe {
         or_null(
             call(Fun::AllgatherInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgather(
                         cx,
                         Persistent(info),
@@ -380,7 +380,7 @@ pub unsafe extern "C" fn MPI_Allgatherv_init(
     unsafe {
         or_null(
             call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgatherv(
                         cx,
                         Persistent(info),
@@ -415,7 +415,7 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init(
     unsafe {
         or_null(
             call(Fun::AllgathervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgatherv(
                         cx,
                         Persistent(info),
@@ -450,7 +450,7 @@ pub unsafe extern "C" fn MPI_Allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgatherv(
                         cx,
                         Persistent(info),
@@ -485,7 +485,7 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::AllgathervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allgatherv(
                         cx,
                         Persistent(info),
@@ -594,7 +594,7 @@ pub unsafe extern "C" fn MPI_Allreduce_init(
     unsafe {
         or_null(
             call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allreduce(
                         cx,
                         Persistent(info),
@@ -627,7 +627,7 @@ pub unsafe extern "C" fn PMPI_Allreduce_init(
     unsafe {
         or_null(
             call(Fun::AllreduceInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allreduce(
                         cx,
                         Persistent(info),
@@ -660,7 +660,7 @@ pub unsafe extern "C" fn MPI_Allreduce_init_c(
     unsafe {
         or_null(
             call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allreduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -687,7 +687,7 @@ pub unsafe extern "C" fn PMPI_Allreduce_init_c(
     unsafe {
         or_null(
             call(Fun::AllreduceInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::allreduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -819,7 +819,7 @@ pub unsafe extern "C" fn MPI_Alltoall_init(
     unsafe {
         or_null(
             call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoall(
                         cx,
                         Persistent(info),
@@ -853,7 +853,7 @@ pub unsafe extern "C" fn PMPI_Alltoall_init(
     unsafe {
         or_null(
             call(Fun::AlltoallInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoall(
                         cx,
                         Persistent(info),
@@ -887,7 +887,7 @@ pub unsafe extern "C" fn MPI_Alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoall(
                         cx,
                         Persistent(info),
@@ -921,7 +921,7 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoall(
                         cx,
                         Persistent(info),
@@ -1069,7 +1069,7 @@ pub unsafe extern "C" fn MPI_Alltoallv_init(
     unsafe {
         or_null(
             call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallv(
                         cx,
                         Persistent(info),
@@ -1105,7 +1105,7 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init(
     unsafe {
         or_null(
             call(Fun::AlltoallvInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallv(
                         cx,
                         Persistent(info),
@@ -1141,7 +1141,7 @@ pub unsafe extern "C" fn MPI_Alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallv(
                         cx,
                         Persistent(info),
@@ -1177,7 +1177,7 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallvInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallv(
                         cx,
                         Persistent(info),
@@ -1325,7 +1325,7 @@ pub unsafe extern "C" fn MPI_Alltoallw_init(
     unsafe {
         or_null(
             call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallw(
                         cx,
                         Persistent(info),
@@ -1361,7 +1361,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init(
     unsafe {
         or_null(
             call(Fun::AlltoallwInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallw(
                         cx,
                         Persistent(info),
@@ -1397,7 +1397,7 @@ pub unsafe extern "C" fn MPI_Alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallw(
                         cx,
                         Persistent(info),
@@ -1433,7 +1433,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::AlltoallwInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::alltoallw(
                         cx,
                         Persistent(info),
@@ -1473,7 +1473,7 @@ pub unsafe extern "C" fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut 
     unsafe {
         or_null(
             call(Fun::BarrierInit, On::Comm(comm), |cx| {
-                started(cx, request, || coll::barrier(cx, Persistent(info), comm))
+                started(cx, Persistent(info), request, || coll::barrier(cx, Persistent(info), comm))
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1489,7 +1489,7 @@ pub unsafe extern "C" fn PMPI_Barrier_init(comm: Comm, info: Info, request: *mut
     unsafe {
         or_null(
             call(Fun::BarrierInit, On::Comm(comm), |cx| {
-                started(cx, request, || coll::barrier(cx, Persistent(info), comm))
+                started(cx, Persistent(info), request, || coll::barrier(cx, Persistent(info), comm))
             }),
             request,
             MPI_REQUEST_NULL,
@@ -1585,7 +1585,7 @@ pub unsafe extern "C" fn MPI_Bcast_init(
     unsafe {
         or_null(
             call(Fun::BcastInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::bcast(cx, Persistent(info), Block::new(buffer, i64::from(count), datatype), root, comm)
                 })
             }),
@@ -1611,7 +1611,7 @@ pub unsafe extern "C" fn PMPI_Bcast_init(
     unsafe {
         or_null(
             call(Fun::BcastInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::bcast(cx, Persistent(info), Block::new(buffer, i64::from(count), datatype), root, comm)
                 })
             }),
@@ -1637,7 +1637,7 @@ pub unsafe extern "C" fn MPI_Bcast_init_c(
     unsafe {
         or_null(
             call(Fun::BcastInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::bcast(cx, Persistent(info), Block::new(buffer, count, datatype), root, comm)
                 })
             }),
@@ -1663,7 +1663,7 @@ pub unsafe extern "C" fn PMPI_Bcast_init_c(
     unsafe {
         or_null(
             call(Fun::BcastInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::bcast(cx, Persistent(info), Block::new(buffer, count, datatype), root, comm)
                 })
             }),
@@ -1766,7 +1766,7 @@ pub unsafe extern "C" fn MPI_Exscan_init(
     unsafe {
         or_null(
             call(Fun::ExscanInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::exscan(
                         cx,
                         Persistent(info),
@@ -1799,7 +1799,7 @@ pub unsafe extern "C" fn PMPI_Exscan_init(
     unsafe {
         or_null(
             call(Fun::ExscanInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::exscan(
                         cx,
                         Persistent(info),
@@ -1832,7 +1832,7 @@ pub unsafe extern "C" fn MPI_Exscan_init_c(
     unsafe {
         or_null(
             call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::exscan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -1859,7 +1859,7 @@ pub unsafe extern "C" fn PMPI_Exscan_init_c(
     unsafe {
         or_null(
             call(Fun::ExscanInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::exscan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -2000,7 +2000,7 @@ pub unsafe extern "C" fn MPI_Gather_init(
     unsafe {
         or_null(
             call(Fun::GatherInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gather(
                         cx,
                         Persistent(info),
@@ -2036,7 +2036,7 @@ pub unsafe extern "C" fn PMPI_Gather_init(
     unsafe {
         or_null(
             call(Fun::GatherInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gather(
                         cx,
                         Persistent(info),
@@ -2072,7 +2072,7 @@ pub unsafe extern "C" fn MPI_Gather_init_c(
     unsafe {
         or_null(
             call(Fun::GatherInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gather(
                         cx,
                         Persistent(info),
@@ -2108,7 +2108,7 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(
     unsafe {
         or_null(
             call(Fun::GatherInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gather(
                         cx,
                         Persistent(info),
@@ -2261,7 +2261,7 @@ pub unsafe extern "C" fn MPI_Gatherv_init(
     unsafe {
         or_null(
             call(Fun::GathervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gatherv(
                         cx,
                         Persistent(info),
@@ -2298,7 +2298,7 @@ pub unsafe extern "C" fn PMPI_Gatherv_init(
     unsafe {
         or_null(
             call(Fun::GathervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gatherv(
                         cx,
                         Persistent(info),
@@ -2335,7 +2335,7 @@ pub unsafe extern "C" fn MPI_Gatherv_init_c(
     unsafe {
         or_null(
             call(Fun::GathervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gatherv(
                         cx,
                         Persistent(info),
@@ -2372,7 +2372,7 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(
     unsafe {
         or_null(
             call(Fun::GathervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::gatherv(
                         cx,
                         Persistent(info),
@@ -2406,7 +2406,7 @@ pub unsafe extern "C" fn MPI_Iallgather(
     unsafe {
         or_null(
             call(Fun::Iallgather, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgather(
                         cx,
                         Nonblocking,
@@ -2439,7 +2439,7 @@ pub unsafe extern "C" fn PMPI_Iallgather(
     unsafe {
         or_null(
             call(Fun::Iallgather, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgather(
                         cx,
                         Nonblocking,
@@ -2472,7 +2472,7 @@ pub unsafe extern "C" fn MPI_Iallgather_c(
     unsafe {
         or_null(
             call(Fun::IallgatherC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgather(
                         cx,
                         Nonblocking,
@@ -2505,7 +2505,7 @@ pub unsafe extern "C" fn PMPI_Iallgather_c(
     unsafe {
         or_null(
             call(Fun::IallgatherC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgather(
                         cx,
                         Nonblocking,
@@ -2539,7 +2539,7 @@ pub unsafe extern "C" fn MPI_Iallgatherv(
     unsafe {
         or_null(
             call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgatherv(
                         cx,
                         Nonblocking,
@@ -2573,7 +2573,7 @@ pub unsafe extern "C" fn PMPI_Iallgatherv(
     unsafe {
         or_null(
             call(Fun::Iallgatherv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgatherv(
                         cx,
                         Nonblocking,
@@ -2607,7 +2607,7 @@ pub unsafe extern "C" fn MPI_Iallgatherv_c(
     unsafe {
         or_null(
             call(Fun::IallgathervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgatherv(
                         cx,
                         Nonblocking,
@@ -2641,7 +2641,7 @@ pub unsafe extern "C" fn PMPI_Iallgatherv_c(
     unsafe {
         or_null(
             call(Fun::IallgathervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allgatherv(
                         cx,
                         Nonblocking,
@@ -2673,7 +2673,7 @@ pub unsafe extern "C" fn MPI_Iallreduce(
     unsafe {
         or_null(
             call(Fun::Iallreduce, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allreduce(
                         cx,
                         Nonblocking,
@@ -2705,7 +2705,7 @@ pub unsafe extern "C" fn PMPI_Iallreduce(
     unsafe {
         or_null(
             call(Fun::Iallreduce, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allreduce(
                         cx,
                         Nonblocking,
@@ -2737,7 +2737,7 @@ pub unsafe extern "C" fn MPI_Iallreduce_c(
     unsafe {
         or_null(
             call(Fun::IallreduceC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allreduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -2763,7 +2763,7 @@ pub unsafe extern "C" fn PMPI_Iallreduce_c(
     unsafe {
         or_null(
             call(Fun::IallreduceC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::allreduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -2790,7 +2790,7 @@ pub unsafe extern "C" fn MPI_Ialltoall(
     unsafe {
         or_null(
             call(Fun::Ialltoall, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoall(
                         cx,
                         Nonblocking,
@@ -2823,7 +2823,7 @@ pub unsafe extern "C" fn PMPI_Ialltoall(
     unsafe {
         or_null(
             call(Fun::Ialltoall, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoall(
                         cx,
                         Nonblocking,
@@ -2856,7 +2856,7 @@ pub unsafe extern "C" fn MPI_Ialltoall_c(
     unsafe {
         or_null(
             call(Fun::IalltoallC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoall(
                         cx,
                         Nonblocking,
@@ -2889,7 +2889,7 @@ pub unsafe extern "C" fn PMPI_Ialltoall_c(
     unsafe {
         or_null(
             call(Fun::IalltoallC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoall(
                         cx,
                         Nonblocking,
@@ -2924,7 +2924,7 @@ pub unsafe extern "C" fn MPI_Ialltoallv(
     unsafe {
         or_null(
             call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallv(
                         cx,
                         Nonblocking,
@@ -2959,7 +2959,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallv(
     unsafe {
         or_null(
             call(Fun::Ialltoallv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallv(
                         cx,
                         Nonblocking,
@@ -2994,7 +2994,7 @@ pub unsafe extern "C" fn MPI_Ialltoallv_c(
     unsafe {
         or_null(
             call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallv(
                         cx,
                         Nonblocking,
@@ -3029,7 +3029,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallv_c(
     unsafe {
         or_null(
             call(Fun::IalltoallvC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallv(
                         cx,
                         Nonblocking,
@@ -3064,7 +3064,7 @@ pub unsafe extern "C" fn MPI_Ialltoallw(
     unsafe {
         or_null(
             call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallw(
                         cx,
                         Nonblocking,
@@ -3099,7 +3099,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallw(
     unsafe {
         or_null(
             call(Fun::Ialltoallw, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallw(
                         cx,
                         Nonblocking,
@@ -3134,7 +3134,7 @@ pub unsafe extern "C" fn MPI_Ialltoallw_c(
     unsafe {
         or_null(
             call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallw(
                         cx,
                         Nonblocking,
@@ -3169,7 +3169,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallw_c(
     unsafe {
         or_null(
             call(Fun::IalltoallwC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::alltoallw(
                         cx,
                         Nonblocking,
@@ -3192,7 +3192,9 @@ pub unsafe extern "C" fn MPI_Ibarrier(comm: Comm, request: *mut Request) -> c_in
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::Ibarrier, On::Comm(comm), |cx| started(cx, request, || coll::barrier(cx, Nonblocking, comm))),
+            call(Fun::Ibarrier, On::Comm(comm), |cx| {
+                started(cx, Nonblocking, request, || coll::barrier(cx, Nonblocking, comm))
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -3206,7 +3208,9 @@ pub unsafe extern "C" fn PMPI_Ibarrier(comm: Comm, request: *mut Request) -> c_i
     // SAFETY: passed on from the caller.
     unsafe {
         or_null(
-            call(Fun::Ibarrier, On::Comm(comm), |cx| started(cx, request, || coll::barrier(cx, Nonblocking, comm))),
+            call(Fun::Ibarrier, On::Comm(comm), |cx| {
+                started(cx, Nonblocking, request, || coll::barrier(cx, Nonblocking, comm))
+            }),
             request,
             MPI_REQUEST_NULL,
         )
@@ -3228,7 +3232,7 @@ pub unsafe extern "C" fn MPI_Ibcast(
     unsafe {
         or_null(
             call(Fun::Ibcast, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::bcast(cx, Nonblocking, Block::new(buffer, i64::from(count), datatype), root, comm)
                 })
             }),
@@ -3253,7 +3257,7 @@ pub unsafe extern "C" fn PMPI_Ibcast(
     unsafe {
         or_null(
             call(Fun::Ibcast, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::bcast(cx, Nonblocking, Block::new(buffer, i64::from(count), datatype), root, comm)
                 })
             }),
@@ -3278,7 +3282,9 @@ pub unsafe extern "C" fn MPI_Ibcast_c(
     unsafe {
         or_null(
             call(Fun::IbcastC, On::Comm(comm), |cx| {
-                started(cx, request, || coll::bcast(cx, Nonblocking, Block::new(buffer, count, datatype), root, comm))
+                started(cx, Nonblocking, request, || {
+                    coll::bcast(cx, Nonblocking, Block::new(buffer, count, datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3301,7 +3307,9 @@ pub unsafe extern "C" fn PMPI_Ibcast_c(
     unsafe {
         or_null(
             call(Fun::IbcastC, On::Comm(comm), |cx| {
-                started(cx, request, || coll::bcast(cx, Nonblocking, Block::new(buffer, count, datatype), root, comm))
+                started(cx, Nonblocking, request, || {
+                    coll::bcast(cx, Nonblocking, Block::new(buffer, count, datatype), root, comm)
+                })
             }),
             request,
             MPI_REQUEST_NULL,
@@ -3325,7 +3333,7 @@ pub unsafe extern "C" fn MPI_Iexscan(
     unsafe {
         or_null(
             call(Fun::Iexscan, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
                 })
             }),
@@ -3351,7 +3359,7 @@ pub unsafe extern "C" fn PMPI_Iexscan(
     unsafe {
         or_null(
             call(Fun::Iexscan, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
                 })
             }),
@@ -3377,7 +3385,7 @@ pub unsafe extern "C" fn MPI_Iexscan_c(
     unsafe {
         or_null(
             call(Fun::IexscanC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -3403,7 +3411,7 @@ pub unsafe extern "C" fn PMPI_Iexscan_c(
     unsafe {
         or_null(
             call(Fun::IexscanC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::exscan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -3431,7 +3439,7 @@ pub unsafe extern "C" fn MPI_Igather(
     unsafe {
         or_null(
             call(Fun::Igather, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gather(
                         cx,
                         Nonblocking,
@@ -3466,7 +3474,7 @@ pub unsafe extern "C" fn PMPI_Igather(
     unsafe {
         or_null(
             call(Fun::Igather, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gather(
                         cx,
                         Nonblocking,
@@ -3501,7 +3509,7 @@ pub unsafe extern "C" fn MPI_Igather_c(
     unsafe {
         or_null(
             call(Fun::IgatherC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gather(
                         cx,
                         Nonblocking,
@@ -3536,7 +3544,7 @@ pub unsafe extern "C" fn PMPI_Igather_c(
     unsafe {
         or_null(
             call(Fun::IgatherC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gather(
                         cx,
                         Nonblocking,
@@ -3572,7 +3580,7 @@ pub unsafe extern "C" fn MPI_Igatherv(
     unsafe {
         or_null(
             call(Fun::Igatherv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gatherv(
                         cx,
                         Nonblocking,
@@ -3608,7 +3616,7 @@ pub unsafe extern "C" fn PMPI_Igatherv(
     unsafe {
         or_null(
             call(Fun::Igatherv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gatherv(
                         cx,
                         Nonblocking,
@@ -3644,7 +3652,7 @@ pub unsafe extern "C" fn MPI_Igatherv_c(
     unsafe {
         or_null(
             call(Fun::IgathervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gatherv(
                         cx,
                         Nonblocking,
@@ -3680,7 +3688,7 @@ pub unsafe extern "C" fn PMPI_Igatherv_c(
     unsafe {
         or_null(
             call(Fun::IgathervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::gatherv(
                         cx,
                         Nonblocking,
@@ -3714,7 +3722,7 @@ pub unsafe extern "C" fn MPI_Ireduce(
     unsafe {
         or_null(
             call(Fun::Ireduce, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce(
                         cx,
                         Nonblocking,
@@ -3748,7 +3756,7 @@ pub unsafe extern "C" fn PMPI_Ireduce(
     unsafe {
         or_null(
             call(Fun::Ireduce, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce(
                         cx,
                         Nonblocking,
@@ -3782,7 +3790,7 @@ pub unsafe extern "C" fn MPI_Ireduce_c(
     unsafe {
         or_null(
             call(Fun::IreduceC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
                 })
             }),
@@ -3809,7 +3817,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_c(
     unsafe {
         or_null(
             call(Fun::IreduceC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
                 })
             }),
@@ -3835,7 +3843,7 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter(
     unsafe {
         or_null(
             call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter(
                         cx,
                         Nonblocking,
@@ -3867,7 +3875,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter(
     unsafe {
         or_null(
             call(Fun::IreduceScatter, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter(
                         cx,
                         Nonblocking,
@@ -3899,7 +3907,7 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter(
                         cx,
                         Nonblocking,
@@ -3931,7 +3939,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter(
                         cx,
                         Nonblocking,
@@ -3963,7 +3971,7 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Nonblocking,
@@ -3995,7 +4003,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Nonblocking,
@@ -4027,7 +4035,7 @@ pub unsafe extern "C" fn MPI_Ireduce_scatter_block_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Nonblocking,
@@ -4059,7 +4067,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(
     unsafe {
         or_null(
             call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Nonblocking,
@@ -4091,7 +4099,7 @@ pub unsafe extern "C" fn MPI_Iscan(
     unsafe {
         or_null(
             call(Fun::Iscan, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
                 })
             }),
@@ -4117,7 +4125,7 @@ pub unsafe extern "C" fn PMPI_Iscan(
     unsafe {
         or_null(
             call(Fun::Iscan, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm)
                 })
             }),
@@ -4143,7 +4151,7 @@ pub unsafe extern "C" fn MPI_Iscan_c(
     unsafe {
         or_null(
             call(Fun::IscanC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -4169,7 +4177,7 @@ pub unsafe extern "C" fn PMPI_Iscan_c(
     unsafe {
         or_null(
             call(Fun::IscanC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scan(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -4197,7 +4205,7 @@ pub unsafe extern "C" fn MPI_Iscatter(
     unsafe {
         or_null(
             call(Fun::Iscatter, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatter(
                         cx,
                         Nonblocking,
@@ -4232,7 +4240,7 @@ pub unsafe extern "C" fn PMPI_Iscatter(
     unsafe {
         or_null(
             call(Fun::Iscatter, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatter(
                         cx,
                         Nonblocking,
@@ -4267,7 +4275,7 @@ pub unsafe extern "C" fn MPI_Iscatter_c(
     unsafe {
         or_null(
             call(Fun::IscatterC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatter(
                         cx,
                         Nonblocking,
@@ -4302,7 +4310,7 @@ pub unsafe extern "C" fn PMPI_Iscatter_c(
     unsafe {
         or_null(
             call(Fun::IscatterC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatter(
                         cx,
                         Nonblocking,
@@ -4338,7 +4346,7 @@ pub unsafe extern "C" fn MPI_Iscatterv(
     unsafe {
         or_null(
             call(Fun::Iscatterv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatterv(
                         cx,
                         Nonblocking,
@@ -4374,7 +4382,7 @@ pub unsafe extern "C" fn PMPI_Iscatterv(
     unsafe {
         or_null(
             call(Fun::Iscatterv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatterv(
                         cx,
                         Nonblocking,
@@ -4410,7 +4418,7 @@ pub unsafe extern "C" fn MPI_Iscatterv_c(
     unsafe {
         or_null(
             call(Fun::IscattervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatterv(
                         cx,
                         Nonblocking,
@@ -4446,7 +4454,7 @@ pub unsafe extern "C" fn PMPI_Iscatterv_c(
     unsafe {
         or_null(
             call(Fun::IscattervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::scatterv(
                         cx,
                         Nonblocking,
@@ -4629,7 +4637,7 @@ pub unsafe extern "C" fn MPI_Reduce_init(
     unsafe {
         or_null(
             call(Fun::ReduceInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce(
                         cx,
                         Persistent(info),
@@ -4664,7 +4672,7 @@ pub unsafe extern "C" fn PMPI_Reduce_init(
     unsafe {
         or_null(
             call(Fun::ReduceInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce(
                         cx,
                         Persistent(info),
@@ -4699,7 +4707,7 @@ pub unsafe extern "C" fn MPI_Reduce_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
                 })
             }),
@@ -4727,7 +4735,7 @@ pub unsafe extern "C" fn PMPI_Reduce_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm)
                 })
             }),
@@ -5002,7 +5010,7 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Persistent(info),
@@ -5035,7 +5043,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Persistent(info),
@@ -5068,7 +5076,7 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Persistent(info),
@@ -5101,7 +5109,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter_block(
                         cx,
                         Persistent(info),
@@ -5134,7 +5142,7 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter(
                         cx,
                         Persistent(info),
@@ -5167,7 +5175,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter(
                         cx,
                         Persistent(info),
@@ -5200,7 +5208,7 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter(
                         cx,
                         Persistent(info),
@@ -5233,7 +5241,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::reduce_scatter(
                         cx,
                         Persistent(info),
@@ -5342,7 +5350,7 @@ pub unsafe extern "C" fn MPI_Scan_init(
     unsafe {
         or_null(
             call(Fun::ScanInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scan(
                         cx,
                         Persistent(info),
@@ -5375,7 +5383,7 @@ pub unsafe extern "C" fn PMPI_Scan_init(
     unsafe {
         or_null(
             call(Fun::ScanInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scan(
                         cx,
                         Persistent(info),
@@ -5408,7 +5416,7 @@ pub unsafe extern "C" fn MPI_Scan_init_c(
     unsafe {
         or_null(
             call(Fun::ScanInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -5435,7 +5443,7 @@ pub unsafe extern "C" fn PMPI_Scan_init_c(
     unsafe {
         or_null(
             call(Fun::ScanInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm)
                 })
             }),
@@ -5576,7 +5584,7 @@ pub unsafe extern "C" fn MPI_Scatter_init(
     unsafe {
         or_null(
             call(Fun::ScatterInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatter(
                         cx,
                         Persistent(info),
@@ -5612,7 +5620,7 @@ pub unsafe extern "C" fn PMPI_Scatter_init(
     unsafe {
         or_null(
             call(Fun::ScatterInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatter(
                         cx,
                         Persistent(info),
@@ -5648,7 +5656,7 @@ pub unsafe extern "C" fn MPI_Scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatter(
                         cx,
                         Persistent(info),
@@ -5684,7 +5692,7 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(
     unsafe {
         or_null(
             call(Fun::ScatterInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatter(
                         cx,
                         Persistent(info),
@@ -5837,7 +5845,7 @@ pub unsafe extern "C" fn MPI_Scatterv_init(
     unsafe {
         or_null(
             call(Fun::ScattervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatterv(
                         cx,
                         Persistent(info),
@@ -5874,7 +5882,7 @@ pub unsafe extern "C" fn PMPI_Scatterv_init(
     unsafe {
         or_null(
             call(Fun::ScattervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatterv(
                         cx,
                         Persistent(info),
@@ -5911,7 +5919,7 @@ pub unsafe extern "C" fn MPI_Scatterv_init_c(
     unsafe {
         or_null(
             call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatterv(
                         cx,
                         Persistent(info),
@@ -5948,7 +5956,7 @@ pub unsafe extern "C" fn PMPI_Scatterv_init_c(
     unsafe {
         or_null(
             call(Fun::ScattervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::scatterv(
                         cx,
                         Persistent(info),

@@ -676,7 +676,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather(
     unsafe {
         or_null(
             call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgather(
                         cx,
                         Nonblocking,
@@ -709,7 +709,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather(
     unsafe {
         or_null(
             call(Fun::IneighborAllgather, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgather(
                         cx,
                         Nonblocking,
@@ -742,7 +742,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgather_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgather(
                         cx,
                         Nonblocking,
@@ -775,7 +775,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgather_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgather(
                         cx,
                         Nonblocking,
@@ -809,7 +809,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Nonblocking,
@@ -843,7 +843,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv(
     unsafe {
         or_null(
             call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Nonblocking,
@@ -877,7 +877,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_allgatherv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Nonblocking,
@@ -911,7 +911,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Nonblocking,
@@ -944,7 +944,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Nonblocking,
@@ -977,7 +977,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoall, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Nonblocking,
@@ -1010,7 +1010,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoall_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Nonblocking,
@@ -1043,7 +1043,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoall_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Nonblocking,
@@ -1078,7 +1078,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Nonblocking,
@@ -1113,7 +1113,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Nonblocking,
@@ -1148,7 +1148,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Nonblocking,
@@ -1183,7 +1183,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Nonblocking,
@@ -1218,7 +1218,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Nonblocking,
@@ -1253,7 +1253,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Nonblocking,
@@ -1288,7 +1288,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Nonblocking,
@@ -1323,7 +1323,7 @@ pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw_c(
     unsafe {
         or_null(
             call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Nonblocking, request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Nonblocking,
@@ -1461,7 +1461,7 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgather(
                         cx,
                         Persistent(info),
@@ -1495,7 +1495,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgather(
                         cx,
                         Persistent(info),
@@ -1529,7 +1529,7 @@ pub unsafe extern "C" fn MPI_Neighbor_allgather_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgather(
                         cx,
                         Persistent(info),
@@ -1563,7 +1563,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgather_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgather(
                         cx,
                         Persistent(info),
@@ -1706,7 +1706,7 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Persistent(info),
@@ -1741,7 +1741,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Persistent(info),
@@ -1776,7 +1776,7 @@ pub unsafe extern "C" fn MPI_Neighbor_allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Persistent(info),
@@ -1811,7 +1811,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_allgatherv(
                         cx,
                         Persistent(info),
@@ -1949,7 +1949,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Persistent(info),
@@ -1983,7 +1983,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Persistent(info),
@@ -2017,7 +2017,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Persistent(info),
@@ -2051,7 +2051,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoall(
                         cx,
                         Persistent(info),
@@ -2199,7 +2199,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Persistent(info),
@@ -2235,7 +2235,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Persistent(info),
@@ -2271,7 +2271,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Persistent(info),
@@ -2307,7 +2307,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallv(
                         cx,
                         Persistent(info),
@@ -2455,7 +2455,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Persistent(info),
@@ -2491,7 +2491,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Persistent(info),
@@ -2527,7 +2527,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Persistent(info),
@@ -2563,7 +2563,7 @@ pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init_c(
     unsafe {
         or_null(
             call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| {
-                started(cx, request, || {
+                started(cx, Persistent(info), request, || {
                     coll::neighbor_alltoallw(
                         cx,
                         Persistent(info),

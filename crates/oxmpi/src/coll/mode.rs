@@ -20,7 +20,7 @@ pub enum Mode {
 
 impl Mode {
     /// Checks the arguments that the form adds, before anything is started.
-    pub(super) fn check(self, call: &Call) -> Result<()> {
+    pub fn check(self, call: &Call) -> Result<()> {
         match self {
             Mode::Persistent(info) if info != MPI_INFO_NULL => call.library().read_info(info, |_| Ok(())),
             _ => Ok(()),
