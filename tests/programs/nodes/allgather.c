@@ -1,4 +1,4 @@
-// ranks: 4 7
+// ranks: 7
 // launch: --pretend-nodes 3
 // cflags: -O2
 // As ../coll/allgather.c, on several nodes.

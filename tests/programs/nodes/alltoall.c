@@ -1,4 +1,4 @@
-// ranks: 3 8
+// ranks: 5
 // launch: --pretend-nodes 2
 // cflags: -O2
 // As ../coll/alltoall.c, on several nodes.

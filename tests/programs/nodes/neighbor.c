@@ -1,4 +1,4 @@
-// ranks: 4 8
+// ranks: 6
 // launch: --pretend-nodes 3:cyclic
 // cflags: -O2
 // As ../coll/neighbor.c, on several nodes.

@@ -1,4 +1,4 @@
-// ranks: 3 5 8
+// ranks: 3 6
 // launch: --pretend-nodes 3:cyclic
 // cflags: -O2
 // As ../coll/reduce.c, on several nodes.
