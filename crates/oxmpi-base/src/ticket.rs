@@ -164,10 +164,10 @@ impl Ticket {
         (from < copy.length).then(|| (from, copy.chunk.min(copy.length - from)))
     }
 
-    /// Receiver: closes the copy, so that nothing more can be claimed. If the receiver gives up the
-    /// copy, the sender must not access its list and buffer any more.
-    pub fn close(&self, copy: &Copy) {
-        self.claimed.fetch_add(copy.length, Ordering::SeqCst);
+    /// Receiver: closes the copy, so that nothing more can be claimed, and returns how much was. If
+    /// the receiver gives up the copy, the sender must not access its list and buffer any more.
+    pub fn close(&self, copy: &Copy) -> u64 {
+        self.claimed.fetch_add(copy.length, Ordering::SeqCst)
     }
 
     /// Either side: adds claimed bytes that have been copied.
@@ -188,7 +188,12 @@ impl Ticket {
 
     /// Receiver: whether all bytes have been copied.
     pub fn all_copied(&self, copy: &Copy) -> bool {
-        self.copied.load(Ordering::Acquire) >= copy.length
+        self.has_copied(copy.length)
+    }
+
+    /// Receiver: whether so many bytes have been copied.
+    pub fn has_copied(&self, bytes: u64) -> bool {
+        self.copied.load(Ordering::Acquire) >= bytes
     }
 }
 

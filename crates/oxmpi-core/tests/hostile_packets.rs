@@ -12,9 +12,10 @@ use std::os::fd::AsFd;
 const EAGER: u8 = 1;
 const MORE: u8 = 2;
 const OFFER: u8 = 3;
-const TAKEN: u8 = 4;
+const CLAIMED: u8 = 4;
 const STREAM: u8 = 5;
 const DATA: u8 = 6;
+const WITHDRAWN: u8 = 8;
 const SYNC: u8 = 1;
 
 /// A number that a sender may give to an offer: the first use of its first ticket.
@@ -35,7 +36,7 @@ fn head(kind: u8, flags: u8, aux: u32) -> Head {
 
 #[test]
 fn packets_that_make_no_sense_name_their_sender() {
-    let cases: [(&str, Head, [u64; 4]); 15] = [
+    let cases: [(&str, Head, [u64; 4]); 16] = [
         ("kind 0", head(0, 0, 0), [0; 4]),
         ("kind 99", head(99, 0, 0), [0; 4]),
         ("a part of no message", head(MORE, 0, 0), [0; 4]),
@@ -47,9 +48,10 @@ fn packets_that_make_no_sense_name_their_sender() {
         ("an offer beyond the sender's", head(OFFER, 0, 0), [10, 0, TICKET | 0xffff_ffff, 0]),
         ("an offer of no use", head(OFFER, 0, 0), [10, 0, 0, 0]),
         ("an offer of more pieces than bytes", head(OFFER, 0, u32::MAX), [10, 4096, TICKET, 0]),
-        ("an answer with a wrong offer", head(TAKEN, 0, 0), [u64::MAX, 0, 0, 0]),
-        ("an answer for no operation", head(TAKEN, 0, 0), [TICKET, u64::MAX, 0, 0]),
-        ("an answer for a receive", head(TAKEN, 0, 0), [TICKET, 0, 0, 0]),
+        ("an answer with a wrong offer", head(CLAIMED, 0, 0), [u64::MAX, 0, 0, 0]),
+        ("an answer for no operation", head(CLAIMED, 0, 0), [TICKET, u64::MAX, 0, 0]),
+        ("an answer for a receive", head(CLAIMED, 0, 0), [TICKET, 0, 0, 0]),
+        ("an offer given back that nobody asked for", head(WITHDRAWN, 0, 0), [0, 1, 0, 0]),
         ("a stream of no operation", head(STREAM, 0, 0), [TICKET, 7, 0, 10]),
     ];
     for (name, head, body) in cases {
@@ -84,5 +86,32 @@ fn a_stream_is_no_longer_than_its_message() {
     hostile.tx.send_control(Peer::at_slot(1), &head(STREAM, 0, 0), &[ticket, send, 0, 100_001]).unwrap();
     engine.progress();
     let outcome = engine.take_outcome(op).expect("the send has ended");
+    assert!(outcome.error.is_some_and(|error| error.text().contains("process 0 of this node")));
+}
+
+/// An answer names an operation that was the sender's and is over: its place in the table may be another's by now.
+#[test]
+fn an_answer_for_an_operation_that_is_over_is_not_believed() {
+    let (mut hostile, mut engine) = pair();
+    let me = Peer::at_slot(1);
+    let bytes = [7u8; 8];
+    let route = Route { peer: Peer::at_slot(0), context: 0, source: 1, tag: 5 };
+    // SAFETY: the bytes stay, and do not change, until the sends have ended.
+    let buf = || unsafe { Source::dense(bytes.as_ptr(), bytes.len()) };
+    let first = engine.send(Mode::Synchronous, &route, buf()).unwrap();
+    assert_eq!(hostile.rx.senders(&mut hostile.tx), 1);
+    let packet = hostile.rx.next(me).unwrap();
+    let offer = hostile.tx.announced_with_bytes(me, &packet).unwrap();
+    assert!(hostile.tx.claim(me, offer));
+    let answer = hostile.tx.acknowledge(me, offer);
+    hostile.tx.tell(me, &answer).unwrap();
+    engine.progress();
+    assert!(engine.take_outcome(first).expect("it is received").error.is_none());
+    // The next operation has the same place in the table.
+    let second = engine.send(Mode::Synchronous, &route, buf()).unwrap();
+    assert_ne!(first, second);
+    hostile.tx.tell(me, &answer).unwrap();
+    engine.progress();
+    let outcome = engine.take_outcome(second).expect("the send has ended");
     assert!(outcome.error.is_some_and(|error| error.text().contains("process 0 of this node")));
 }

@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// All that is known of other jobs.
 pub(crate) struct ForeignProcesses {
     own: JobId,
-    /// Foreign processes by the index of their peer, less the own job's ranks.
+    /// Foreign processes by the index of their peer, less the size of the own job.
     known: Vec<Option<Known>>,
     peers: HashMap<ProcessId, Peer>,
     jobs: HashMap<JobId, Job>,
@@ -107,35 +107,38 @@ impl NodeMemory {
 
     /// The segment and the slot of a far process.
     #[cold]
-    fn seat_of(&self, peer: Peer) -> (&Segment, Slot) {
+    fn home_of_far(&self, peer: Peer) -> Option<(&Segment, Slot)> {
         if let Some(slot) = self.pretended_slot(peer) {
-            return (self.segment(), slot);
+            return Some((self.segment(), slot));
         }
-        let id = self.known(peer).id;
-        match self.foreign.jobs.get(&id.job) {
-            Some(job) => (&job.segment, id.slot),
-            None => unreachable!("a job is known as long as one of its processes is"),
-        }
+        let known = self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?;
+        let job = self.foreign.jobs.get(&known.id.job)?;
+        Some((&job.segment, known.id.slot))
     }
 
-    /// The segment that a process belongs to, and its slot there.
-    pub(crate) fn home_of(&self, peer: Peer) -> (&Segment, Slot) {
+    /// The segment in which a process has its tickets and rings, and its slot there; `None` for one that is reached
+    /// by packets only. That it is there does not mean that memory is [shared](NodeMemory::shares_memory): nodes may
+    /// be pretended.
+    pub fn home(&self, peer: Peer) -> Option<(&Segment, Slot)> {
         match peer.slot() {
-            Some(slot) => (self.segment(), slot),
-            None => self.seat_of(peer),
+            Some(slot) => Some((self.segment(), slot)),
+            None => self.home_of_far(peer),
         }
     }
 
     #[cold]
     pub(crate) fn block_of_foreign(&self, peer: Peer) -> &RankBlock {
-        let (segment, slot) = self.seat_of(peer);
-        segment.rank(slot.index())
+        match self.home_of_far(peer) {
+            Some((segment, slot)) => segment.rank(slot.index()),
+            None => unreachable!("{peer} shares no memory with this process"),
+        }
     }
 
     #[cold]
     pub(crate) fn wake_foreign(&self, peer: Peer) {
-        let (segment, slot) = self.seat_of(peer);
-        wait::wake(segment.header(), segment.rank(slot.index()), self.barrier());
+        if let Some((segment, slot)) = self.home_of_far(peer) {
+            wait::wake(segment.header(), segment.rank(slot.index()), self.barrier());
+        }
     }
 
     pub(crate) fn wake_all_foreign(&self) {
@@ -262,14 +265,20 @@ impl NodeMemory {
         self.ended(peer) == Some(Ended::Died)
     }
 
+    /// Whether a process that shares memory with this one still runs, as the kernel sees it.
+    pub(crate) fn is_alive(&self, peer: Peer) -> bool {
+        let block = self.home(peer).map(|(segment, slot)| segment.rank(slot.index()));
+        block.is_some_and(|block| lifeline::process_lives(block.pid.load(Relaxed)))
+    }
+
     // ---- memory ----
 
     /// Maps an area that `owner` allocated, a process of this node.
     pub fn map(&self, owner: Peer, area: Area) -> io::Result<Mapping> {
-        if !self.shares_memory(owner) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "its owner is on another node"));
+        match self.home(owner) {
+            Some((segment, _)) if self.shares_memory(owner) => Mapping::new(segment, area),
+            _ => Err(io::Error::new(io::ErrorKind::Unsupported, "its owner is on another node")),
         }
-        Mapping::new(self.home_of(owner).0, area)
     }
 }
 
@@ -336,10 +345,14 @@ impl Incoming {
         true
     }
 
-    /// Looks for foreign processes that have ended or aborted, or wrote what is no packet; returns
-    /// all that have.
-    pub fn find_ended(&self, node: &mut NodeMemory) -> Vec<(Peer, Ended)> {
-        node.find_ended(|peer| self.is_ring_broken(peer))
+    /// Looks for far processes that have ended or aborted, or sent what is no packet; returns all that
+    /// have.
+    pub fn find_ended(&self, tx: &mut Outgoing) -> Vec<(Peer, Ended)> {
+        #[cfg_attr(not(feature = "sim"), expect(unused_mut, reason = "far processes without memory in common"))]
+        let mut ended = tx.node_mut().find_ended(|peer| self.is_ring_broken(peer));
+        #[cfg(feature = "sim")]
+        ended.extend(tx.find_dead_far().into_iter().map(|peer| (peer, Ended::Died)));
+        ended
     }
 
     // ---- forgetting ----

@@ -3,17 +3,19 @@
 //! A sender marks itself, once, in the receiver's doorbell; the receiver polls the rings of those that ever rang. Senders
 //! of other jobs ring a bell of their own (`foreign.rs`).
 
+use crate::far::FarRx;
 use crate::foreign::SenderRing;
 use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use crate::packet::{Packet, PacketSize};
-use crate::table::PeerTable;
+use crate::table::FarTable;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::ring::Consumer;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub struct Incoming {
-    ends: PeerTable<Option<Box<Consumer>>>,
+    local: Box<[Option<Box<Consumer>>]>,
+    far: FarTable<FarRx>,
     /// Peers that ever sent something here, in the order in which they were noticed.
     senders: Vec<Peer>,
     doorbell_seen: Vec<u64>,
@@ -28,7 +30,8 @@ pub struct Incoming {
 impl Incoming {
     pub(crate) fn new(ranks: usize) -> Incoming {
         Incoming {
-            ends: PeerTable::new(ranks),
+            local: (0..ranks).map(|_| None).collect(),
+            far: FarTable::default(),
             senders: Vec::new(),
             doorbell_seen: vec![0; ranks.div_ceil(64)],
             foreign_heard: 0,
@@ -37,9 +40,13 @@ impl Incoming {
         }
     }
 
-    /// How many peers ever sent something here; their numbers are [`Shm::sender`]`(0..)`.
+    /// How many peers ever sent something here; their numbers are [`Incoming::sender`]`(0..)`.
     #[inline]
     pub fn senders(&mut self, tx: &mut Outgoing) -> usize {
+        #[cfg(feature = "sim")]
+        if let Some(sim) = &tx.sim {
+            sim.take_turn();
+        }
         let me = tx.node().slot().index();
         for word in 0..self.doorbell_seen.len() {
             let rung = tx.node().segment().doorbell(me)[word].load(Relaxed);
@@ -80,11 +87,24 @@ impl Incoming {
     }
 
     pub(crate) fn has_receiver(&self, peer: Peer) -> bool {
-        self.ends.get(peer).is_some_and(Option::is_some)
+        match peer.slot() {
+            Some(slot) => self.local.get(slot.index()).is_some_and(Option::is_some),
+            None => self.far.get(peer).is_some_and(FarRx::is_open),
+        }
     }
 
+    /// From now on packets of a peer come through a ring.
     pub(crate) fn receive_from(&mut self, peer: Peer, rx: Box<Consumer>) {
-        *self.ends.at(peer) = Some(rx);
+        match peer.slot() {
+            Some(slot) => self.local[slot.index()] = Some(rx),
+            None => *self.far.at(peer) = FarRx::Ring(rx),
+        }
+        self.senders.push(peer);
+    }
+
+    #[cfg(feature = "sim")]
+    pub(crate) fn receive_from_sim(&mut self, peer: Peer, rx: crate::sim::SimRx) {
+        *self.far.at(peer) = FarRx::Sim(rx);
         self.senders.push(peer);
     }
 
@@ -99,25 +119,34 @@ impl Incoming {
         if self.refused.contains(&peer) {
             return true;
         }
-        self.ends.get(peer).and_then(Option::as_ref).is_some_and(|rx| rx.is_broken())
+        match peer.slot() {
+            Some(slot) => self.local.get(slot.index()).and_then(Option::as_ref).is_some_and(|rx| rx.is_broken()),
+            None => self.far.get(peer).is_some_and(FarRx::is_broken),
+        }
     }
 
     pub(crate) fn receive_no_more_from(&mut self, peer: Peer) {
-        *self.ends.at(peer) = None;
+        match peer.slot() {
+            Some(slot) => self.local[slot.index()] = None,
+            None => *self.far.at(peer) = FarRx::None,
+        }
         self.senders.retain(|&sender| sender != peer);
     }
 
     /// Forgets a far peer of which nothing is known any more.
     pub(crate) fn forget(&mut self, peer: Peer) {
-        self.ends.forget(peer);
+        self.far.forget(peer);
         self.refused.retain(|&refused| refused != peer);
     }
 
     /// The next packet from `peer`, which stays the next one until [`Incoming::pop`].
     #[inline]
     pub fn next(&mut self, peer: Peer) -> Option<Packet<'_>> {
-        let packet = self.ends.at(peer).as_mut()?.peek()?;
-        // SAFETY: the ring has compared the length with what it holds, and its sender writes the cells again only after
+        let packet = match peer.slot() {
+            Some(slot) => self.local[slot.index()].as_mut()?.peek()?,
+            None => self.far.at(peer).peek()?,
+        };
+        // SAFETY: the link has compared the length with what it holds, and its sender writes the cells again only after
         // `pop`, which needs this end while the packet borrows it.
         Some(unsafe { Packet::new(packet) })
     }
@@ -125,8 +154,11 @@ impl Incoming {
     /// Gives the packet that came last from `peer` back to it.
     #[inline]
     pub fn pop(&mut self, peer: Peer, size: PacketSize, node: &NodeMemory) {
-        let Some(rx) = self.ends.at(peer).as_mut() else { return };
-        if rx.advance(size.cells) {
+        let is_awaited = match peer.slot() {
+            Some(slot) => self.local[slot.index()].as_mut().is_some_and(|rx| rx.advance(size.cells)),
+            None => self.far.at(peer).advance(size.cells),
+        };
+        if is_awaited {
             // It may sleep until there is room.
             node.wake(peer);
         }
@@ -134,8 +166,9 @@ impl Incoming {
 
     /// Asks `peer` to send nothing that we would have to store, or lifts that.
     pub fn set_pressure(&mut self, peer: Peer, on: bool) {
-        if let Some(rx) = self.ends.at(peer) {
-            rx.set_pressure(on);
+        match peer.slot() {
+            Some(slot) => self.local[slot.index()].iter().for_each(|rx| rx.set_pressure(on)),
+            None => self.far.at(peer).set_pressure(on),
         }
     }
 }

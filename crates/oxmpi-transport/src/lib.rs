@@ -5,15 +5,21 @@
 //! links.rs        all links of a process, in two halves
 //! outgoing.rs     sending: local peers by index, far ones by an entry
 //! incoming.rs     receiving: who sends, and the packets that have come
+//! end.rs          what every link has
+//! far.rs          the links behind an entry for a far peer
+//! sim/            a simulated network, for tests only (feature `sim`)
 //! packet.rs       the layout of a packet; a packet that is borrowed until it is popped
+//! transfer/       messages that wait with their sender, and how their bytes move
 //! node_memory.rs  facts and memory of the node, without messages
-//! foreign.rs    processes of other jobs on the node
+//! foreign.rs      processes of other jobs on the node
 //! ports.rs        numbers under which a process can be asked for a connection
 //! table.rs        a value for every peer
 //! own.rs          copies within this process
 //! node/           collective operations of ranks that share a board
 //! ```
 
+mod end;
+mod far;
 mod foreign;
 mod incoming;
 mod links;
@@ -23,8 +29,12 @@ mod outgoing;
 pub mod own;
 mod packet;
 mod ports;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod table;
+pub mod transfer;
 
+pub use end::Life;
 pub use foreign::Ended;
 pub use incoming::Incoming;
 pub use links::Links;
@@ -32,6 +42,5 @@ pub use node_memory::NodeMemory;
 pub use outgoing::{Full, Outgoing};
 pub use oxmpi_base::cma::{MAX_PIECES, Piece};
 pub use oxmpi_base::ids::{Peer, Slot};
-pub use oxmpi_base::ticket::{Copy as TicketCopy, State as TicketState, TicketId};
 pub use packet::{CONTROL_WORDS, Head, INLINE_BYTES, PART_UNIT, Packet, PacketSize};
 pub use table::PeerTable;

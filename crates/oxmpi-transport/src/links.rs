@@ -41,6 +41,22 @@ impl Links {
         Ok(Links { rx: Incoming::new(node.ranks()), tx: Outgoing::new(ends, book, node) })
     }
 
+    /// The links of one rank of a simulated network, on a node of its own.
+    #[cfg(feature = "sim")]
+    pub fn attach_sim(network: &crate::sim::Network, me: usize) -> io::Result<Links> {
+        let (_, segment) = Segment::create(1, 1)?;
+        let job = JobId { inode: 1, holder: 1, fd: 1 };
+        let own = WorldRank::new(me).ok_or(io::ErrorKind::InvalidInput)?;
+        let places: Vec<_> = (0..network.ranks() as u32).map(|node| (node, 0)).collect();
+        let nodes = NodeTable::new(oxmpi_boot::deal::blocks(&places), own, false).map_err(io::Error::other)?;
+        let mut links = Links::attach_on(segment, job, nodes)?;
+        for from in (0..network.ranks()).filter(|&from| from != me) {
+            links.rx.receive_from_sim(oxmpi_base::ids::Peer::far(from), network.receiver(from, me));
+        }
+        links.tx.sim = Some(network.node(me));
+        Ok(links)
+    }
+
     /// The node's memory.
     pub fn node(&self) -> &NodeMemory {
         self.tx.node()

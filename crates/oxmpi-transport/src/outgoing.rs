@@ -4,14 +4,18 @@
 //! A send either takes all of its packet or says [`Full`] and has sent nothing. Packets of a pair arrive in the order of
 //! the calls; between pairs nothing is promised.
 
+use crate::end::{End, Life};
+use crate::far::Far;
 use crate::node_memory::NodeMemory;
 use crate::packet::*;
 use crate::table::FarTable;
+use crate::transfer::tickets::Tickets;
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::own_slot::OwnSlot;
 use oxmpi_base::ring::{self, Consumer, Producer};
-use oxmpi_base::ticket::{self, Ticket, TicketBook, TicketId};
+use oxmpi_base::ticket::TicketBook;
 use oxmpi_datatype::{Cursor, Source};
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering::AcqRel;
 
 /// The link has no room now: nothing was sent. The caller keeps the packet and tries again.
@@ -21,27 +25,30 @@ pub struct Full;
 pub struct Outgoing {
     local: Box<[Option<Box<Producer>>]>,
     far: FarTable<Far>,
-    book: TicketBook,
+    pub(crate) tickets: Tickets,
+    /// Whether the kernel lets us copy from and to peers; assumed until it refuses.
+    single_copy: bool,
     /// Makes the ends of rings.
     ends: OwnSlot,
     node: NodeMemory,
-}
-
-/// The link to a peer that does not share the own job's memory. A later link is a variant here.
-#[derive(Default)]
-enum Far {
-    #[default]
-    Unopened,
-    /// A process of another job on this node, through a ring in its job's memory.
-    Foreign(Box<Producer>),
-    /// A rank of another pretended node, through a ring of the segment that all of them have.
-    Pretended(Box<Producer>),
+    #[cfg(feature = "sim")]
+    pub(crate) sim: Option<crate::sim::SimNode>,
 }
 
 impl Outgoing {
     pub(crate) fn new(ends: OwnSlot, book: TicketBook, node: NodeMemory) -> Outgoing {
         let local = (0..node.ranks()).map(|_| None).collect();
-        Outgoing { local, far: FarTable::default(), book, ends, node }
+        let tickets = Tickets::new(book);
+        Outgoing {
+            local,
+            far: FarTable::default(),
+            tickets,
+            single_copy: true,
+            ends,
+            node,
+            #[cfg(feature = "sim")]
+            sim: None,
+        }
     }
 
     /// This process.
@@ -65,8 +72,15 @@ impl Outgoing {
         self.ends.consumer(from)
     }
 
-    /// The largest part of a message that one packet takes: a multiple of [`PART_UNIT`].
-    pub fn max_part(&self) -> usize {
+    /// The largest part of a message that one packet to `peer` takes: a multiple of [`PART_UNIT`].
+    #[inline]
+    pub fn max_part(&self, peer: Peer) -> usize {
+        #[cfg(feature = "sim")]
+        if let (true, Some(sim)) = (peer.is_far(), &self.sim) {
+            return sim.max_part();
+        }
+        // Rings of foreign senders are no smaller than those of a job.
+        let _ = peer;
         ring::bytes_in(ring::max_packet(self.node.segment().layout().ring_cells)) - BULK_OFFSET
     }
 
@@ -91,18 +105,18 @@ impl Outgoing {
         debug_assert!(front <= ring::FIRST_BYTES);
         let offset = if front + bytes <= ring::FIRST_BYTES { front } else { BULK_OFFSET };
         let cells = ring::cells_for(offset + bytes);
-        let tx = self.producer(peer);
-        let Some(at) = tx.reserve(cells) else { return Err(Full) };
-        // SAFETY: the reserved cells have room for head, prefix and `bytes` bytes, and are no part of
-        // a user's memory.
-        unsafe {
+        // SAFETY: the cells have room for head, prefix and `bytes` bytes, and are no part of a user's memory.
+        let fill = |at: NonNull<u8>| unsafe {
             write_head(at, head);
             for (index, &word) in prefix.iter().enumerate() {
                 at.add(HEAD_BYTES).cast::<u64>().add(index).write(word);
             }
             cursor.pack_afar(buf, at.as_ptr().add(offset), bytes);
+        };
+        match peer.slot() {
+            Some(slot) => send_on(self.local(slot), cells, user_word(head), fill)?,
+            None => send_on(self.far(peer), cells, user_word(head), fill)?,
         }
-        tx.publish(cells, user_word(head));
         self.wake(peer);
         Ok(())
     }
@@ -127,15 +141,19 @@ impl Outgoing {
     /// Sends one cell; `fill` writes at most [`INLINE_BYTES`] bytes behind the head.
     #[inline]
     fn send_cell(&mut self, peer: Peer, head: &Head, fill: impl FnOnce(*mut u8)) -> Result<(), Full> {
-        let tx = self.producer(peer);
-        let Some(at) = tx.reserve(1) else { return Err(Full) };
         // SAFETY: a cell has room for a head and INLINE_BYTES behind it.
-        unsafe {
+        let fill = |at: NonNull<u8>| unsafe {
             write_head(at, head);
             fill(at.as_ptr().add(HEAD_BYTES));
+        };
+        match peer.slot() {
+            Some(slot) => {
+                let tx = self.local(slot);
+                send_on(tx, 1, user_word(head), fill)?;
+                tx.prefetch(1);
+            }
+            None => send_on(self.far(peer), 1, user_word(head), fill)?,
         }
-        tx.publish(1, user_word(head));
-        tx.prefetch(1);
         self.wake(peer);
         Ok(())
     }
@@ -143,13 +161,17 @@ impl Outgoing {
     /// Prepares for another message of that many bytes, while there is nothing better to do.
     pub fn expect_as_long(&mut self, peer: Peer, bytes: usize) {
         let cells = ring::cells_for(BULK_OFFSET + bytes);
-        self.producer(peer).prefetch(cells);
+        if let Some(tx) = self.ring(peer) {
+            tx.prefetch(cells);
+        }
     }
 
     /// Prepares for a second packet of that many bytes, before the first one is [sent](Outgoing::send_bulk).
     pub fn expect_second(&mut self, peer: Peer, bytes: usize) {
         let cells = ring::cells_for(BULK_OFFSET + bytes);
-        self.producer(peer).prefetch_second(cells);
+        if let Some(tx) = self.ring(peer) {
+            tx.prefetch_second(cells);
+        }
     }
 
     /// Sends the next `bytes` bytes of the buffer (at most [`Outgoing::max_part`]) behind a word for the layer above; [`Full`]
@@ -165,15 +187,19 @@ impl Outgoing {
     ) -> Result<(), Full> {
         // Never one cell alone, whose data would start elsewhere.
         let cells = ring::cells_for(BULK_OFFSET + bytes.max(1));
-        let tx = self.producer(peer);
-        let Some(at) = tx.reserve(cells) else { return Err(Full) };
-        // SAFETY: the reserved cells have room for the word and, from BULK_OFFSET on, for `bytes`
-        // bytes.
-        unsafe {
+        // SAFETY: the cells have room for the word and, from BULK_OFFSET on, for `bytes` bytes.
+        let mut fill = |at: NonNull<u8>| unsafe {
             at.cast::<u64>().write(word);
             cursor.pack_afar(buf, at.as_ptr().add(BULK_OFFSET), bytes);
+        };
+        match peer.slot() {
+            Some(slot) => send_on(self.local(slot), cells, u16::from(kind), fill)?,
+            None => {
+                let tx = self.far(peer);
+                fill(tx.reserve(cells).ok_or(Full)?);
+                tx.publish_bulk(cells, u16::from(kind));
+            }
         }
-        tx.publish(cells, u16::from(kind));
         self.wake(peer);
         Ok(())
     }
@@ -181,7 +207,10 @@ impl Outgoing {
     /// Whether `peer` asks for no more messages that it would have to store.
     #[inline]
     pub fn under_pressure(&mut self, peer: Peer) -> bool {
-        self.producer(peer).under_pressure()
+        match peer.slot() {
+            Some(slot) => self.local(slot).under_pressure(),
+            None => self.far(peer).under_pressure(),
+        }
     }
 
     #[inline]
@@ -189,19 +218,24 @@ impl Outgoing {
         self.node.wake(peer);
     }
 
+    /// The ring to a rank of this node.
     #[inline]
-    fn producer(&mut self, peer: Peer) -> &mut Producer {
+    fn local(&mut self, slot: Slot) -> &mut Producer {
+        if self.local[slot.index()].is_none() {
+            self.open(slot);
+        }
+        match &mut self.local[slot.index()] {
+            Some(tx) => tx,
+            None => unreachable!("just opened"),
+        }
+    }
+
+    /// The ring to a peer, where it has one.
+    #[inline]
+    fn ring(&mut self, peer: Peer) -> Option<&mut Producer> {
         match peer.slot() {
-            Some(slot) => {
-                if self.local[slot.index()].is_none() {
-                    self.open(slot);
-                }
-                match &mut self.local[slot.index()] {
-                    Some(tx) => tx,
-                    None => unreachable!("just opened"),
-                }
-            }
-            None => self.far_producer(peer),
+            Some(slot) => Some(self.local(slot)),
+            None => self.far(peer).ring(),
         }
     }
 
@@ -210,21 +244,44 @@ impl Outgoing {
         self.local[slot.index()] = Some(open(&mut self.ends, &self.node, slot));
     }
 
-    /// Opens the link to a far peer at first contact.
+    /// The link to a far peer, which is opened at first contact.
     #[inline(never)]
-    fn far_producer(&mut self, peer: Peer) -> &mut Producer {
-        let node = &self.node;
+    fn far(&mut self, peer: Peer) -> &mut Far {
         let far = self.far.at(peer);
         if let Far::Unopened = far {
-            *far = match node.pretended_slot(peer) {
-                Some(slot) => Far::Pretended(open(&mut self.ends, node, slot)),
-                None => Far::Foreign(node.open_to_foreign(peer)),
+            #[cfg(feature = "sim")]
+            if let Some(tx) = self.sim.as_ref().and_then(|sim| sim.open(peer)) {
+                *far = Far::Sim(tx);
+                return far;
+            }
+            *far = match self.node.pretended_slot(peer) {
+                Some(slot) => Far::Pretended(open(&mut self.ends, &self.node, slot)),
+                None => Far::Foreign(self.node.open_to_foreign(peer)),
             };
         }
-        match far {
-            Far::Foreign(tx) | Far::Pretended(tx) => tx,
-            Far::Unopened => unreachable!("just opened"),
+        far
+    }
+
+    /// Whether a process still takes part.
+    pub fn life(&self, peer: Peer) -> Life {
+        #[cfg(feature = "sim")]
+        if let (true, Some(sim)) = (peer.is_far(), &self.sim) {
+            return sim.life(peer);
         }
+        if self.node.has_died(peer) {
+            return Life::Dead;
+        }
+        if self.node.has_left(peer) { Life::Finalized } else { Life::Running }
+    }
+
+    /// The far peers that have died without sharing memory with us. Nothing more is sent to them.
+    #[cfg(feature = "sim")]
+    pub(crate) fn find_dead_far(&mut self) -> Vec<Peer> {
+        let dead = self.sim.as_ref().map_or(Vec::new(), |sim| sim.dead());
+        for &peer in &dead {
+            *self.far.at(peer) = Far::Dead;
+        }
+        dead
     }
 
     /// Sends nothing more to a far peer.
@@ -232,24 +289,33 @@ impl Outgoing {
         self.far.forget(peer);
     }
 
-    // ---- messages that wait for their receiver ----
-
-    /// A ticket of ours, or `None` while all are in use.
-    pub fn offer_ticket(&mut self) -> Option<TicketId> {
-        self.book.offer()
+    /// Whether offers to and from a peer have tickets.
+    #[inline]
+    pub(crate) fn has_tickets(&self, peer: Peer) -> bool {
+        !peer.is_far() || self.node.home(peer).is_some()
     }
 
-    pub fn own_ticket(&self, id: TicketId) -> &Ticket {
-        self.book.ticket(id)
+    /// Whether a packet of one cell could be sent now.
+    pub(crate) fn has_room(&mut self, peer: Peer) -> bool {
+        match peer.slot() {
+            Some(slot) => self.local(slot).reserve(1).is_some(),
+            None => self.far(peer).reserve(1).is_some(),
+        }
     }
 
-    pub fn release_ticket(&mut self, id: TicketId) {
-        self.book.release(id);
+    /// Whether a message may be copied straight between this process and a peer.
+    pub(crate) fn may_copy_with(&self, peer: Peer) -> bool {
+        self.single_copy && self.node.shares_memory(peer)
     }
 
-    pub fn ticket_of(&self, peer: Peer, id: TicketId) -> &Ticket {
-        let (segment, slot) = self.node.home_of(peer);
-        ticket::ticket_of(segment, slot.index(), id)
+    /// Whether the memory of peers that share some with us may be copied to and from, as far as is known.
+    pub fn may_copy(&self) -> bool {
+        self.single_copy
+    }
+
+    /// From now on nothing is copied straight between this process and others.
+    pub fn forbid_copies(&mut self) {
+        self.single_copy = false;
     }
 }
 
@@ -259,4 +325,12 @@ fn open(ends: &mut OwnSlot, node: &NodeMemory, slot: Slot) -> Box<Producer> {
     let Some(tx) = ends.producer(slot.index()) else { unreachable!("a ring to a rank of the job is opened once") };
     node.segment().doorbell(slot.index())[me / 64].fetch_or(1 << (me % 64), AcqRel);
     Box::new(tx)
+}
+
+/// Sends one packet over one link; `fill` writes it.
+#[inline(always)]
+fn send_on(tx: &mut impl End, cells: usize, user: u16, fill: impl FnOnce(NonNull<u8>)) -> Result<(), Full> {
+    fill(tx.reserve(cells).ok_or(Full)?);
+    tx.publish(cells, user);
+    Ok(())
 }

@@ -43,7 +43,7 @@ impl NodeMemory {
 
     /// Whether a process has a port of that number open.
     pub fn is_port_open(&self, owner: Peer, number: u32) -> bool {
-        let (segment, slot) = self.home_of(owner);
+        let Some((segment, slot)) = self.home(owner) else { return false };
         segment.ports()[place(number)].load(Acquire) == word(number, slot)
     }
 }

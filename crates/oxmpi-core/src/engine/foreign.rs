@@ -62,7 +62,7 @@ impl Engine {
 
     /// Looks for far processes that have ended; returns all that have.
     pub fn find_ended(&mut self) -> Vec<(Peer, Ended)> {
-        self.rx.find_ended(self.messages.tx.node_mut())
+        self.rx.find_ended(&mut self.messages.tx)
     }
 }
 
@@ -77,7 +77,7 @@ impl Messages {
         let busy = |state: &PeerState| !state.queue.is_empty() || !matches!(state.assembly, Assembly::None);
         let peers = self.peers.iter().filter(|(_, state)| busy(state)).map(|(peer, _)| peer);
         let messages = self.unexpected.iter().map(|(_, _, message)| message.from);
-        let all = self.ops.pending_sends().chain(self.ops.copying_peers()).chain(peers).chain(messages);
+        let all = self.ops.pending_sends().chain(self.ops.moving_peers()).chain(peers).chain(messages);
         all.filter(|&peer| self.tx.node().is_foreign(peer)).collect()
     }
 
@@ -87,10 +87,7 @@ impl Messages {
             .unexpected
             .iter()
             .filter(|(_, _, message)| self.tx.node().is_foreign(message.from))
-            .filter(|(_, _, message)| match message.waits {
-                Some((ticket, _)) => !self.tx.ticket_of(message.from, ticket).is_offered(ticket),
-                None => false,
-            })
+            .filter(|(_, _, message)| message.offer.is_some_and(|offer| !self.tx.is_offered(message.from, offer)))
             .map(|(id, _, _)| id)
             .collect();
         gone.into_iter().for_each(|id| self.forget(id));
@@ -106,12 +103,11 @@ impl Messages {
         };
         let with_dead = |op: &Op| match op {
             Op::Send(send) => send.peer() == dead,
-            Op::Recv(recv) => recv.copies_from() == Some(dead),
+            Op::Recv(recv) => recv.moves_from() == Some(dead),
             _ => false,
         };
         for op in self.ops.find(with_dead).into_iter().chain(assembling) {
-            self.copies.retain(|&copying| copying != op);
-            self.streams.retain(|&stream| stream != op);
+            self.abort_transfer(op);
             self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
         }
     }
@@ -161,10 +157,10 @@ impl Messages {
 }
 
 impl super::ops::Ops {
-    /// The peers of receives that copy from them, one for each.
-    fn copying_peers(&self) -> impl Iterator<Item = Peer> + '_ {
+    /// The peers of receives that have claimed an offer, one for each.
+    fn moving_peers(&self) -> impl Iterator<Item = Peer> + '_ {
         self.all().filter_map(|op| match op {
-            Op::Recv(recv) => recv.copies_from(),
+            Op::Recv(recv) => recv.moves_from(),
             _ => None,
         })
     }

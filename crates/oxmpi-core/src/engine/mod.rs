@@ -1,32 +1,31 @@
 //! Point-to-point messages: how a send becomes packets and how packets find their receive.
 //!
 //! ```text
-//! send.rs   small: one packet, or a first and some more      EAGER, MORE
-//!           large or synchronous: an offer that waits        OFFER
-//! recv.rs   packets meet posted receives, or are kept        (matching/)
-//! copy.rs   a taken offer is copied by both sides (TAKEN), or streamed through the ring (STREAM, DATA)
-//! pieces.rs which bytes of the other side belong to which of ours, where there are gaps
-//! own.rs    messages to oneself
-//! foreign.rs  processes of other jobs come and go
-//! ops.rs    operations under way, and how they ended
+//! send.rs       small: one packet, or a first and some more      EAGER, MORE
+//!               large or synchronous: an offer that waits        OFFER
+//! recv.rs       packets meet posted receives, or are kept        (matching/)
+//! transfers.rs  messages that were offered: the links move their bytes, the engine says when and tells the peer
+//! own.rs        messages to oneself
+//! foreign.rs    processes of other jobs come and go
+//! ops.rs        operations under way, and how they ended
 //! ```
 //!
 //! Everything here is driven by [`Engine::progress`], which never blocks and never calls the user. Waiting is the
 //! caller's business, so that it can let other threads in.
 
-mod copy;
 mod foreign;
 mod ops;
 mod own;
-mod pieces;
 mod recv;
 mod send;
+mod transfers;
 
 use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
 use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
-use oxmpi_transport::{CONTROL_WORDS, Head, Incoming, Links, NodeMemory, Outgoing, Packet, Peer, PeerTable, TicketId};
+use oxmpi_transport::transfer::{self, Control};
+use oxmpi_transport::{Incoming, Life, Links, NodeMemory, Outgoing, Packet, Peer, PeerTable};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
@@ -35,20 +34,12 @@ pub use ops::{OpId, Outcome};
 pub use recv::{Message, Small};
 pub use send::{Mode, Route};
 
-/// A message, or the first part of one; `aux` is its length. With [`SYNC`] the body starts with ticket and operation.
+/// A message, or the first part of one; `aux` is its length. With [`SYNC`] it is also an offer.
 const EAGER: u8 = 1;
 /// The next part of the message that the last EAGER packet of this sender started.
 const MORE: u8 = 2;
-/// A message that stays with its sender until it is taken. Body: length, address (0: only to be streamed), ticket, operation;
-/// `aux`: how many pieces the list at the address has, 0 when the bytes themselves are there.
+/// A message that stays with its sender until it is claimed. The further kinds are those of `oxmpi_transport::transfer`.
 const OFFER: u8 = 3;
-/// The offer is taken. Body: ticket, the sender's operation.
-const TAKEN: u8 = 4;
-/// The offer is taken, and its bytes shall come through the ring. Body: ticket, the sender's operation, the receiver's
-/// operation, length.
-const STREAM: u8 = 5;
-/// Bytes of a stream; the word in front is the receiver's operation.
-const DATA: u8 = 6;
 
 const SYNC: u8 = 1;
 
@@ -76,14 +67,8 @@ pub struct Messages {
     peers: PeerTable<PeerState>,
     /// Peers with something in `PeerState::queue`.
     waiting_queues: Vec<Peer>,
-    /// Operations whose bytes are being copied between the two processes.
-    copies: Vec<OpId>,
-    /// Tickets of sends that are over, which the receiver has not given back yet.
-    spent: VecDeque<TicketId>,
-    /// Sends whose bytes go through the ring on the receiver's demand.
-    streams: Vec<OpId>,
-    /// Whether the kernel lets us copy from and to peers; assumed until it refuses.
-    single_copy: bool,
+    /// Operations whose transfers need steps of this rank.
+    transfers: Vec<OpId>,
     /// The longest message that is sent without asking its receiver.
     eager_limit: usize,
     /// Peers whose wish to be sent no more than offers has changed, until they are told.
@@ -119,7 +104,7 @@ struct PeerState {
 
 enum Queued {
     Message(OpId),
-    Control(Head, [u64; CONTROL_WORDS]),
+    Control(Control),
 }
 
 /// Where the rest of a message that comes in parts goes.
@@ -135,10 +120,13 @@ enum Assembly {
 
 impl Engine {
     pub fn new(links: Links, single_copy: bool) -> Engine {
-        let Links { tx, rx } = links;
+        let Links { mut tx, rx } = links;
+        if !single_copy {
+            tx.forbid_copies();
+        }
         let ranks = tx.node().ranks();
         // Parts of a message may not fill the ring, or two ranks that send to each other would wait for each other.
-        let eager_limit = EAGER_LIMIT.min(tx.max_part());
+        let eager_limit = EAGER_LIMIT.min(tx.max_part(tx.own()));
         let messages = Messages {
             tx,
             ops: Ops::default(),
@@ -146,10 +134,7 @@ impl Engine {
             unexpected: UnexpectedQueue::new(),
             peers: PeerTable::new(ranks),
             waiting_queues: Vec::new(),
-            copies: Vec::new(),
-            spent: VecDeque::new(),
-            streams: Vec::new(),
-            single_copy,
+            transfers: Vec::new(),
             eager_limit,
             pressure_news: Vec::new(),
         };
@@ -170,8 +155,8 @@ impl Engine {
             let peer = self.rx.sender(index);
             moved |= self.drain(peer);
         }
-        let Messages { copies, waiting_queues, streams, pressure_news, .. } = &self.messages;
-        if !(copies.is_empty() && waiting_queues.is_empty() && streams.is_empty() && pressure_news.is_empty()) {
+        let Messages { transfers, waiting_queues, pressure_news, .. } = &self.messages;
+        if !(transfers.is_empty() && waiting_queues.is_empty() && pressure_news.is_empty()) {
             moved |= self.progress_slow();
         }
         moved
@@ -199,7 +184,7 @@ impl Engine {
             let pressed = self.messages.peers.at(peer).pressed;
             self.rx.set_pressure(peer, pressed);
         }
-        self.push_queues() | self.push_streams() | self.push_copies()
+        self.push_queues() | self.push_transfers()
     }
 
     /// Handles packets from one peer. Once one has found its receive, a packet that would have to be stored is left in
@@ -262,36 +247,31 @@ impl Messages {
         self.tx.node_mut()
     }
 
+    /// Whether a process still takes part, as its link knows it.
+    pub fn life(&self, peer: Peer) -> Life {
+        self.tx.life(peer)
+    }
+
     /// Whether a peer's memory may be copied to and from, as far as is known.
     pub fn may_copy(&self) -> bool {
-        self.single_copy
+        self.tx.may_copy()
     }
 
     #[inline(never)]
     fn arrive_other(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         match packet.kind() {
             MORE => self.arrive_more(peer, packet),
-            DATA => self.arrive_data(peer, packet),
-            TAKEN | STREAM => {
-                let Some(ticket) = TicketId::from_wire(packet.word(0)) else { return Arrived::Wrong("no such offer") };
-                let Some(op) = self.ops.offered(packet.word(1), peer, ticket) else {
-                    return Arrived::Wrong("an answer to an offer that was not made to it");
-                };
-                if packet.kind() == TAKEN {
-                    self.offer_taken(ticket, op);
-                    return Arrived::Done(true);
-                }
-                self.start_stream(ticket, op, packet.word(2), packet.word(3))
-            }
+            transfer::DATA => self.arrive_data(peer, packet),
+            transfer::CLAIMED | transfer::STREAM | transfer::WITHDRAWN => self.arrive_answer(peer, packet),
+            transfer::WITHDRAW => self.arrive_withdraw(peer, packet),
             _ => Arrived::Wrong("a kind that does not exist"),
         }
     }
 
-    /// Sends a control packet, now or as soon as the ring has room.
-    fn control(&mut self, peer: Peer, kind: u8, body: [u64; CONTROL_WORDS]) {
-        let head = Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 };
-        if !self.peers.at(peer).queue.is_empty() || self.tx.send_control(peer, &head, &body).is_err() {
-            self.enqueue(peer, Queued::Control(head, body));
+    /// Sends a packet about a transfer, now or as soon as the link has room.
+    fn tell(&mut self, peer: Peer, control: Control) {
+        if !self.peers.at(peer).queue.is_empty() || self.tx.tell(peer, &control).is_err() {
+            self.enqueue(peer, Queued::Control(control));
         }
     }
 
@@ -323,10 +303,7 @@ impl Messages {
         let mut moved = false;
         while let Some(item) = self.peers.at(peer).queue.front() {
             let sent = match *item {
-                Queued::Control(ref head, ref body) => {
-                    let (head, body) = (*head, *body);
-                    self.tx.send_control(peer, &head, &body).is_ok()
-                }
+                Queued::Control(control) => self.tx.tell(peer, &control).is_ok(),
                 Queued::Message(op) => self.push_message(op),
             };
             if !sent {
@@ -349,9 +326,9 @@ impl Messages {
         }
     }
 
-    /// Whether a copy is under way that needs this rank.
+    /// Whether a transfer is under way that needs this rank.
     pub fn is_busy(&self) -> bool {
-        !self.copies.is_empty()
+        !self.transfers.is_empty()
     }
 
     // ---- what the caller asks of an operation ----
@@ -435,8 +412,8 @@ impl Messages {
 
     /// Whether nothing that this rank sends is under way any more, but to ranks that have left.
     pub fn is_flushed(&self) -> bool {
-        let stuck = |&peer: &Peer| !self.tx.node().has_left(peer);
-        !self.waiting_queues.iter().any(stuck) && self.ops.pending_sends().all(|peer| self.tx.node().has_left(peer))
+        let mut peers = self.waiting_queues.iter().copied().chain(self.ops.pending_sends());
+        peers.all(|peer| self.tx.life(peer) != Life::Running)
     }
 }
 

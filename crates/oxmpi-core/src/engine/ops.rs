@@ -1,12 +1,33 @@
 //! Operations under way: what each is waiting for, and in the end how it went.
 
-use super::recv::{Phase, RecvOp};
+use super::recv::RecvOp;
 use super::send::SendOp;
 use oxmpi_abi::{Error, Status};
-use oxmpi_transport::{Peer, TicketId};
+use oxmpi_transport::Peer;
+use std::num::{NonZeroU32, NonZeroU64};
 
-/// An operation's number; used again once its outcome was taken.
-pub type OpId = u32;
+/// Names one operation: its place in the table (high 32 bits), which is used again once the outcome was taken, and how
+/// often the place was used (from 1). Peers send it back in packets, where it may be stale or invented: [`Ops::named`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpId(NonZeroU64);
+
+impl OpId {
+    #[inline]
+    fn new(index: u32, generation: NonZeroU32) -> OpId {
+        OpId(NonZeroU64::from(generation) | u64::from(index) << 32)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        (self.0.get() >> 32) as usize
+    }
+
+    /// As it travels in packets.
+    #[inline]
+    pub(super) fn word(self) -> u64 {
+        self.0.get()
+    }
+}
 
 /// How an operation ended. With an error the status still says what is known.
 #[derive(Clone, Debug)]
@@ -40,12 +61,26 @@ pub(super) enum Op {
 
 struct Entry {
     op: Op,
+    /// How often the entry was used, with the present use.
+    generation: NonZeroU32,
     detached: bool,
     /// What will be reported, as far as it is known. It stays in its place from the match to the end: copying it from
     /// one state of the operation to the next cost more than the rest of a small receive.
     outcome: Outcome,
     /// The how many-th of all operations it was to be over.
     place: u64,
+}
+
+impl Entry {
+    /// Ends the present use.
+    #[inline]
+    fn free(&mut self, first: &mut u32, id: OpId) {
+        debug_assert!(matches!(self.op, Op::Over));
+        let free = Op::Free { next: std::mem::replace(first, id.index() as u32) };
+        // An entry that is over has nothing to drop, but the compiler would make sure of that.
+        std::mem::forget(std::mem::replace(&mut self.op, free));
+        self.generation = self.generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
+    }
 }
 
 /// All operations of this process. A free entry is found in constant time; memory is kept for the next one.
@@ -75,32 +110,36 @@ impl Ops {
     /// The number that the next operation gets, for who needs it before [`Ops::fill`].
     #[inline]
     pub fn next_id(&mut self) -> OpId {
-        if self.free == NONE {
-            self.grow();
+        match self.entries.get(self.free as usize) {
+            Some(entry) => OpId::new(self.free, entry.generation),
+            None => self.grow(),
         }
-        self.free
     }
 
     #[cold]
-    fn grow(&mut self) {
-        self.free = self.entries.len() as OpId;
-        self.entries.push(Entry { op: Op::Free { next: NONE }, detached: false, outcome: Outcome::sent(), place: 0 });
+    fn grow(&mut self) -> OpId {
+        self.free = self.entries.len() as u32;
+        let (op, outcome, generation) = (Op::Free { next: NONE }, Outcome::sent(), NonZeroU32::MIN);
+        self.entries.push(Entry { op, generation, detached: false, outcome, place: 0 });
+        OpId::new(self.free, generation)
     }
 
     /// Puts an operation where [`Ops::next_id`] said. Inlined, so that it is made in its place.
     #[inline(always)]
     pub fn fill(&mut self, id: OpId, op: Op) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.index()];
+        debug_assert!(matches!(entry.op, Op::Free { .. }));
         if let Op::Free { next } = entry.op {
             self.free = next;
         }
-        entry.op = op;
+        // A free entry has nothing to drop, but the compiler would make sure of that.
+        std::mem::forget(std::mem::replace(&mut entry.op, op));
         entry.detached = false;
     }
 
     #[inline]
     pub fn send_mut(&mut self, id: OpId) -> Option<&mut SendOp> {
-        match &mut self.entries[id as usize].op {
+        match &mut self.entries[id.index()].op {
             Op::Send(send) => Some(send),
             _ => None,
         }
@@ -108,56 +147,47 @@ impl Ops {
 
     #[inline]
     pub fn recv_mut(&mut self, id: OpId) -> Option<&mut RecvOp> {
-        match &mut self.entries[id as usize].op {
+        match &mut self.entries[id.index()].op {
             Op::Recv(recv) => Some(recv),
             _ => None,
         }
     }
 
-    /// The send that a peer means by a word that it got with an offer; `None` if that offer was not made to it.
-    pub fn offered(&self, word: u64, peer: Peer, ticket: TicketId) -> Option<OpId> {
-        let id = OpId::try_from(word).ok()?;
-        match &self.entries.get(id as usize)?.op {
-            Op::Send(send) if send.peer() == peer && send.phase.ticket() == Some(ticket) => Some(id),
-            _ => None,
-        }
-    }
-
-    /// The receive that a peer streams to, by the word that it was given; `None` if it was given none such.
-    pub fn streamed(&mut self, word: u64, peer: Peer) -> Option<(OpId, &mut RecvOp, u64)> {
-        let id = OpId::try_from(word).ok()?;
-        match &mut self.entries.get_mut(id as usize)?.op {
-            Op::Recv(recv) => match recv.phase {
-                Phase::Stream { from, left } if from == peer => Some((id, recv, left)),
-                _ => None,
-            },
-            _ => None,
-        }
+    /// The operation that a peer means by a word that it was given; `None` if it was given none such, or it is over.
+    pub fn named(&mut self, word: u64) -> Option<(OpId, &mut Op)> {
+        let id = OpId(NonZeroU64::new(word)?);
+        let entry = self.entries.get_mut(id.index())?;
+        let is_present = OpId::new(id.index() as u32, entry.generation) == id;
+        (is_present && !matches!(entry.op, Op::Free { .. } | Op::Over)).then_some((id, &mut entry.op))
     }
 
     pub fn get(&self, id: OpId) -> &Op {
-        &self.entries[id as usize].op
+        &self.entries[id.index()].op
+    }
+
+    pub fn get_mut(&mut self, id: OpId) -> &mut Op {
+        &mut self.entries[id.index()].op
     }
 
     /// Takes an operation out of the table for a moment; [`Ops::put_back`] follows.
     pub fn lift(&mut self, id: OpId) -> Op {
-        std::mem::replace(&mut self.entries[id as usize].op, Op::Over)
+        std::mem::replace(&mut self.entries[id.index()].op, Op::Over)
     }
 
     pub fn put_back(&mut self, id: OpId, op: Op) {
-        self.entries[id as usize].op = op;
+        self.entries[id.index()].op = op;
     }
 
     /// Notes what the operation will report when it is complete.
     #[inline]
     pub fn expect(&mut self, id: OpId, outcome: Outcome) {
-        self.entries[id as usize].outcome = outcome;
+        self.entries[id.index()].outcome = outcome;
     }
 
     /// The operation is done, a receive with the outcome that was expected of it, a send with nothing to say.
     #[inline]
     pub fn complete(&mut self, id: OpId) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.index()];
         debug_assert!(!matches!(entry.op, Op::Free { .. } | Op::Over));
         if let Op::Send(_) = entry.op {
             entry.outcome.status = Status::empty();
@@ -172,7 +202,7 @@ impl Ops {
 
     /// The operation is over, with another outcome than expected.
     pub fn end(&mut self, id: OpId, outcome: Outcome) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.index()];
         entry.outcome = outcome;
         entry.op = Op::Over;
         self.over += 1;
@@ -184,16 +214,16 @@ impl Ops {
 
     #[inline]
     pub fn is_done(&self, id: OpId) -> bool {
-        matches!(self.entries[id as usize].op, Op::Over)
+        matches!(self.entries[id.index()].op, Op::Over)
     }
 
     /// Of operations that are done, the one that was done first has the lowest.
     pub fn place(&self, id: OpId) -> u64 {
-        self.entries[id as usize].place
+        self.entries[id.index()].place
     }
 
     pub fn outcome(&self, id: OpId) -> Option<&Outcome> {
-        let entry = &self.entries[id as usize];
+        let entry = &self.entries[id.index()];
         matches!(entry.op, Op::Over).then_some(&entry.outcome)
     }
 
@@ -201,11 +231,11 @@ impl Ops {
     /// done.
     #[inline]
     pub fn finish(&mut self, id: OpId, status: Option<&mut Status>) -> Option<Option<Error>> {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.index()];
         if !matches!(entry.op, Op::Over) {
             return None;
         }
-        entry.op = Op::Free { next: std::mem::replace(&mut self.free, id) };
+        entry.free(&mut self.free, id);
         if let Some(status) = status {
             status.assign(&entry.outcome.status);
         }
@@ -215,16 +245,16 @@ impl Ops {
     /// The outcome of an operation that is done; its number is free then.
     #[inline]
     pub fn take_outcome(&mut self, id: OpId) -> Option<Outcome> {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.index()];
         if !matches!(entry.op, Op::Over) {
             return None;
         }
-        entry.op = Op::Free { next: std::mem::replace(&mut self.free, id) };
+        entry.free(&mut self.free, id);
         Some(Outcome { status: entry.outcome.status, error: entry.outcome.error.take() })
     }
 
     pub fn detach(&mut self, id: OpId) {
-        self.entries[id as usize].detached = true;
+        self.entries[id.index()].detached = true;
         self.take_outcome(id);
     }
 
@@ -235,7 +265,9 @@ impl Ops {
     /// Those of which something is so.
     pub fn find(&self, is_so: impl Fn(&Op) -> bool) -> Vec<OpId> {
         let all = self.entries.iter().enumerate();
-        all.filter(|(_, entry)| is_so(&entry.op)).map(|(id, _)| id as OpId).collect()
+        all.filter(|(_, entry)| is_so(&entry.op))
+            .map(|(index, entry)| OpId::new(index as u32, entry.generation))
+            .collect()
     }
 
     /// The contexts of sends that are not done, one for each.

@@ -28,14 +28,14 @@ impl Messages {
                 from,
                 bytes: bytes as u64,
                 body: Body::Stored(oxmpi_transport::own::pack(&buf)),
-                waits: None,
+                offer: None,
             };
             self.account_stored(from, message.weight(), 0);
             self.unexpected.push(envelope, message);
             return None;
         }
         let op = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
-        let message = Message { from, bytes: bytes as u64, body: Body::Own(op), waits: None };
+        let message = Message { from, bytes: bytes as u64, body: Body::Own(op), offer: None };
         self.account_stored(from, message.weight(), 0);
         let id = self.unexpected.push(envelope, message);
         if let Some(send) = self.ops.send_mut(op) {

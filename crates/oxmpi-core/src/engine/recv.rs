@@ -2,14 +2,13 @@
 
 use super::foreign::source;
 use super::ops::{Op, OpId, Outcome};
-use super::pieces::Place;
 use super::{Arrived, Assembly, EAGER_LIMIT, Engine, Messages, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{Cursor, Target};
-use oxmpi_transport::INLINE_BYTES;
-use oxmpi_transport::{Packet, Peer, TicketId};
+use oxmpi_transport::transfer::{Place, RecvTransfer, RemoteOffer};
+use oxmpi_transport::{INLINE_BYTES, Packet, Peer};
 
 pub(super) struct RecvOp {
     pub buf: Target<'static>,
@@ -21,21 +20,15 @@ pub(super) enum Phase {
     Posted(PostedId),
     /// Matched; parts are still coming.
     Arriving,
-    /// Matched; see `copy.rs`.
-    Copying(Box<super::copy::Copying>),
-    /// Matched; so many bytes still come through the ring.
-    Stream {
-        from: Peer,
-        left: u64,
-    },
+    /// Matched and claimed; the links move its bytes.
+    Moving(RecvTransfer),
 }
 
 impl RecvOp {
-    /// The peer that it copies from, or that streams to it.
-    pub fn copies_from(&self) -> Option<Peer> {
+    /// The peer whose offer it has claimed.
+    pub fn moves_from(&self) -> Option<Peer> {
         match &self.phase {
-            Phase::Copying(copying) => Some(copying.peer()),
-            Phase::Stream { from, .. } => Some(*from),
+            Phase::Moving(transfer) => Some(transfer.peer()),
             _ => None,
         }
     }
@@ -56,8 +49,8 @@ pub struct Message {
     pub(super) from: Peer,
     pub(super) bytes: u64,
     pub(super) body: Body,
-    /// The sender's ticket and operation, when it waits to hear that its message was matched.
-    pub(super) waits: Option<(TicketId, u64)>,
+    /// Set when the sender waits to hear that its message was matched, and may withdraw it until then.
+    pub(super) offer: Option<RemoteOffer>,
 }
 
 pub(super) enum Body {
@@ -160,11 +153,7 @@ impl Messages {
     pub fn probe(&mut self, pattern: &Pattern) -> Option<Status> {
         while let Some((id, envelope, message)) = self.unexpected.find(pattern) {
             let status = Status::new(envelope.source, envelope.tag, message.bytes);
-            let withdrawn = match message.waits {
-                Some((ticket, _)) => !self.tx.ticket_of(message.from, ticket).is_offered(ticket),
-                None => false,
-            };
-            if !withdrawn {
+            if message.offer.is_none_or(|offer| self.tx.is_offered(message.from, offer)) {
                 return Some(status);
             }
             self.forget(id);
@@ -201,11 +190,7 @@ impl Messages {
             if whole && !message.is_complete() {
                 return None;
             }
-            let taken = match message.waits {
-                Some((ticket, _)) => self.tx.ticket_of(message.from, ticket).take(ticket),
-                None => true,
-            };
-            if !taken {
+            if !message.offer.is_none_or(|offer| self.tx.claim(message.from, offer)) {
                 self.forget(id);
                 continue;
             }
@@ -244,15 +229,15 @@ impl Messages {
                 }
             }
             Body::Offered(place) => {
-                if let Some((ticket, send)) = message.waits {
-                    self.start_copy(op, message.from, ticket, send, place, message.bytes);
+                if let Some(offer) = message.offer {
+                    self.start_transfer(op, message.from, offer, place, message.bytes);
                 }
                 return;
             }
             Body::Own(send) => return self.deliver_own(op, send),
         }
-        if let Some((ticket, send)) = message.waits {
-            self.acknowledge(message.from, ticket, send);
+        if let Some(offer) = message.offer {
+            self.acknowledge(message.from, offer);
         }
         self.finish_recv(op);
     }
@@ -281,9 +266,9 @@ impl Messages {
     }
 
     /// Tells the sender of a synchronous message that it was matched.
-    fn acknowledge(&mut self, peer: Peer, ticket: TicketId, send: u64) {
-        self.tx.ticket_of(peer, ticket).finish(ticket);
-        self.control(peer, super::TAKEN, [ticket.0, send, 0, 0]);
+    fn acknowledge(&mut self, peer: Peer, offer: RemoteOffer) {
+        let control = self.tx.acknowledge(peer, offer);
+        self.tell(peer, control);
     }
 
     // ---- packets ----
@@ -335,16 +320,18 @@ impl Messages {
         if flags != SYNC || bytes > packet.room(16) {
             return Arrived::Wrong("its length or its flags cannot be");
         }
-        let Some(ticket) = TicketId::from_wire(packet.word(0)) else { return Arrived::Wrong("no such offer") };
-        let send = packet.word(1);
+        let offer = match self.tx.announced_with_bytes(peer, packet) {
+            Ok(offer) => offer,
+            Err(why) => return Arrived::Wrong(why),
+        };
         let Some((posted, &op)) = self.posted.peek_match(envelope) else {
             if defer_unmatched {
                 return Arrived::Deferred;
             }
-            self.store(peer, packet, 16, *envelope, bytes, Some((ticket, send)));
+            self.store(peer, packet, 16, *envelope, bytes, Some(offer));
             return Arrived::Done(false);
         };
-        if !self.tx.ticket_of(peer, ticket).take(ticket) {
+        if !self.tx.claim(peer, offer) {
             return Arrived::Done(false);
         }
         self.posted.cancel(posted);
@@ -352,7 +339,7 @@ impl Messages {
         if let Some(recv) = self.ops.recv_mut(op) {
             packet.unpack(16, bytes.min(room), &recv.buf, &mut recv.cursor);
         }
-        self.acknowledge(peer, ticket, send);
+        self.acknowledge(peer, offer);
         self.finish_recv(op);
         Arrived::Done(true)
     }
@@ -361,26 +348,23 @@ impl Messages {
     pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, defer_unmatched: bool) -> Arrived {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
-        let bytes = packet.word(0);
-        let place = Place { address: packet.word(1), pieces: head.aux };
-        if u64::from(place.pieces) > bytes {
-            return Arrived::Wrong("an offer with more pieces than bytes");
-        }
-        let Some(ticket) = TicketId::from_wire(packet.word(2)) else { return Arrived::Wrong("no such offer") };
-        let send = packet.word(3);
+        let (bytes, offer, place) = match self.tx.announced(peer, packet) {
+            Ok(announced) => announced,
+            Err(why) => return Arrived::Wrong(why),
+        };
         match self.posted.peek_match(&envelope) {
             Some((posted, &op)) => {
-                if self.tx.ticket_of(peer, ticket).take(ticket) {
+                if self.tx.claim(peer, offer) {
                     self.posted.cancel(posted);
                     if self.begin(op, &envelope, bytes).is_some() {
-                        self.start_copy(op, peer, ticket, send, place, bytes);
+                        self.start_transfer(op, peer, offer, place, bytes);
                     }
                     return Arrived::Done(true);
                 }
             }
             None if defer_unmatched => return Arrived::Deferred,
             None => {
-                let message = Message { from: peer, bytes, body: Body::Offered(place), waits: Some((ticket, send)) };
+                let message = Message { from: peer, bytes, body: Body::Offered(place), offer: Some(offer) };
                 self.account_stored(peer, message.weight(), 0);
                 self.unexpected.push(envelope, message);
             }
@@ -396,7 +380,7 @@ impl Messages {
         prefix: usize,
         envelope: Envelope,
         bytes: usize,
-        waits: Option<(TicketId, u64)>,
+        offer: Option<RemoteOffer>,
     ) {
         let here = bytes.min(packet.room(prefix));
         let body = if bytes <= INLINE_BYTES {
@@ -408,7 +392,7 @@ impl Messages {
             packet.append_to(prefix, here, &mut stored);
             Body::Stored(stored)
         };
-        let message = Message { from: peer, bytes: bytes as u64, body, waits };
+        let message = Message { from: peer, bytes: bytes as u64, body, offer };
         self.account_stored(peer, message.weight(), 0);
         let id = self.unexpected.push(envelope, message);
         if here < bytes {

@@ -2,12 +2,11 @@
 //! waits in the peer's send queue, so that messages of one pair never overtake each other.
 
 use super::ops::{Op, OpId, Outcome};
-use super::pieces::{Far, List, Place};
 use super::{EAGER, MORE, Messages, OFFER, Queued, SYNC};
 use crate::matching::MessageId;
 use oxmpi_datatype::{Cursor, OwnedBytes, Source};
-use oxmpi_transport::{Full, Head, Peer, TicketId};
-use oxmpi_transport::{INLINE_BYTES, PART_UNIT};
+use oxmpi_transport::transfer::{SendTransfer, Withdrawal};
+use oxmpi_transport::{Full, Head, INLINE_BYTES, PART_UNIT, Peer};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -42,56 +41,22 @@ pub(super) struct SendOp {
     pub phase: Phase,
     /// Keeps the bytes of a buffered send alive.
     storage: Option<OwnedBytes>,
-    /// For a copy between buffers of which one has gaps.
-    pub pieces: Option<Box<Pieces>>,
 }
 
-#[derive(Default)]
-pub(super) struct Pieces {
-    /// Our own, which the receiver reads.
-    list: Option<List>,
-    /// The receiver's, once its help was asked for.
-    pub far: FarSide,
-}
-
-#[derive(Default)]
-pub(super) enum FarSide {
-    #[default]
-    Unknown,
-    Known(Far),
-    /// The list could not be read: the receiver was faster, or the kernel forbids it.
-    Lost,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// In the send queue's queue, to be sent eagerly; parts may be sent.
+    /// In the peer's send queue, to be sent eagerly; parts may be sent.
     Eager,
-    /// In the send queue's queue, to be offered (with its bytes when they are few).
+    /// In the peer's send queue, to be offered (with its bytes when they are few).
     ToOffer,
-    /// Announced; the receiver may take it.
-    Offered(TicketId),
-    /// Taken; both sides copy.
-    Taken(TicketId),
-    /// Taken; the bytes go through the ring to the receiver's operation, up to a length.
-    Stream { receive: u64, length: u64 },
+    /// Announced; the receiver may claim it, or has done so.
+    Offered(SendTransfer),
     /// To oneself, waiting among the unexpected messages.
     Own(MessageId),
 }
 
-impl Phase {
-    /// The offer's ticket, while there is one.
-    pub fn ticket(self) -> Option<TicketId> {
-        match self {
-            Phase::Offered(ticket) | Phase::Taken(ticket) => Some(ticket),
-            _ => None,
-        }
-    }
-}
-
 impl SendOp {
     pub fn new(route: Route, buf: Source<'static>, phase: Phase) -> SendOp {
-        SendOp { route, buf, cursor: Cursor::new(), phase, storage: None, pieces: None }
+        SendOp { route, buf, cursor: Cursor::new(), phase, storage: None }
     }
 
     pub fn peer(&self) -> Peer {
@@ -104,23 +69,12 @@ impl SendOp {
 
     /// Whether it waits for a receiver that has not taken anything of it.
     pub fn is_untaken(&self) -> bool {
-        match self.phase {
-            Phase::ToOffer | Phase::Offered(_) => true,
+        match &self.phase {
+            Phase::ToOffer => true,
+            Phase::Offered(transfer) => !transfer.is_claimed(),
             Phase::Eager => self.cursor.position() == 0,
-            Phase::Taken(_) | Phase::Stream { .. } | Phase::Own(_) => false,
+            Phase::Own(_) => false,
         }
-    }
-
-    /// Where the receiver finds the bytes; `list`: also if that takes a list.
-    fn place(&mut self, list: bool) -> Place {
-        if let Some(at) = self.buf.as_dense() {
-            return Place::run(at as u64);
-        }
-        if list && self.pieces.is_none() {
-            let Some(list) = List::of(&self.buf, self.buf.len()) else { return Place::NONE };
-            self.pieces = Some(Box::new(Pieces { list: Some(list), ..Pieces::default() }));
-        }
-        self.pieces.as_ref().and_then(|pieces| pieces.list.as_ref()).map_or(Place::NONE, List::place)
     }
 }
 
@@ -155,7 +109,7 @@ impl Messages {
             return self.tx.send_inline(peer, &head, buf).is_ok();
         }
         let sent =
-            len <= self.tx.max_part() && self.tx.send_first(peer, &head, &[], buf, &mut Cursor::new(), len).is_ok();
+            len <= self.tx.max_part(peer) && self.tx.send_first(peer, &head, &[], buf, &mut Cursor::new(), len).is_ok();
         if sent {
             self.tx.expect_as_long(peer, len);
         }
@@ -215,7 +169,8 @@ impl Messages {
     pub(super) fn push_message(&mut self, op: OpId) -> bool {
         let Op::Send(mut send) = self.ops.lift(op) else { unreachable!("a queued message is a send") };
         // The receiver may have asked for offers since the message was queued.
-        if send.phase == Phase::Eager && send.cursor.position() == 0 && self.tx.under_pressure(send.route.peer) {
+        if matches!(send.phase, Phase::Eager) && send.cursor.position() == 0 && self.tx.under_pressure(send.route.peer)
+        {
             send.phase = Phase::ToOffer;
         }
         let (gone, done) = match send.phase {
@@ -237,13 +192,13 @@ impl Messages {
         let (peer, len) = (route.peer, buf.len());
         let mut pushed = Pushed::Nothing;
         if cursor.position() == 0 {
-            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.tx.max_part());
+            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.tx.max_part(peer));
             if self.tx.send_first(peer, &route.head(EAGER, 0, len as u32), &[], buf, cursor, part) == Err(Full) {
                 return pushed;
             }
             pushed = Pushed::Part;
         }
-        let most = NEXT_PART.min(self.tx.max_part());
+        let most = NEXT_PART.min(self.tx.max_part(peer));
         while cursor.position() < len {
             let part = most.min(len - cursor.position());
             if self.tx.send_bulk(peer, MORE, 0, buf, cursor, part) == Err(Full) {
@@ -258,43 +213,33 @@ impl Messages {
     /// Announces a message that waits for its receiver. Few bytes travel with the announcement.
     fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
         let (peer, len) = (send.route.peer, send.buf.len());
-        self.reap_spent();
-        let Some(ticket) = self.tx.offer_ticket() else { return false };
-        let with_bytes = len <= FIRST_PART.min(self.tx.max_part());
-        let sent = if with_bytes {
-            let head = send.route.head(EAGER, SYNC, len as u32);
-            self.tx.send_first(peer, &head, &[ticket.0, u64::from(op)], &send.buf, &mut send.cursor, len)
+        let offered = if len <= FIRST_PART.min(self.tx.max_part(peer)) {
+            self.tx.offer_with_bytes(peer, &send.route.head(EAGER, SYNC, len as u32), op.word(), &send.buf)
         } else {
-            let Place { address, pieces } = send.place(self.single_copy && self.tx.node().shares_memory(peer));
-            let head = send.route.head(OFFER, 0, pieces);
-            self.tx.send_control(peer, &head, &[len as u64, address, ticket.0, u64::from(op)])
+            self.tx.offer(peer, &send.route.head(OFFER, 0, 0), op.word(), &send.buf)
         };
-        match sent {
-            Ok(()) => send.phase = Phase::Offered(ticket),
-            Err(Full) => {
-                self.tx.own_ticket(ticket).withdraw(ticket);
-                self.tx.release_ticket(ticket);
-            }
-        }
-        sent.is_ok()
+        let Ok(transfer) = offered else { return false };
+        send.phase = Phase::Offered(transfer);
+        true
     }
 
-    /// Tries to take a send back; it ends as cancelled if that works, and goes on otherwise. Never waits for the peer.
+    /// Tries to take a send back; it ends as cancelled if that works, and goes on otherwise. Never waits for the peer,
+    /// which may have to be asked.
     pub fn cancel_send(&mut self, op: OpId) {
-        let Op::Send(send) = self.ops.get(op) else { return };
-        let (peer, phase) = (send.route.peer, send.phase);
-        let withdrawn = match phase {
+        let Some(send) = self.ops.send_mut(op) else { return };
+        let peer = send.route.peer;
+        let withdrawn = match &mut send.phase {
             Phase::ToOffer => self.unqueue(peer, op),
             Phase::Eager => send.cursor.position() == 0 && self.unqueue(peer, op),
-            Phase::Offered(ticket) => {
-                let won = self.tx.own_ticket(ticket).withdraw(ticket);
-                if won {
-                    self.tx.release_ticket(ticket);
-                }
-                won
+            Phase::Offered(transfer) => match self.tx.withdraw(op.word(), transfer) {
+                Withdrawal::Done => true,
+                Withdrawal::TooLate => false,
+                Withdrawal::Asked(control) => return self.tell(peer, control),
+            },
+            Phase::Own(message) => {
+                let message = *message;
+                self.unexpected.remove(message).is_some()
             }
-            Phase::Own(message) => self.unexpected.remove(message).is_some(),
-            Phase::Taken(_) | Phase::Stream { .. } => false,
         };
         if withdrawn {
             self.ops.end(op, Outcome::cancelled());

@@ -4,23 +4,25 @@
 //! A list stays where it is while its operation is under way. Whoever reads it may come too late and find anything, but
 //! claims no part of the copy then, since there is none left.
 
+use crate::node_memory::NodeMemory;
+use oxmpi_base::cma::{MAX_PIECES, Piece};
+use oxmpi_base::ids::Peer;
 use oxmpi_datatype::{Cursor, Region};
-use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
 use std::io;
 
 /// Where a side's bytes are, as the other side is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     /// Of the bytes or, when there are pieces, of their list; 0: no copy is possible.
-    pub address: u64,
+    pub(super) address: u64,
     /// 0: the bytes lie in one run.
-    pub pieces: u32,
+    pub(super) pieces: u32,
 }
 
 impl Place {
-    pub const NONE: Place = Place { address: 0, pieces: 0 };
+    pub(super) const NONE: Place = Place { address: 0, pieces: 0 };
 
-    pub fn run(address: u64) -> Place {
+    pub(super) fn run(address: u64) -> Place {
         Place { address, pieces: 0 }
     }
 }

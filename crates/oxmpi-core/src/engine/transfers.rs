@@ -1,0 +1,130 @@
+//! Messages that were offered. The links know how their bytes move (`oxmpi_transport::transfer`); here the transfers under
+//! way meet their operations: each gets its steps, and packets about it find it by the operation's number.
+
+use super::ops::{Op, OpId, Outcome};
+use super::recv::{self, Message, RecvOp};
+use super::send::{self, SendOp};
+use super::{Arrived, Messages};
+use oxmpi_transport::transfer::{Answer, OPERATION_WORD, Place, RemoteOffer, Step};
+use oxmpi_transport::{Packet, Peer};
+
+impl Messages {
+    /// Begins to receive the bytes of an offer that was claimed.
+    pub(super) fn start_transfer(&mut self, op: OpId, peer: Peer, offer: RemoteOffer, place: Place, bytes: u64) {
+        let Some(recv) = self.ops.recv_mut(op) else { return };
+        let (transfer, control) = self.tx.receive(peer, offer, place, bytes, op.word(), &recv.buf);
+        match transfer {
+            Some(transfer) => {
+                if transfer.needs_steps() {
+                    self.transfers.push(op);
+                }
+                recv.phase = recv::Phase::Moving(transfer);
+            }
+            None => self.finish_recv(op),
+        }
+        self.tell(peer, control);
+    }
+
+    /// One step of every transfer under way.
+    pub(super) fn push_transfers(&mut self) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.transfers.len() {
+            let op = self.transfers[index];
+            let (peer, step) = match self.ops.get_mut(op) {
+                Op::Send(SendOp { phase: send::Phase::Offered(transfer), route, buf, cursor, .. }) => {
+                    (route.peer, self.tx.step_send(route.peer, transfer, buf, cursor))
+                }
+                Op::Recv(RecvOp { phase: recv::Phase::Moving(transfer), buf, .. }) => {
+                    (transfer.peer(), self.tx.step_recv(transfer, op.word(), buf))
+                }
+                _ => {
+                    debug_assert!(false, "an operation leaves the list when it ends");
+                    self.transfers.swap_remove(index);
+                    continue;
+                }
+            };
+            moved |= !matches!(step, Step::Idle);
+            match step {
+                Step::Idle | Step::Moved => {
+                    index += 1;
+                    continue;
+                }
+                Step::Done => self.ops.complete(op),
+                Step::Tell(control) => self.tell(peer, control),
+            }
+            self.transfers.swap_remove(index);
+        }
+        moved
+    }
+
+    /// Whether this rank can do something about a transfer now. If it cannot, the other side is at it, and wakes us when
+    /// that changes; it may have gone computing, so this is no time to spin.
+    pub fn has_copying_to_do(&self) -> bool {
+        self.transfers.iter().any(|&op| match self.ops.get(op) {
+            Op::Send(SendOp { phase: send::Phase::Offered(transfer), .. }) => self.tx.can_step_send(transfer),
+            Op::Recv(RecvOp { phase: recv::Phase::Moving(transfer), .. }) => self.tx.can_step_recv(transfer),
+            _ => false,
+        })
+    }
+
+    /// The receiver's answer to an offer of ours.
+    pub(super) fn arrive_answer(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
+        const WRONG: Arrived = Arrived::Wrong("an answer to an offer that was not made to it");
+        let Some((op, Op::Send(send))) = self.ops.named(packet.word(OPERATION_WORD)) else { return WRONG };
+        let SendOp { phase: send::Phase::Offered(transfer), route, buf, cursor, .. } = send else { return WRONG };
+        if route.peer != peer {
+            return WRONG;
+        }
+        match self.tx.answered(packet, transfer, buf, cursor) {
+            Ok(Answer::Steps) => {
+                if !self.transfers.contains(&op) {
+                    self.transfers.push(op);
+                }
+                return Arrived::Done(true);
+            }
+            Ok(Answer::Done) => self.ops.complete(op),
+            Ok(Answer::Withdrawn) => self.ops.end(op, Outcome::cancelled()),
+            Err(why) => return Arrived::Wrong(why),
+        }
+        Arrived::Done(true)
+    }
+
+    /// Bytes of a message whose offer we claimed.
+    pub(super) fn arrive_data(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
+        const WRONG: Arrived = Arrived::Wrong("bytes for a receive that it was not asked for");
+        let Some((op, Op::Recv(recv))) = self.ops.named(packet.bulk_word()) else { return WRONG };
+        let RecvOp { phase: recv::Phase::Moving(transfer), buf, cursor } = recv else { return WRONG };
+        if transfer.peer() != peer {
+            return WRONG;
+        }
+        match transfer.take_data(packet, buf, cursor) {
+            Ok(true) => self.finish_recv(op),
+            Ok(false) => return Arrived::Done(false),
+            Err(why) => return Arrived::Wrong(why),
+        }
+        Arrived::Done(true)
+    }
+
+    /// A sender wants an offer back that it cannot take itself. If it was claimed meanwhile, it has been told already.
+    pub(super) fn arrive_withdraw(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
+        let is_meant = |offer: &RemoteOffer| offer.is_meant_by(packet);
+        let meant = |message: &Message| message.offer.filter(is_meant).filter(|_| message.from == peer);
+        let found = self.unexpected.iter().find_map(|(id, _, message)| Some((id, meant(message)?)));
+        if let Some((id, offer)) = found {
+            self.forget(id);
+            self.tell(peer, offer.withdrawn());
+        }
+        Arrived::Done(false)
+    }
+
+    /// An operation is about to end before its time: nobody else may use its memory any more.
+    pub(super) fn abort_transfer(&mut self, op: OpId) {
+        self.transfers.retain(|&other| other != op);
+        match self.ops.lift(op) {
+            Op::Send(SendOp { phase: send::Phase::Offered(transfer), .. }) => self.tx.abort_send(transfer),
+            Op::Recv(RecvOp { phase: recv::Phase::Moving(transfer), .. }) => self.tx.abort_recv(transfer),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Links to peers that are no ranks of the own job on this node. They are opened at first contact. A further link is a
+//! variant of [`Far`] and of [`FarRx`], and an [`End`]; nothing above changes.
+
+use crate::end::End;
+#[cfg(feature = "sim")]
+use crate::sim::{SimRx, SimTx};
+use oxmpi_base::ring::{Consumer, Packet, Producer};
+use std::ptr::NonNull;
+
+/// How packets reach one far peer.
+#[derive(Default)]
+pub(crate) enum Far {
+    #[default]
+    Unopened,
+    /// A process of another job on this node, through a ring in its job's memory.
+    Foreign(Box<Producer>),
+    /// A rank of another pretended node, through a ring of the segment that all of them have.
+    Pretended(Box<Producer>),
+    #[cfg(feature = "sim")]
+    Sim(SimTx),
+    /// The peer has died: no packet is taken any more. What waits for that ends when its death is looked for.
+    #[cfg(feature = "sim")]
+    Dead,
+}
+
+/// How packets of one far peer come.
+#[derive(Default)]
+pub(crate) enum FarRx {
+    #[default]
+    None,
+    /// Through a ring: a process of another job on this node, or a rank of another pretended node.
+    Ring(Box<Consumer>),
+    #[cfg(feature = "sim")]
+    Sim(SimRx),
+}
+
+impl End for Producer {
+    #[inline(always)]
+    fn reserve(&mut self, cells: usize) -> Option<NonNull<u8>> {
+        Producer::reserve(self, cells)
+    }
+
+    #[inline(always)]
+    fn publish(&mut self, cells: usize, user: u16) {
+        Producer::publish(self, cells, user);
+    }
+}
+
+impl End for Far {
+    fn reserve(&mut self, cells: usize) -> Option<NonNull<u8>> {
+        match self {
+            Far::Foreign(tx) | Far::Pretended(tx) => tx.reserve(cells),
+            #[cfg(feature = "sim")]
+            Far::Sim(tx) => tx.reserve(cells),
+            _ => None,
+        }
+    }
+
+    fn publish(&mut self, cells: usize, user: u16) {
+        match self {
+            Far::Foreign(tx) | Far::Pretended(tx) => tx.publish(cells, user),
+            #[cfg(feature = "sim")]
+            Far::Sim(tx) => tx.publish(cells, user),
+            _ => {}
+        }
+    }
+
+    fn publish_bulk(&mut self, cells: usize, user: u16) {
+        match self {
+            #[cfg(feature = "sim")]
+            Far::Sim(tx) => tx.publish_bulk(cells, user),
+            _ => self.publish(cells, user),
+        }
+    }
+}
+
+impl Far {
+    /// Whether the peer asks for no more messages that it would have to store.
+    pub fn under_pressure(&self) -> bool {
+        match self {
+            Far::Foreign(tx) | Far::Pretended(tx) => tx.under_pressure(),
+            #[cfg(feature = "sim")]
+            Far::Sim(tx) => tx.under_pressure(),
+            _ => false,
+        }
+    }
+
+    /// The ring, where there is one.
+    pub fn ring(&mut self) -> Option<&mut Producer> {
+        match self {
+            Far::Foreign(tx) | Far::Pretended(tx) => Some(tx),
+            _ => None,
+        }
+    }
+}
+
+impl FarRx {
+    pub fn is_open(&self) -> bool {
+        !matches!(self, FarRx::None)
+    }
+
+    pub fn peek(&mut self) -> Option<Packet> {
+        match self {
+            FarRx::None => None,
+            FarRx::Ring(rx) => rx.peek(),
+            #[cfg(feature = "sim")]
+            FarRx::Sim(rx) => rx.peek(),
+        }
+    }
+
+    /// Gives the packet that came last back; `true` when the peer may wait for that and is to be woken.
+    pub fn advance(&mut self, cells: usize) -> bool {
+        match self {
+            FarRx::None => false,
+            FarRx::Ring(rx) => rx.advance(cells),
+            #[cfg(feature = "sim")]
+            FarRx::Sim(rx) => rx.advance(cells),
+        }
+    }
+
+    pub fn set_pressure(&mut self, on: bool) {
+        match self {
+            FarRx::None => {}
+            FarRx::Ring(rx) => rx.set_pressure(on),
+            #[cfg(feature = "sim")]
+            FarRx::Sim(rx) => rx.set_pressure(on),
+        }
+    }
+
+    /// Whether the peer sent what cannot be a packet.
+    pub fn is_broken(&self) -> bool {
+        matches!(self, FarRx::Ring(rx) if rx.is_broken())
+    }
+}

@@ -1,0 +1,75 @@
+//! Long and synchronous messages: the sender offers one and keeps its bytes until a receiver claims it. How the bytes
+//! move then is a matter of the link, and this module hides it from the engine.
+//!
+//! ```text
+//! sending.rs     the sender's side: offer, withdraw, and what its part in moving the bytes is
+//! receiving.rs   the receiver's side: claim, and how the bytes get into its buffer
+//! tickets.rs     the tickets of this process
+//! pieces.rs      which bytes of the other side belong to which of ours, where there are gaps
+//! ```
+//!
+//! Between processes that share memory an offer has a ticket (`oxmpi_base::ticket`): exactly one of claim and withdraw
+//! wins on it, and both sides copy straight between the two processes. Without shared memory the receiver owns what was
+//! announced to it: a sender that withdraws asks, and the bytes come as packets. An operation of the engine owns the
+//! state of its transfer and gives it to every call, together with the memory that it moves; nothing here remembers it.
+
+mod pieces;
+mod receiving;
+mod sending;
+pub(crate) mod tickets;
+
+pub use pieces::Place;
+pub use receiving::{RecvTransfer, RemoteOffer};
+pub use sending::{Answer, SendTransfer, Withdrawal};
+
+use crate::outgoing::{Full, Outgoing};
+use crate::packet::{CONTROL_WORDS, Head};
+use oxmpi_base::ids::Peer;
+
+/// To the sender: its offer was claimed. Body: offer, the sender's operation.
+pub const CLAIMED: u8 = 4;
+/// To the sender: its offer was claimed, and its bytes shall come as packets. Body: offer, the sender's operation, the
+/// receiver's operation, length.
+pub const STREAM: u8 = 5;
+/// Bytes of a stream; the word in front is the receiver's operation.
+pub const DATA: u8 = 6;
+/// To the receiver: the sender wants its offer back. Body: 0, the sender's operation.
+pub const WITHDRAW: u8 = 7;
+/// To the sender: it has its offer back. Body: 0, its operation.
+pub const WITHDRAWN: u8 = 8;
+
+/// The word of [`CLAIMED`], [`STREAM`], [`WITHDRAW`] and [`WITHDRAWN`] that names the sender's operation.
+pub const OPERATION_WORD: usize = 1;
+
+/// A packet about a transfer that the peer must get. The caller sends it, now or as soon as the link has room.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    head: Head,
+    body: [u64; CONTROL_WORDS],
+}
+
+impl Control {
+    fn new(kind: u8, body: [u64; CONTROL_WORDS]) -> Control {
+        Control { head: Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 }, body }
+    }
+}
+
+/// What a step of a transfer did.
+#[derive(Debug)]
+pub enum Step {
+    /// Nothing can be done now.
+    Idle,
+    /// Some bytes are where they belong.
+    Moved,
+    /// All of them are. The transfer is over, and the buffer is no longer used.
+    Done,
+    /// The peer must be told; the rest then comes as packets, without further steps.
+    Tell(Control),
+}
+
+impl Outgoing {
+    /// Sends what a transfer wants its peer to know; [`Full`] while there is no room.
+    pub fn tell(&mut self, peer: Peer, control: &Control) -> Result<(), Full> {
+        self.send_control(peer, &control.head, &control.body)
+    }
+}

@@ -1,0 +1,278 @@
+//! The receiver's side of a transfer: an offer that was announced is claimed, and its bytes are copied straight from the
+//! sender's process, in chunks that both sides claim; or, where one side's layout, the kernel or the link forbids that,
+//! they come as packets.
+//!
+//! The buffer must stay as it is until a step or a packet says that the transfer is over, or it was aborted.
+
+use super::pieces::{self, Far, List, Place};
+use super::{CLAIMED, Control, OPERATION_WORD, STREAM, Step, WITHDRAWN};
+use crate::outgoing::Outgoing;
+use crate::packet::Packet;
+use oxmpi_base::ids::Peer;
+use oxmpi_base::ticket::{Copy as TicketCopy, Ticket, TicketId, ticket_of};
+use oxmpi_datatype::{Cursor, Target};
+use std::time::{Duration, Instant};
+
+/// An offer as its receiver knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RemoteOffer {
+    /// The sender's ticket; 0 where no memory is shared with it.
+    number: u64,
+    /// The sender's operation.
+    send: u64,
+}
+
+/// The state of a receive whose message was claimed.
+pub enum RecvTransfer {
+    /// Both sides copy.
+    Copy(Box<Copying>),
+    /// So many bytes still come as packets.
+    Stream { from: Peer, left: u64 },
+}
+
+pub struct Copying {
+    peer: Peer,
+    offer: RemoteOffer,
+    ticket: TicketId,
+    /// Where the sender said that its bytes are, and how we reach them, once its list is read.
+    place: Place,
+    far: Option<Far>,
+    /// Our pieces, where the buffer has gaps: the sender reads it.
+    _list: Option<List>,
+    copy: TicketCopy,
+    share: Share,
+}
+
+#[derive(Clone, Copy)]
+enum Share {
+    /// The sender may help.
+    Both,
+    /// We copy alone, and have come so far.
+    Alone { done: u64 },
+}
+
+/// What one step of a copy that we do alone moves.
+const ALONE_STEP: u64 = 256 << 10;
+
+/// How long [`Outgoing::abort_recv`] waits for a sender that lives and has claimed a chunk, which takes it microseconds.
+const LONGEST_CHUNK: Duration = Duration::from_secs(1);
+
+/// Chunks small enough that both sides find work, large enough that their system calls do not matter: halves, and
+/// quarters where a quarter is still long.
+fn chunk(length: u64) -> u64 {
+    let parts = if length < 512 << 10 { 2 } else { 4 };
+    (length / parts).next_multiple_of(4096).clamp(4096, 256 << 10)
+}
+
+impl RecvTransfer {
+    /// The sender.
+    pub fn peer(&self) -> Peer {
+        match self {
+            RecvTransfer::Copy(copying) => copying.peer,
+            RecvTransfer::Stream { from, .. } => *from,
+        }
+    }
+
+    /// Whether [`Outgoing::step_recv`] has something to do; else packets bring all bytes.
+    pub fn needs_steps(&self) -> bool {
+        matches!(self, RecvTransfer::Copy(_))
+    }
+
+    /// Takes the bytes of a [`DATA`](super::DATA) packet; `true` when they are the last. An error says why no sender that
+    /// follows the protocol sends them.
+    pub fn take_data(
+        &mut self,
+        packet: &Packet<'_>,
+        buf: &Target<'_>,
+        cursor: &mut Cursor,
+    ) -> Result<bool, &'static str> {
+        let RecvTransfer::Stream { left, .. } = self else { return Err("bytes that it was not asked for") };
+        let here = (*left).min(packet.room(0) as u64);
+        packet.unpack(0, here as usize, buf, cursor);
+        *left -= here;
+        Ok(*left == 0)
+    }
+}
+
+impl RemoteOffer {
+    /// Whether the sender means this offer by the packet with which it wants one back.
+    pub fn is_meant_by(&self, packet: &Packet<'_>) -> bool {
+        self.number == 0 && self.send == packet.word(OPERATION_WORD)
+    }
+
+    /// The receiver's consent to give the offer back, which it must not claim then.
+    pub fn withdrawn(&self) -> Control {
+        Control::new(WITHDRAWN, [0, self.send, 0, 0])
+    }
+}
+
+impl Outgoing {
+    /// What an announcement says: the message's length, the offer, and where the bytes are.
+    pub fn announced(&self, peer: Peer, packet: &Packet<'_>) -> Result<(u64, RemoteOffer, Place), &'static str> {
+        let (bytes, place) = (packet.word(0), Place { address: packet.word(1), pieces: packet.head().aux });
+        if u64::from(place.pieces) > bytes {
+            return Err("an offer with more pieces than bytes");
+        }
+        Ok((bytes, self.remote_offer(peer, packet.word(2), packet.word(3))?, place))
+    }
+
+    /// The offer of a message whose bytes came with the announcement.
+    pub fn announced_with_bytes(&self, peer: Peer, packet: &Packet<'_>) -> Result<RemoteOffer, &'static str> {
+        self.remote_offer(peer, packet.word(0), packet.word(1))
+    }
+
+    fn remote_offer(&self, peer: Peer, number: u64, send: u64) -> Result<RemoteOffer, &'static str> {
+        let is_valid = if self.has_tickets(peer) { TicketId::from_wire(number).is_some() } else { number == 0 };
+        if is_valid { Ok(RemoteOffer { number, send }) } else { Err("no such offer") }
+    }
+
+    /// Claims the message, which its sender can no longer withdraw; `false` when it has withdrawn it.
+    pub fn claim(&self, peer: Peer, offer: RemoteOffer) -> bool {
+        self.ticket_of(peer, offer).is_none_or(|(ticket, id)| ticket.take(id))
+    }
+
+    /// Whether the message could be claimed now.
+    pub fn is_offered(&self, peer: Peer, offer: RemoteOffer) -> bool {
+        self.ticket_of(peer, offer).is_none_or(|(ticket, id)| ticket.is_offered(id))
+    }
+
+    /// Tells the sender of a message that came with its announcement, and was claimed, that it is received.
+    pub fn acknowledge(&self, peer: Peer, offer: RemoteOffer) -> Control {
+        if let Some((ticket, id)) = self.ticket_of(peer, offer) {
+            ticket.finish(id);
+        }
+        Control::new(CLAIMED, [offer.number, offer.send, 0, 0])
+    }
+
+    /// Begins to move the bytes of a message that was claimed into a buffer, as many as there are and it has room for. The
+    /// sender must be told; `None`: there are none. `op` names the receive in packets.
+    pub fn receive(
+        &mut self,
+        peer: Peer,
+        offer: RemoteOffer,
+        place: Place,
+        bytes: u64,
+        op: u64,
+        buf: &Target<'_>,
+    ) -> (Option<RecvTransfer>, Control) {
+        let length = bytes.min(buf.len() as u64);
+        if length == 0 {
+            return (None, self.acknowledge(peer, offer));
+        }
+        let (mut target, mut list) = (Place::NONE, None);
+        if place != Place::NONE && self.may_copy_with(peer) {
+            match buf.as_dense() {
+                Some(run) => target = Place::run(run as u64),
+                None => list = List::of(buf, length as usize),
+            }
+            if let Some(list) = &list {
+                target = list.place();
+            }
+        }
+        let ticket = if target == Place::NONE { None } else { self.ticket_of(peer, offer) };
+        let Some((ticket, id)) = ticket else {
+            return (Some(RecvTransfer::Stream { from: peer, left: length }), ask_for_stream(offer, op, length));
+        };
+        let copy =
+            TicketCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
+        ticket.invite(&copy);
+        let copying = Copying { peer, offer, ticket: id, place, far: None, _list: list, copy, share: Share::Both };
+        (Some(RecvTransfer::Copy(Box::new(copying))), Control::new(CLAIMED, [offer.number, offer.send, 0, 0]))
+    }
+
+    /// The receiver's part in moving the bytes. `op` is the one that [`Outgoing::receive`] got.
+    pub fn step_recv(&mut self, transfer: &mut RecvTransfer, op: u64, buf: &Target<'_>) -> Step {
+        let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
+        let (peer, id) = (copying.peer, copying.ticket);
+        let Some((ticket, _)) = self.ticket_of(peer, copying.offer) else { return Step::Idle };
+        let Copying { far, copy, share, place, .. } = &mut **copying;
+        // Without the sender's list we can copy nothing. But the sender may have copied everything by now and hold its send
+        // for done, so it is the first part that we claim which makes us fall back, and no part may be left to claim.
+        let far = far.get_or_insert_with(|| Far::read(self.node(), peer, *place).unwrap_or(Far::nothing()));
+        let call = |ours: &[_], theirs: &[_]| self.node().copy_from(peer, ours, theirs);
+        match share {
+            Share::Both => {
+                let mut step = Step::Idle;
+                if let Some((offset, length)) = ticket.claim(copy) {
+                    if !pieces::copy(call, buf, far, offset as usize, length as usize) {
+                        return self.fall_back(transfer, op);
+                    }
+                    ticket.add_copied(length);
+                    step = Step::Moved;
+                }
+                if !ticket.all_copied(copy) {
+                    if ticket.is_broken() {
+                        ticket.close(copy);
+                        *share = Share::Alone { done: 0 };
+                    }
+                    return step;
+                }
+            }
+            Share::Alone { done } => {
+                let step = ALONE_STEP.min(copy.length - *done);
+                if !pieces::copy(call, buf, far, *done as usize, step as usize) {
+                    return self.fall_back(transfer, op);
+                }
+                *done += step;
+                if *done < copy.length {
+                    return Step::Moved;
+                }
+            }
+        }
+        ticket.finish(id);
+        self.node().wake(peer);
+        Step::Done
+    }
+
+    /// The kernel does not let us: from now on bytes come as packets. For a copy of which a part was claimed that will
+    /// never be in place: the sender must not be able to find it whole.
+    #[cold]
+    fn fall_back(&mut self, transfer: &mut RecvTransfer, op: u64) -> Step {
+        self.forbid_copies();
+        let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
+        let Copying { peer, offer, copy, .. } = **copying;
+        if let Some((ticket, _)) = self.ticket_of(peer, offer) {
+            ticket.close(&copy);
+        }
+        *transfer = RecvTransfer::Stream { from: peer, left: copy.length };
+        Step::Tell(ask_for_stream(offer, op, copy.length))
+    }
+
+    /// Whether [`Outgoing::step_recv`] could do something now. If it cannot, the sender is at it, and wakes us when that
+    /// changes.
+    pub fn can_step_recv(&self, transfer: &RecvTransfer) -> bool {
+        let RecvTransfer::Copy(copying) = transfer else { return false };
+        let Some((ticket, _)) = self.ticket_of(copying.peer, copying.offer) else { return false };
+        let copy = &copying.copy;
+        match copying.share {
+            Share::Both => ticket.has_unclaimed(copy) || ticket.all_copied(copy) || ticket.is_broken(),
+            Share::Alone { .. } => true,
+        }
+    }
+
+    /// Ends a transfer whose sender is dead, or is not spoken with any more. A living one may be writing a chunk to the
+    /// buffer that it has claimed: that is waited for.
+    pub fn abort_recv(&mut self, transfer: RecvTransfer) {
+        let RecvTransfer::Copy(copying) = transfer else { return };
+        let Some((ticket, _)) = self.ticket_of(copying.peer, copying.offer) else { return };
+        let claimed = ticket.close(&copying.copy).min(copying.copy.length);
+        let start = Instant::now();
+        while !ticket.has_copied(claimed) && !ticket.is_broken() && start.elapsed() < LONGEST_CHUNK {
+            if !self.node().is_alive(copying.peer) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// The ticket of an offer, where memory is shared with its sender.
+    fn ticket_of(&self, peer: Peer, offer: RemoteOffer) -> Option<(&Ticket, TicketId)> {
+        let id = TicketId::from_wire(offer.number)?;
+        let (segment, slot) = self.node().home(peer)?;
+        Some((ticket_of(segment, slot.index(), id), id))
+    }
+}
+
+fn ask_for_stream(offer: RemoteOffer, op: u64, length: u64) -> Control {
+    Control::new(STREAM, [offer.number, offer.send, op, length])
+}

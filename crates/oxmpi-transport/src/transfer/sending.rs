@@ -1,0 +1,315 @@
+//! The sender's side of a transfer. The announcement goes out among the other packets; from then on the receiver decides,
+//! unless the sender withdraws first. The buffer must stay as it is until a step or an answer says that the transfer is
+//! over, or it was withdrawn or aborted.
+
+use super::pieces::{self, Far, List, Place};
+use super::{CLAIMED, Control, DATA, STREAM, Step, WITHDRAW, WITHDRAWN};
+use crate::outgoing::{Full, Outgoing};
+use crate::packet::{Head, Packet};
+use oxmpi_base::ids::Peer;
+use oxmpi_base::ticket::{State, TicketId};
+use oxmpi_datatype::{Cursor, Source};
+
+/// The state of a message that its sender has offered.
+pub enum SendTransfer {
+    /// Announced; the receiver may claim it.
+    Offered(Offered),
+    /// Claimed; both sides copy.
+    Copy(Copying),
+    /// Claimed; the bytes go as packets to the receiver's operation, up to a length.
+    Stream { receive: u64, length: u64 },
+}
+
+pub struct Offered {
+    /// `None` where no memory is shared with the receiver.
+    ticket: Option<TicketId>,
+    pieces: Option<Box<Pieces>>,
+    /// The receiver was asked to give the offer back.
+    asked: bool,
+}
+
+pub struct Copying {
+    ticket: TicketId,
+    pieces: Option<Box<Pieces>>,
+}
+
+/// For a copy between buffers of which one has gaps.
+#[derive(Default)]
+struct Pieces {
+    /// Our own, which the receiver reads.
+    _list: Option<List>,
+    /// The receiver's, once its help was asked for.
+    far: FarSide,
+}
+
+#[derive(Default)]
+enum FarSide {
+    #[default]
+    Unknown,
+    Known(Far),
+    /// The list could not be read: the receiver was faster, or the kernel forbids it.
+    Lost,
+}
+
+/// What became of an attempt to take an offer back.
+#[derive(Debug)]
+pub enum Withdrawal {
+    /// The receiver will never see the message, and the buffer is free.
+    Done,
+    /// The receiver has claimed it, or was asked before.
+    TooLate,
+    /// The receiver must be told and decides; its answer comes as a packet.
+    Asked(Control),
+}
+
+/// What the receiver's answer means for a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// [`Outgoing::step_send`] has something to do from now on.
+    Steps,
+    /// The message is received.
+    Done,
+    /// The offer is withdrawn.
+    Withdrawn,
+}
+
+/// From this length on a block is packed so fast that taking the ring's cells back from the receiver takes longer: they are
+/// asked for ahead of time. Where blocks are shorter, their own cache lines are waited for, and asking for more delays them.
+const LONG_BLOCK: usize = 96;
+
+/// Parts of a stream: short ones let the receiver begin soon, longer ones cost less once both sides are at work.
+fn stream_part(length: u64, long_blocks: bool) -> usize {
+    const LONG: u64 = 64 << 10;
+    const LONGER: u64 = 1 << 20;
+    match length {
+        LONG..LONGER if long_blocks => 8 << 10,
+        ..LONGER => 4 << 10,
+        _ => 16 << 10,
+    }
+}
+
+impl SendTransfer {
+    /// Whether the receiver is known to have claimed the message.
+    pub fn is_claimed(&self) -> bool {
+        !matches!(self, SendTransfer::Offered(_))
+    }
+}
+
+impl Outgoing {
+    /// Announces a message whose bytes stay here; [`Full`] while there is no room. `op` comes back in the answers.
+    pub fn offer(&mut self, peer: Peer, head: &Head, op: u64, buf: &Source<'_>) -> Result<SendTransfer, Full> {
+        let dense = buf.as_dense();
+        if dense.is_none() && !self.has_room(peer) {
+            // Before a list is made in vain.
+            return Err(Full);
+        }
+        let ticket = self.offer_ticket(peer)?;
+        let (mut place, mut pieces) = (Place::NONE, None);
+        if let Some(at) = dense.filter(|_| self.node().shares_memory(peer)) {
+            place = Place::run(at as u64);
+        } else if self.may_copy_with(peer)
+            && let Some(list) = List::of(buf, buf.len())
+        {
+            place = list.place();
+            pieces = Some(Box::new(Pieces { _list: Some(list), far: FarSide::Unknown }));
+        }
+        let head = Head { aux: place.pieces, ..*head };
+        let sent = self.send_control(peer, &head, &[buf.len() as u64, place.address, number(ticket), op]);
+        self.offered(sent, ticket, pieces)
+    }
+
+    /// Announces a message of few bytes, which travel with the announcement. The receiver claims it nonetheless.
+    pub fn offer_with_bytes(
+        &mut self,
+        peer: Peer,
+        head: &Head,
+        op: u64,
+        buf: &Source<'_>,
+    ) -> Result<SendTransfer, Full> {
+        let ticket = self.offer_ticket(peer)?;
+        let sent = self.send_first(peer, head, &[number(ticket), op], buf, &mut Cursor::new(), buf.len());
+        self.offered(sent, ticket, None)
+    }
+
+    /// A ticket for an offer to a peer that shares memory with us; [`Full`] while all are in use.
+    fn offer_ticket(&mut self, peer: Peer) -> Result<Option<TicketId>, Full> {
+        if !self.has_tickets(peer) {
+            return Ok(None);
+        }
+        self.tickets.offer().map(Some).ok_or(Full)
+    }
+
+    fn offered(
+        &mut self,
+        sent: Result<(), Full>,
+        ticket: Option<TicketId>,
+        pieces: Option<Box<Pieces>>,
+    ) -> Result<SendTransfer, Full> {
+        if let (Err(Full), Some(ticket)) = (sent, ticket) {
+            self.tickets.withdraw(ticket);
+        }
+        sent.map(|()| SendTransfer::Offered(Offered { ticket, pieces, asked: false }))
+    }
+
+    /// Tries to take an offer back. Never waits for the peer.
+    pub fn withdraw(&mut self, op: u64, transfer: &mut SendTransfer) -> Withdrawal {
+        let SendTransfer::Offered(offered) = transfer else { return Withdrawal::TooLate };
+        match offered.ticket {
+            Some(ticket) if self.tickets.withdraw(ticket) => Withdrawal::Done,
+            Some(_) => Withdrawal::TooLate,
+            None if offered.asked => Withdrawal::TooLate,
+            None => {
+                offered.asked = true;
+                Withdrawal::Asked(Control::new(WITHDRAW, [0, op, 0, 0]))
+            }
+        }
+    }
+
+    /// The receiver's answer to an offer. An error says why no receiver that follows the protocol sends it.
+    pub fn answered(
+        &mut self,
+        packet: &Packet<'_>,
+        transfer: &mut SendTransfer,
+        buf: &Source<'_>,
+        cursor: &mut Cursor,
+    ) -> Result<Answer, &'static str> {
+        let wrong = Err("an answer to an offer that was not made to it");
+        let (ticket, asked) = match transfer {
+            SendTransfer::Offered(offered) => (offered.ticket, offered.asked),
+            SendTransfer::Copy(copying) if packet.kind() == STREAM => (Some(copying.ticket), false),
+            _ => return wrong,
+        };
+        if packet.word(0) != number(ticket) {
+            return wrong;
+        }
+        match (packet.kind(), ticket) {
+            (CLAIMED, None) => Ok(Answer::Done),
+            (CLAIMED, Some(ticket)) => {
+                let SendTransfer::Offered(Offered { pieces, .. }) = transfer else { return wrong };
+                *transfer = SendTransfer::Copy(Copying { ticket, pieces: pieces.take() });
+                Ok(Answer::Steps)
+            }
+            (STREAM, _) => {
+                let (receive, length) = (packet.word(2), packet.word(3));
+                if length > buf.len() as u64 {
+                    return Err("it wants more bytes than the message has");
+                }
+                if let Some(ticket) = ticket {
+                    // Not the receiver's to finish: a send whose ticket is done counts as complete.
+                    self.tickets.book.ticket(ticket).finish(ticket);
+                    self.tickets.book.release(ticket);
+                }
+                *transfer = SendTransfer::Stream { receive, length };
+                cursor.seek(buf, 0);
+                Ok(Answer::Steps)
+            }
+            (WITHDRAWN, None) if asked => Ok(Answer::Withdrawn),
+            _ => wrong,
+        }
+    }
+
+    /// The sender's part in moving the bytes of a message that was claimed.
+    pub fn step_send(
+        &mut self,
+        peer: Peer,
+        transfer: &mut SendTransfer,
+        buf: &Source<'_>,
+        cursor: &mut Cursor,
+    ) -> Step {
+        match transfer {
+            SendTransfer::Offered(_) => Step::Idle,
+            SendTransfer::Copy(copying) => self.step_copy(peer, copying, buf),
+            SendTransfer::Stream { receive, length } => self.step_stream(peer, *receive, *length, buf, cursor),
+        }
+    }
+
+    fn step_copy(&mut self, peer: Peer, copying: &mut Copying, buf: &Source<'_>) -> Step {
+        let id = copying.ticket;
+        let ticket = self.tickets.book.ticket(id);
+        if ticket.state(id) == State::Done {
+            self.tickets.book.release(id);
+            return Step::Done;
+        }
+        let Some(copy) = ticket.copy() else { return Step::Idle };
+        let mut step = Step::Idle;
+        if !ticket.is_broken() && ticket.has_unclaimed(&copy) {
+            let mut run = Far::Run(copy.target);
+            let far = if copy.pieces == 0 {
+                &mut run
+            } else {
+                // Read before a part is claimed: the list is there as long as there is something to claim.
+                let place = Place { address: copy.target as u64, pieces: copy.pieces as u32 };
+                let known = &mut copying.pieces.get_or_insert_default().far;
+                if let FarSide::Unknown = known {
+                    *known = Far::read(self.node(), peer, place).map_or(FarSide::Lost, FarSide::Known);
+                }
+                let FarSide::Known(far) = known else { return Step::Idle };
+                far
+            };
+            if let Some((offset, length)) = ticket.claim(&copy) {
+                let call = |ours: &[_], theirs: &[_]| self.node().copy_to(peer, ours, theirs);
+                if pieces::copy(call, buf, far, offset as usize, length as usize) {
+                    ticket.add_copied(length);
+                } else {
+                    ticket.break_off();
+                }
+                self.node().wake(peer);
+                step = Step::Moved;
+            }
+        }
+        if ticket.all_copied(&copy) {
+            // Whether the receiver notices now or after an hour of computing is no concern of the send's.
+            self.tickets.spent.push_back(id);
+            return Step::Done;
+        }
+        step
+    }
+
+    /// Sends parts of a stream while there is room.
+    fn step_stream(&mut self, peer: Peer, receive: u64, length: u64, buf: &Source<'_>, cursor: &mut Cursor) -> Step {
+        let long_blocks = buf.average_block() >= LONG_BLOCK;
+        let part = stream_part(length, long_blocks).min(self.max_part(peer));
+        let mut step = Step::Idle;
+        while (cursor.position() as u64) < length {
+            let bytes = part.min(length as usize - cursor.position());
+            if long_blocks {
+                self.expect_second(peer, part);
+            }
+            if self.send_bulk(peer, DATA, receive, buf, cursor, bytes) == Err(Full) {
+                return step;
+            }
+            step = Step::Moved;
+        }
+        Step::Done
+    }
+
+    /// Whether [`Outgoing::step_send`] could do something now. If it cannot, the receiver is at it, and wakes us when that
+    /// changes; it may have gone computing, so this is no time to spin.
+    pub fn can_step_send(&self, transfer: &SendTransfer) -> bool {
+        let SendTransfer::Copy(copying) = transfer else { return false };
+        let ticket = self.tickets.book.ticket(copying.ticket);
+        let lost = copying.pieces.as_ref().is_some_and(|pieces| matches!(pieces.far, FarSide::Lost));
+        let can_help = || ticket.copy().is_some_and(|copy| ticket.has_unclaimed(&copy) && !ticket.is_broken());
+        ticket.state(copying.ticket) == State::Done || (!lost && can_help())
+    }
+
+    /// Ends a transfer whose receiver is dead, or is not spoken with any more.
+    pub fn abort_send(&mut self, transfer: SendTransfer) {
+        let ticket = match transfer {
+            SendTransfer::Offered(offered) => offered.ticket,
+            SendTransfer::Copy(copying) => Some(copying.ticket),
+            SendTransfer::Stream { .. } => None,
+        };
+        if let Some(ticket) = ticket
+            && !self.tickets.withdraw(ticket)
+        {
+            // Its receiver may still use it, so it is used again only when that gives it back.
+            self.tickets.spent.push_back(ticket);
+        }
+    }
+}
+
+/// An offer's number in packets; 0 where there is no ticket.
+fn number(ticket: Option<TicketId>) -> u64 {
+    ticket.map_or(0, |ticket| ticket.0)
+}
