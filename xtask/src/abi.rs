@@ -11,6 +11,8 @@ use std::process::Command;
 
 const C: &[&str] = &["c89", "gnu89", "c99", "c11", "c17", "gnu17", "c2x"];
 const CXX: &[&str] = &["c++98", "c++11", "c++17", "c++20"];
+/// A text of the simulated network that tests use.
+const SIMULATED: &[u8] = b"simulated network, seed";
 const STRICT: &[&str] = &["-pedantic", "-Wall", "-Wextra", "-Werror"];
 
 pub fn run(args: &[String]) -> Outcome {
@@ -97,6 +99,11 @@ fn symbols(library: &Path) -> Outcome {
     let missing: Vec<&str> = wanted.iter().map(String::as_str).filter(|name| !exported.contains(name)).collect();
     if !missing.is_empty() {
         return Err(format!("{} lacks {} symbols: {}", library.display(), missing.len(), missing.join(" ")));
+    }
+    // From `oxmpi_transport::sim`, which a build of several packages at once may enable.
+    let bytes = std::fs::read(library).map_err(|e| format!("cannot read {}: {e}", library.display()))?;
+    if bytes.windows(SIMULATED.len()).any(|part| part == SIMULATED) {
+        return Err(format!("{} contains the simulated network, which is for tests only", library.display()));
     }
     let dynamic = run_quietly(Command::new("readelf").arg("-d").arg(library))?;
     if !dynamic.contains("[libmpi_abi.so.1]") {

@@ -1,18 +1,24 @@
 //! Ranks as threads of one process, each with an engine of its own, so that tests in Rust can send messages without C
 //! and without `mpirun`. Only tests depend on this crate.
 //!
-//! [`run`] starts the ranks over one of the [`Link`]s; [`suite`] is what every link must do.
+//! [`run`] starts the ranks over one of the [`Link`]s; [`suite`] is what every link must do. Over the simulated network a
+//! failure prints its seed: `OXMPI_SIM_SEED=N` runs that seed alone, `OXMPI_SIM_SEEDS=N` so many instead of a few.
 
 pub mod random;
 pub mod suite;
 
+use oxmpi_abi::Error;
+use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;
 use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, OpId, Outcome, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_datatype::{Source, Target};
+use oxmpi_transport::sim::{Faults, Killed, Network, Stopped};
 use oxmpi_transport::{Links, Peer, Slot};
+use std::any::Any;
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 
 pub const ANY_SOURCE: i32 = -1;
@@ -27,12 +33,33 @@ pub enum Link {
     Shm,
     /// Shared memory where the kernel forbids such copies, so that long messages are streamed.
     ShmStreamed,
+    /// A simulated network with the faults that the seed gives it.
+    Sim(u64),
 }
 
 impl Link {
     /// As many ranks as asked for, where the link connects several.
     pub fn ranks(self, wanted: usize) -> usize {
         if self == Link::Loopback { 1 } else { wanted }
+    }
+
+    /// The longest message that a test of many messages sends: a simulated network is slow.
+    pub fn most(self) -> usize {
+        if let Link::Sim(_) = self { 30_000 } else { 600_000 }
+    }
+
+    /// How often to do something that is done `usual` times on fast links.
+    pub fn times(self, usual: usize) -> usize {
+        if let Link::Sim(_) = self { usual.div_ceil(10) } else { usual }
+    }
+}
+
+/// The seeds to run a test over the simulated network with: as many as usual, or as the environment says.
+pub fn seeds(usual: u64) -> impl Iterator<Item = u64> {
+    let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    match number("OXMPI_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("OXMPI_SIM_SEEDS").unwrap_or(usual),
     }
 }
 
@@ -41,10 +68,69 @@ pub struct Rank {
     pub me: usize,
     pub ranks: usize,
     pub engine: Engine,
+    network: Option<Network>,
 }
 
 /// Runs `body` once for every rank, each on a thread. Ends when all have ended and all messages have left.
 pub fn run(link: Link, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
+    match link {
+        Link::Sim(seed) => run_sim(&Network::new(seed, ranks), ranks, body),
+        Link::Loopback | Link::Shm | Link::ShmStreamed => run_shm(link != Link::ShmStreamed, ranks, body),
+    }
+}
+
+/// The same on a network whose faults are chosen; on other links as [`run`].
+pub fn run_with(link: Link, ranks: usize, change: impl Fn(&mut Faults), body: impl Fn(&mut Rank) + Sync) {
+    let Link::Sim(seed) = link else { return run(link, ranks, body) };
+    let mut faults = Faults::from_seed(seed);
+    change(&mut faults);
+    run_sim(&Network::with_faults(seed, ranks, faults), ranks, body);
+}
+
+fn run_sim(network: &Network, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
+    if let Err(text) = try_run(network, ranks, body) {
+        panic!("{text}");
+    }
+}
+
+/// Runs `body` over a simulated network. An error is the first failure of a rank, with the seed and the place of each.
+pub fn try_run(network: &Network, ranks: usize, body: impl Fn(&mut Rank) + Sync) -> Result<(), String> {
+    let body = &body;
+    std::thread::scope(|scope| {
+        for me in 0..ranks {
+            scope.spawn(move || {
+                if let Err(payload) = catch_unwind(AssertUnwindSafe(|| run_rank(network, me, ranks, body)))
+                    && !payload.is::<Killed>()
+                    && !payload.is::<Stopped>()
+                {
+                    network.fail(&format!("rank {me} has failed: {}", text_of(&*payload)));
+                }
+                network.end(me);
+            });
+        }
+    });
+    network.failure().map_or(Ok(()), Err)
+}
+
+fn run_rank(network: &Network, me: usize, ranks: usize, body: &(impl Fn(&mut Rank) + Sync)) {
+    network.start(me);
+    let links = Links::attach_sim(network, me).expect("shared memory for a test");
+    let mut rank = Rank { me, ranks, engine: Engine::new(links, true), network: Some(network.clone()) };
+    body(&mut rank);
+    rank.set_place(|| "it has left".into());
+    network.leave(me);
+    while !network.is_over() || !rank.engine.is_flushed() {
+        rank.engine.progress();
+        rank.look_for_dead();
+    }
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("it says nothing")
+}
+
+fn run_shm(single_copy: bool, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
     let (fd, _keep) = Segment::create(ranks, 2).expect("shared memory for a test");
     let (fd, body, barrier) = (&fd, &body, &Barrier::new(ranks));
     std::thread::scope(|scope| {
@@ -54,7 +140,7 @@ pub fn run(link: Link, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
                 let job = JobId { inode: 1, holder: 1, fd: 1 };
                 let slot = Slot::new(me).expect("a slot of the segment");
                 let links = Links::attach(segment, job, slot).expect("a free slot");
-                let mut rank = Rank { me, ranks, engine: Engine::new(links, link != Link::ShmStreamed) };
+                let mut rank = Rank { me, ranks, engine: Engine::new(links, single_copy), network: None };
                 barrier.wait();
                 let failure = AbortOnPanic(me);
                 body(&mut rank);
@@ -85,7 +171,30 @@ impl Drop for AbortOnPanic {
 
 impl Rank {
     pub fn peer(&self, rank: usize) -> Peer {
-        Peer::at_slot(rank)
+        match &self.network {
+            Some(network) => network.peer(self.me, rank),
+            None => Peer::at_slot(rank),
+        }
+    }
+
+    /// Notes where the rank is, for the report of a run that fails.
+    pub fn set_place(&self, place: impl FnOnce() -> String) {
+        if let Some(network) = &self.network {
+            network.set_place(self.me, place());
+        }
+    }
+
+    /// Ends what is under way with ranks that have died, as a process does that waits.
+    pub fn look_for_dead(&mut self) {
+        if self.network.is_none() {
+            return;
+        }
+        for (dead, _) in self.engine.find_ended() {
+            let Some(rank) = dead.far_index() else { continue };
+            let error = Error::new(MPI_ERR_PROC_ABORTED, format!("rank {rank} has died"));
+            self.engine.end_with_dead(dead, &error);
+            self.engine.end_posted(|pattern| pattern.source == rank as i32 || pattern.source == ANY_SOURCE, &error);
+        }
     }
 
     /// Starts a send; `None`: it is complete. The bytes must stay until it is.
@@ -112,13 +221,29 @@ impl Rank {
     }
 
     pub fn wait(&mut self, op: OpId) -> Outcome {
+        let mut turns = 0;
         loop {
             if let Some(outcome) = self.engine.take_outcome(op) {
                 return outcome;
             }
-            if !self.engine.progress() {
-                std::thread::yield_now();
-            }
+            self.idle(&mut turns, || format!("it waits for {op:?}"));
+        }
+    }
+
+    /// One turn of a wait.
+    pub fn idle(&mut self, turns: &mut usize, place: impl FnOnce() -> String) {
+        if self.engine.progress() {
+            return;
+        }
+        *turns += 1;
+        if *turns == 500 {
+            self.set_place(place);
+        }
+        if turns.is_multiple_of(32) {
+            self.look_for_dead();
+        }
+        if self.network.is_none() {
+            std::thread::yield_now();
         }
     }
 
@@ -133,7 +258,9 @@ impl Rank {
     pub fn progress_for(&mut self, turns: usize) {
         for _ in 0..turns {
             self.engine.progress();
-            std::thread::yield_now();
+            if self.network.is_none() {
+                std::thread::yield_now();
+            }
         }
     }
 }

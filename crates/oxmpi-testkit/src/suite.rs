@@ -1,19 +1,20 @@
 //! What every link must do, as functions that take the link. `tests/conformance.rs` runs each on each.
 
-use crate::random::Random;
-use crate::{ANY_SOURCE, ANY_TAG, Link, Rank, run};
+use crate::random::{Random, length};
+use crate::{ANY_SOURCE, ANY_TAG, Link, Rank, run, run_with};
 use oxmpi_abi::Error;
-use oxmpi_abi::constants::{MPI_BYTE, MPI_ERR_OTHER};
+use oxmpi_abi::constants::{MPI_BYTE, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
 use oxmpi_core::engine::{Mode, OpId, STORE_LIMIT};
 use oxmpi_core::matching::Pattern;
 use oxmpi_datatype::{Datatype, Region, Source, Target};
+use oxmpi_transport::sim::Faults;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Message number `n` from one rank to another: its length, mode and bytes follow from these three numbers.
-fn message(from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
+fn message(link: Link, from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
     let mut random = Random((from as u64) << 40 | (to as u64) << 20 | n as u64);
-    let length = random.length();
+    let length = length(&mut random, link.most());
     let mode = if random.below(4) == 0 { Mode::Synchronous } else { Mode::Standard };
     let seed = random.word();
     (mode, (0..length).map(|i| (seed.wrapping_add(i as u64 * 0x9d)) as u8).collect())
@@ -24,11 +25,11 @@ fn message(from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
 pub fn ordering(link: Link) {
     for ranks in [2, 3, 5] {
         let ranks = link.ranks(ranks);
-        run(link, ranks, |rank| everybody_to_everybody(rank, 100));
+        run(link, ranks, |rank| everybody_to_everybody(link, rank, link.times(100)));
     }
 }
 
-fn everybody_to_everybody(rank: &mut Rank, messages: usize) {
+fn everybody_to_everybody(link: Link, rank: &mut Rank, messages: usize) {
     type Receive = (usize, usize, OpId, Vec<u8>);
     let (me, ranks) = (rank.me, rank.ranks);
     let mut random = Random(me as u64 ^ 77);
@@ -36,7 +37,7 @@ fn everybody_to_everybody(rank: &mut Rank, messages: usize) {
     let mut recvs: VecDeque<Receive> = VecDeque::new();
     let (mut sent, mut received) = (vec![0; ranks], vec![0; ranks]);
     let check = |rank: &mut Rank, (from, n, op, bytes): Receive| {
-        let (_, expected) = message(from, me, n);
+        let (_, expected) = message(link, from, me, n);
         let outcome = rank.wait(op);
         assert!(outcome.error.is_none(), "{:?}", outcome.error);
         assert_eq!(outcome.status.bytes(), expected.len() as u64, "message {n} from {from} to {me}");
@@ -48,12 +49,12 @@ fn everybody_to_everybody(rank: &mut Rank, messages: usize) {
     while left(&sent) || left(&received) {
         let peer = random.below(ranks);
         if random.below(2) == 0 && sent[peer] < messages {
-            let (mode, bytes) = message(me, peer, sent[peer]);
+            let (mode, bytes) = message(link, me, peer, sent[peer]);
             sent[peer] += 1;
             let op = rank.send(mode, peer, 5, &bytes);
             sends.push_back((op, bytes));
         } else if received[peer] < messages {
-            let mut bytes = vec![0; 600_000];
+            let mut bytes = vec![0; link.most()];
             let op = rank.recv(peer as i32, 5, &mut bytes);
             recvs.push_back((peer, received[peer], op, bytes));
             received[peer] += 1;
@@ -77,7 +78,7 @@ fn everybody_to_everybody(rank: &mut Rank, messages: usize) {
 pub fn long_transfers(link: Link) {
     let ranks = link.ranks(2);
     run(link, ranks, |rank| {
-        for bytes in [1 << 20, (5 << 20) + 13] {
+        for bytes in [link.most() + (400 << 10), link.times(5 << 20) + 13] {
             let other = ranks - 1 - rank.me;
             let from: Vec<u8> = (0..bytes).map(|i| (i * 7 + rank.me) as u8).collect();
             let mut to = vec![0u8; bytes];
@@ -99,7 +100,8 @@ pub fn types_with_gaps(link: Link) {
         ty
     };
     let ranks = link.ranks(2);
-    for (blocks, length) in [(5, 3), (1000, 4), (40, 4096), (300, 10_000)] {
+    let long = link.times(300) as i64;
+    for (blocks, length) in [(5, 3), (1000, 4), (40, 4096), (long, 10_000)] {
         let ty = &gapped(blocks, length);
         let (span, packed) = ((2 * blocks * length) as usize, (blocks * length) as usize);
         for gaps in [[true, false], [false, true], [true, true]] {
@@ -170,7 +172,7 @@ pub fn cancel_races_with_claim(link: Link) {
     let ranks = link.ranks(2);
     run(link, ranks, |rank| {
         let (first, second) = (vec![1u8; 40_000], vec![2u8; 100]);
-        for n in 0..300 {
+        for n in 0..link.times(300) as i32 {
             let told;
             let mut sent = None;
             if rank.me == 0 {
@@ -221,13 +223,13 @@ pub fn cancelled_receives(link: Link) {
 
 /// Many senders and receives of any source: each pair's messages keep their order, and none is lost.
 pub fn many_senders_to_any_source(link: Link) {
-    const EACH: i32 = 300;
+    let each = link.times(300) as i32;
     let ranks = link.ranks(6);
     run(link, ranks, |rank| {
         let length = |n: i32| if n % 17 == 0 { 50_000 } else { n as usize % 90 };
         let mut sends = Vec::new();
         if rank.me > 0 || ranks == 1 {
-            for n in 0..EACH {
+            for n in 0..each {
                 let bytes = vec![n as u8; length(n)];
                 let op = rank.send(Mode::Standard, 0, n, &bytes);
                 sends.push((op, bytes));
@@ -235,7 +237,7 @@ pub fn many_senders_to_any_source(link: Link) {
         }
         if rank.me == 0 {
             let mut next = vec![0; ranks];
-            for _ in 0..EACH * (ranks as i32 - 1).max(1) {
+            for _ in 0..each * (ranks as i32 - 1).max(1) {
                 let mut bytes = vec![0; 50_000];
                 let op = rank.recv(ANY_SOURCE, ANY_TAG, &mut bytes);
                 let status = rank.wait(op).status;
@@ -260,7 +262,9 @@ pub fn flood_with_bounded_memory(link: Link) {
     const BYTES: usize = 8 << 10;
     const COUNT: usize = STORE_LIMIT / BYTES * 3 / 2;
     let sent = &AtomicUsize::new(0);
-    run(link, 2, |rank| {
+    // In small packets so many bytes would take too long.
+    let wide = |faults: &mut Faults| (faults.part, faults.capacity) = (16 << 10, 2000);
+    run_with(link, 2, wide, |rank| {
         let bytes = vec![9u8; BYTES];
         if rank.me == 0 {
             let mut sends = Vec::new();
@@ -372,4 +376,159 @@ pub fn death_of_a_peer(link: Link) {
             assert!(rank.wait(op).error.is_none() && to == long);
         }
     });
+}
+
+/// Many sends are withdrawn in any order while the receiver takes what it gets: both sides agree on which were received,
+/// and the rest keep their order.
+pub fn many_cancels(link: Link) {
+    let ranks = link.ranks(2);
+    let count = link.times(300);
+    run(link, ranks, |rank| {
+        let mut random = Random(0xca);
+        let messages: Vec<(Mode, Vec<u8>)> = (0..count)
+            .map(|n| {
+                let length = [4, 300, 5000, 20_000][random.below(4)];
+                let mode = if random.below(2) == 0 { Mode::Synchronous } else { Mode::Standard };
+                (mode, (n as u32).to_le_bytes().into_iter().cycle().take(length).collect())
+            })
+            .collect();
+        let mut received = Vec::new();
+        let mut survivors = vec![1u8; count];
+        let mut sends: Vec<Option<OpId>> = Vec::new();
+        let mut list = None;
+        if rank.me == 0 {
+            for (n, (mode, bytes)) in messages.iter().enumerate() {
+                sends.push(rank.send(*mode, ranks - 1, 7, bytes));
+                rank.progress_for(random.below(4));
+                let other = random.below(n + 1);
+                if let Some(op) = sends[other].filter(|_| random.below(2) == 0) {
+                    rank.engine.cancel_send(op);
+                }
+            }
+            if ranks == 1 {
+                // What was not withdrawn by now is received below.
+                sends.iter().enumerate().for_each(|(n, op)| {
+                    survivors[n] = u8::from(!op.is_some_and(|op| rank.engine.is_done(op)));
+                });
+            } else {
+                for (n, op) in sends.drain(..).enumerate() {
+                    let cancelled = op.is_some_and(|op| rank.wait(op).status.is_cancelled());
+                    survivors[n] = u8::from(!cancelled);
+                }
+            }
+            list = rank.send(Mode::Standard, ranks - 1, 8, &survivors);
+        }
+        if rank.me == ranks - 1 {
+            let mut bytes = vec![0u8; 20_000.max(count)];
+            loop {
+                let op = rank.recv(0, ANY_TAG, &mut bytes);
+                let status = rank.wait(op).status;
+                if status.tag == 8 {
+                    break;
+                }
+                let n = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize;
+                assert_eq!(bytes[..status.bytes() as usize], messages[n].1[..], "message {n}");
+                received.push(n);
+            }
+            let expected: Vec<usize> = (0..count).filter(|&n| bytes[n] == 1).collect();
+            assert_eq!(received, expected);
+        }
+        sends.into_iter().flatten().for_each(|op| drop(rank.wait(op)));
+        rank.wait_send(list);
+    });
+}
+
+/// A message that was withdrawn is seen by no probe.
+pub fn withdrawn_messages_are_not_probed(link: Link) {
+    let ranks = link.ranks(2);
+    run(link, ranks, |rank| {
+        for length in [8, 40_000] {
+            let bytes = vec![1u8; length];
+            let mut sent = None;
+            if rank.me == 0 {
+                let op = rank.send(Mode::Synchronous, ranks - 1, 1, &bytes).expect("a synchronous send waits");
+                rank.progress_for(50);
+                rank.engine.cancel_send(op);
+                assert!(rank.wait(op).status.is_cancelled(), "nobody received it");
+                sent = rank.send(Mode::Synchronous, ranks - 1, 2, &[7]);
+            }
+            if rank.me == ranks - 1 {
+                let mut seven = [0u8];
+                let op = rank.recv(0, 2, &mut seven);
+                rank.wait(op);
+                assert!(rank.engine.probe(&Pattern { context: 0, source: 0, tag: 1 }).is_none(), "{length} bytes");
+                assert!(rank.engine.take_message(&Pattern { context: 0, source: 0, tag: ANY_TAG }).is_none());
+            }
+            rank.wait_send(sent);
+        }
+    });
+}
+
+/// Two ranks send each other more than the link holds before either receives anything.
+pub fn floods_that_meet(link: Link) {
+    let ranks = link.ranks(2);
+    let count = link.times(3000);
+    run(link, ranks, |rank| {
+        let other = ranks - 1 - rank.me;
+        let length = |n: usize| [0, 8, 700, 3000, 9000][n % 5];
+        let all: Vec<Vec<u8>> = (0..count).map(|n| vec![n as u8; length(n)]).collect();
+        let sends: Vec<_> = all.iter().map(|bytes| rank.send(Mode::Standard, other, 1, bytes)).collect();
+        for (n, expected) in all.iter().enumerate() {
+            let mut to = vec![0u8; length(n)];
+            let op = rank.recv(other as i32, 1, &mut to);
+            let outcome = rank.wait(op);
+            assert!(outcome.error.is_none() && outcome.status.bytes() as usize == length(n), "{n}");
+            assert!(to == *expected, "{n}");
+        }
+        sends.into_iter().for_each(|op| rank.wait_send(op));
+    });
+}
+
+/// A rank dies while all are at it: what is under way with it ends, well or with the class for dead peers, and what the
+/// others do among themselves goes on. Only on a link that can lose a rank.
+pub fn death_at_any_time(link: Link) {
+    const DEAD: usize = 2;
+    let Link::Sim(seed) = link else { return };
+    let mut random = Random(seed ^ 0xdead);
+    let turn = random.below([60, 600, 6000][seed as usize % 3]) as u64;
+    let others = &AtomicUsize::new(0);
+    run_with(
+        link,
+        3,
+        |faults| faults.death = Some((DEAD, turn)),
+        |rank| {
+            let me = rank.me;
+            let mut random = Random(seed ^ me as u64);
+            let (mut sends, mut recvs) = (Vec::new(), Vec::new());
+            for n in 0..20 {
+                for other in (0..3).filter(|&other| other != me) {
+                    let (mode, bytes) = message(link, me, other, n);
+                    sends.push((other, rank.send(mode, other, 5, &bytes), bytes));
+                    let mut bytes = vec![0u8; link.most()];
+                    recvs.push((other, n, rank.recv(other as i32, 5, &mut bytes), bytes));
+                }
+                rank.progress_for(random.below(20));
+            }
+            let expect = |rank: &Rank, with: usize, error: Option<&Error>| match error {
+                Some(error) if with == DEAD => assert_eq!(error.class(), MPI_ERR_PROC_ABORTED),
+                Some(error) => panic!("rank {} with {with}: {}", rank.me, error.text()),
+                None => {}
+            };
+            for (from, n, op, bytes) in recvs {
+                let outcome = rank.wait(op);
+                expect(rank, from, outcome.error.as_ref());
+                let (_, expected) = message(link, from, me, n);
+                if outcome.error.is_none() {
+                    assert_eq!(outcome.status.bytes() as usize, expected.len(), "message {n} from {from} to {me}");
+                    assert!(bytes[..expected.len()] == expected, "message {n} from {from} to {me} is damaged");
+                }
+            }
+            for (to, op, _bytes) in sends {
+                let outcome = op.map(|op| rank.wait(op));
+                expect(rank, to, outcome.and_then(|outcome| outcome.error).as_ref());
+            }
+            others.fetch_add(1, Ordering::Relaxed);
+        },
+    );
+    assert!(others.load(Ordering::Relaxed) >= 2, "the others have ended");
 }

@@ -1,6 +1,6 @@
 //! Every case of the suite on every link.
 
-use oxmpi_testkit::{Link, suite};
+use oxmpi_testkit::{Link, seeds, suite};
 
 macro_rules! conformance {
     ($($link:ident = $value:expr;)*) => {
@@ -8,19 +8,20 @@ macro_rules! conformance {
             use super::*;
             conformance!(@ $value, ordering long_transfers types_with_gaps synchronous_mode cancel_races_with_claim
                 cancelled_receives many_senders_to_any_source flood_with_bounded_memory truncation matched_probe
-                death_of_a_peer);
+                death_of_a_peer many_cancels withdrawn_messages_are_not_probed floods_that_meet death_at_any_time);
         })*
     };
     (@ $value:expr, $($case:ident)*) => {
         $(#[test]
         fn $case() {
-            suite::$case($value);
+            $value.for_each(suite::$case);
         })*
     };
 }
 
 conformance! {
-    loopback = Link::Loopback;
-    shm = Link::Shm;
-    shm_streamed = Link::ShmStreamed;
+    loopback = [Link::Loopback].into_iter();
+    shm = [Link::Shm].into_iter();
+    shm_streamed = [Link::ShmStreamed].into_iter();
+    sim = seeds(12).map(Link::Sim);
 }
