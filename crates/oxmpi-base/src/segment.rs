@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 const FIRST_DESCRIPTOR: i32 = 50;
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x08");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x09");
 
 pub const CACHE_LINE: usize = 64;
 pub(crate) const PAGE: usize = 4096;
