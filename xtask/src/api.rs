@@ -57,6 +57,8 @@ pub struct Param {
     pub dir: Dir,
     /// `...` for the end of a variadic function.
     pub name: String,
+    /// What messages call it.
+    pub label: String,
     pub kind: String,
     pub is_array: bool,
     /// The text in the brackets of an array or string.
@@ -254,6 +256,7 @@ fn read_functions(path: &Path, kinds: &BTreeMap<String, Kind>) -> Result<(String
                 .map(|row| Param {
                     dir: row.dir,
                     name: row.name.clone(),
+                    label: row.name.clone(),
                     kind: row.kind.clone(),
                     is_array: row.length.is_some(),
                     length: row.length.clone(),

@@ -179,9 +179,9 @@ fn file_access(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option
     let form = match (is_later, step) {
         (true, "") => {
             same_leading(function, leading, &["request"])?;
-            "FileForm::Nonblocking(request)".to_string()
+            "FileForm::Nonblocking(Out::new(request))".to_string()
         }
-        (false, "") => format!("FileForm::Blocking({})", status.name),
+        (false, "") => format!("FileForm::Blocking(OutStatus::new({}))", status.name),
         (false, "begin") => {
             same_leading(function, leading, &[])?;
             format!("FileForm::Split({split})")
@@ -190,7 +190,7 @@ fn file_access(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option
             let wanted: Vec<Param> =
                 leading.iter().filter(|p| matches!(p.name.as_str(), "fh" | "buf")).cloned().collect();
             same_leading(function, &wanted, &["status"])?;
-            let args = vec!["fh".into(), split, status.name.clone()];
+            let args = vec!["fh".into(), split, format!("OutStatus::new({})", status.name)];
             return Ok(Some(Member { body: body("file_access_end")?, args, uses: FILE_USES, makes_request: false }));
         }
         _ => return Ok(None),
@@ -246,12 +246,12 @@ mod tests {
     fn accesses_to_files_are_told_by_their_names() {
         assert_eq!(
             call_of("MPI_File_iwrite_at_all"),
-            "file_access::file_access(FileForm::Nonblocking(request), Access { fh, at: At::Offset(offset), writes: true, \
+            "file_access::file_access(FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: true, \
              together: true, buf: buf.cast_mut(), count: i64::from(count), datatype })"
         );
         assert_eq!(
             call_of("MPI_File_read_ordered_end"),
-            "file_access::file_access_end(fh, SplitAccess::ReadOrdered, status)"
+            "file_access::file_access_end(fh, SplitAccess::ReadOrdered, OutStatus::new(status))"
         );
         assert!(
             call_of("MPI_File_write_all_begin_c")

@@ -4,92 +4,182 @@
 use crate::api::{Api, Dir, Function, Param};
 use crate::codegen::Output;
 use crate::forms::Member;
-use crate::{Outcome, ctype, forms, root};
+use crate::{Outcome, ctype, forms, root, typed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
 /// The bodies that are written.
 pub struct Bodies {
-    /// Name of the function to name of the module.
-    modules: BTreeMap<String, String>,
-    /// Those that serve all forms of a collective; see `forms.rs`.
-    formed: BTreeSet<String>,
+    by_name: BTreeMap<String, Body>,
+}
+
+/// A function that carries out an MPI function, as its source declares it.
+struct Body {
+    /// The module, by its path in the code of an entry point.
+    module: String,
+    /// Names and types; without the call.
+    params: Vec<(String, String)>,
+    takes_call: bool,
+    returns: String,
+    /// It takes C's arguments as they come.
+    is_raw: bool,
+    /// It serves all forms of a collective; see `forms.rs`.
+    takes_form: bool,
 }
 
 impl Bodies {
-    /// Looks for lines that start with `pub unsafe fn NAME(` in the bodies of `oxmpi-capi` and among the collective operations
-    /// of `oxmpi`, which take a form: the source is the only list.
+    /// Looks for lines that start with `pub fn NAME(` or `pub unsafe fn NAME(` in the bodies of `oxmpi-capi`, and among the
+    /// collective operations of `oxmpi`, which take a form: the source is the only list.
     pub fn scan() -> Result<Bodies, String> {
         let crates = root().join("crates");
-        let mut bodies = Bodies { modules: BTreeMap::new(), formed: BTreeSet::new() };
+        let mut bodies = Bodies { by_name: BTreeMap::new() };
         let dir = crates.join("oxmpi-capi/src/bodies");
         let entries = std::fs::read_dir(&dir).map_err(|e| format!("cannot list {}: {e}", dir.display()))?;
         for entry in entries.flatten() {
             let path = entry.path();
             let (Some("rs"), Some(module)) = (ext(&path), path.file_stem().and_then(|s| s.to_str())) else { continue };
-            bodies.scan_file(&path, module)?;
+            bodies.scan_file(&path, module, "\npub fn ")?;
+            bodies.scan_file(&path, module, "\npub unsafe fn ")?;
         }
-        bodies.scan_file(&crates.join("oxmpi/src/coll/mod.rs"), COLLECTIVES)?;
+        bodies.scan_file(&crates.join("oxmpi/src/coll/mod.rs"), COLLECTIVES, "\npub unsafe fn ")?;
         Ok(bodies)
     }
 
-    fn scan_file(&mut self, path: &Path, module: &str) -> Outcome {
+    fn scan_file(&mut self, path: &Path, module: &str, start: &str) -> Outcome {
         let text = crate::read(path)?;
-        for (_, rest) in text.match_indices("\npub unsafe fn ").map(|(at, start)| text.split_at(at + start.len())) {
-            if let Some((name, _)) = rest.split_once(['(', '<']) {
-                self.add(name, module)?;
+        for (at, _) in text.match_indices(start) {
+            let declared = &text[at + start.len()..];
+            let (name, mut body) =
+                declaration(declared).ok_or_else(|| format!("{}: cannot read {declared:.60}", path.display()))?;
+            body.module = module.to_string();
+            body.is_raw = start.contains("unsafe");
+            body.takes_form = module == COLLECTIVES;
+            if let Some(other) = self.by_name.insert(name.to_string(), body) {
+                return Err(format!("the body {name} stands in both modules {} and {module}", other.module));
             }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, name: &str, module: &str) -> Outcome {
-        if let Some(other) = self.modules.insert(name.to_string(), module.to_string()) {
-            return Err(format!("the body {name} stands in both modules {other} and {module}"));
-        }
-        if module == COLLECTIVES {
-            self.formed.insert(name.to_string());
         }
         Ok(())
     }
 
     /// Names of the bodies that serve all forms of a collective.
     pub fn formed(&self) -> impl Iterator<Item = &str> {
-        self.formed.iter().map(String::as_str)
+        self.by_name.iter().filter(|(_, body)| body.takes_form).map(|(name, _)| name.as_str())
     }
 
     /// Whether a collective, `Bcast`, has one.
     pub fn takes_form(&self, name: &str) -> bool {
-        self.formed.contains(&name.to_lowercase())
+        self.by_name.get(&name.to_lowercase()).is_some_and(|body| body.takes_form)
     }
 
     /// A body by its name, `pt2pt::send`.
     pub fn named(&self, name: &str) -> Option<String> {
-        self.modules.get(name).map(|module| format!("{module}::{name}"))
+        self.by_name.get(name).map(|body| format!("{}::{name}", body.module))
     }
+}
+
+/// Name and types of a function, from the text that follows `fn `.
+fn declaration(text: &str) -> Option<(&str, Body)> {
+    let open = text.find('(')?;
+    let name = text[..open].split('<').next()?;
+    let close = open + closing(&text[open..])?;
+    let returns = text[close + 1..].split('{').next()?.trim().trim_start_matches("->").trim().to_string();
+    let mut params = Vec::new();
+    let mut takes_call = false;
+    for param in split_top(&text[open + 1..close]) {
+        let (name, ty) = param.split_once(':')?;
+        match ty.trim() {
+            "&Call" => takes_call = true,
+            ty => params.push((name.trim().trim_start_matches('_').to_string(), ty.to_string())),
+        }
+    }
+    let takes_form = params.first().is_some_and(|(_, ty)| ty == "Form");
+    Some((name, Body { module: String::new(), params, takes_call, returns, is_raw: false, takes_form }))
+}
+
+/// Where the bracket that a text begins with is closed.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    text.char_indices().find_map(|(at, c)| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        (depth == 0).then_some(at)
+    })
+}
+
+/// The parts between the commas that are in no bracket.
+fn split_top(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '(' | '[' | '<' => depth += 1,
+            ')' | ']' | '>' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[start..]);
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
 /// The body of a function, and what it is handed.
 struct Call {
     body: String,
     args: Vec<String>,
+    takes_call: bool,
+    /// Where what it gives back goes.
+    outputs: Option<String>,
     uses: &'static str,
-    /// It returns a request, which the entry point stores.
-    makes_request: bool,
 }
 
 /// The module of the collective operations. Its functions take a form.
 const COLLECTIVES: &str = "coll";
 
+impl Call {
+    /// It returns a request, which the entry point stores.
+    fn starts(&self) -> bool {
+        self.outputs.as_deref().is_some_and(|outputs| outputs.starts_with(STARTED))
+    }
+
+    /// The body called with its arguments, and its answer stored.
+    fn expression(&self) -> String {
+        let cx = self.takes_call.then(|| "cx".to_string());
+        let args: Vec<String> = cx.into_iter().chain(self.args.iter().cloned()).collect();
+        let call = format!("{}({})", self.body, args.join(", "));
+        match &self.outputs {
+            Some(outputs) => format!("{outputs}, || {call})"),
+            None => call,
+        }
+    }
+}
+
+/// How a call begins that stores the request of a form.
+const STARTED: &str = "started(";
+
 /// How a function is carried out; `None` while it is not built.
 fn call_of(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<Call>, String> {
+    let function = &named_as_body(function, api);
     if let Some(member) = forms::member(function, api, bodies)? {
         let Member { body, args, uses, makes_request } = member;
-        return Ok(Some(Call { body, args, uses, makes_request }));
+        let form = args.first().map_or("", String::as_str);
+        let outputs = makes_request.then(|| format!("{STARTED}cx, {form}, request"));
+        return Ok(Some(Call { body, args, takes_call: true, outputs, uses }));
     }
-    let args = function.fixed_params().map(argument).collect();
-    Ok(bodies.named(&body_name(function)).map(|body| Call { body, args, uses: "", makes_request: false }))
+    let name = body_name(function);
+    let Some(body) = bodies.by_name.get(&name) else { return Ok(None) };
+    let (args, outputs) = match body.is_raw {
+        true => (function.fixed_params().map(argument).collect(), None),
+        false => typed::arguments(function, &body.params, &body.returns)
+            .map_err(|text| format!("bodies/{}.rs: {name}: {text}", body.module))?,
+    };
+    let takes_call = body.takes_call;
+    Ok(Some(Call { body: format!("{}::{name}", body.module), args, takes_call, outputs, uses: "" }))
 }
 
 /// Whether a function is built.
@@ -101,13 +191,47 @@ fn ext(path: &Path) -> Option<&str> {
     path.extension().and_then(|e| e.to_str())
 }
 
+/// Functions that do what another one does, under an older name or for another integer type.
+const SAME: &[(&str, &str)] = &[
+    ("address", "get_address"),
+    ("attr_delete", "comm_delete_attr"),
+    ("attr_get", "comm_get_attr"),
+    ("attr_put", "comm_set_attr"),
+    ("errhandler_create", "comm_create_errhandler"),
+    ("errhandler_get", "comm_get_errhandler"),
+    ("errhandler_set", "comm_set_errhandler"),
+    ("get_elements_x", "get_elements"),
+    // A standard send does all that a ready send promises.
+    ("irsend", "isend"),
+    ("keyval_create", "comm_create_keyval"),
+    ("keyval_free", "comm_free_keyval"),
+    ("rsend", "send"),
+    ("rsend_init", "send_init"),
+    ("status_set_elements_x", "status_set_elements"),
+    ("type_get_extent_x", "type_get_extent"),
+    ("type_get_true_extent_x", "type_get_true_extent"),
+    ("type_hindexed", "type_create_hindexed"),
+    ("type_hvector", "type_create_hvector"),
+    ("type_size_x", "type_size"),
+    ("type_struct", "type_create_struct"),
+];
+
 /// `MPI_Type_create_f90_real` has the body `type_create_f90_real`. A twin shares the body of its small form unless a
 /// callback differs between them.
 fn body_name(function: &Function) -> String {
     let name = function.name.trim_start_matches("MPI_").to_lowercase();
     let own_body = function.params.iter().any(|p| p.widens && is_callback(p));
-    match name.strip_suffix("_c") {
+    let name = match name.strip_suffix("_c") {
         Some(small) if function.is_derived_twin && !own_body => small.to_string(),
+        _ => name,
+    };
+    if let Some((_, same)) = SAME.iter().find(|(old, _)| *old == name) {
+        return same.to_string();
+    }
+    let converted = |suffix: &str| name.strip_suffix(suffix).filter(|object| *object != "status");
+    match (converted("_c2f"), converted("_f2c")) {
+        (Some(object), _) => format!("{object}_toint"),
+        (_, Some(object)) => format!("{object}_fromint"),
         _ => name,
     }
 }
@@ -127,7 +251,7 @@ pub fn outputs(api: &Api, bodies: &Bodies) -> Result<Vec<Output>, String> {
     let chapters: BTreeSet<u8> = api.functions.iter().map(|f| f.chapter).collect();
     let mut outputs = vec![
         Output { path: dir.join("mod.rs"), text: module(&chapters) },
-        Output { path: dir.join("callbacks.rs"), text: callbacks(api) },
+        Output { path: "crates/oxmpi-abi/src/generated/callbacks.rs".into(), text: callbacks(api) },
         Output { path: dir.join("variables.rs"), text: variables(api) },
     ];
     for chapter in chapters {
@@ -146,8 +270,9 @@ const HEAD: &str = "//! Generated by `cargo xtask codegen` from `api/`; do not e
 fn module(chapters: &BTreeSet<u8>) -> String {
     let mut out = String::from(HEAD);
     out.push_str("//! The C entry points, a file a chapter of the standard.\n");
-    out.push_str("#![allow(non_snake_case, unused_imports, unused_variables, clippy::too_many_arguments)]\n\n");
-    out.push_str("pub mod callbacks;\n");
+    out.push_str(
+        "#![allow(non_snake_case, unused_imports, unused_unsafe, unused_variables, clippy::too_many_arguments)]\n\n",
+    );
     for chapter in chapters {
         let _ = writeln!(out, "mod ch{chapter:02};");
     }
@@ -160,7 +285,7 @@ fn callbacks(api: &Api) -> String {
     out.push_str(
         "//! The functions that a user hands to MPI. `None` is the null pointer, which some predefined ones are.\n\n",
     );
-    out.push_str("use oxmpi_abi::handle::*;\nuse oxmpi_abi::types::*;\nuse oxmpi_abi::Status;\nuse std::ffi::{c_int, c_void};\n\n");
+    out.push_str("use crate::Status;\nuse crate::handle::*;\nuse crate::types::*;\nuse std::ffi::{c_int, c_void};\n\n");
     for callback in &api.types.callbacks {
         let params: Vec<String> =
             callback.params.iter().map(|p| if p == "..." { p.clone() } else { ctype::rust_param(p) }).collect();
@@ -197,11 +322,11 @@ fn variables(api: &Api) -> String {
 fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> Result<String, String> {
     let mut calls = Vec::new();
     for function in functions {
-        calls.push((*function, call_of(function, api, bodies)?));
+        calls.push((named_as_body(function, api), call_of(function, api, bodies)?));
     }
     let mut out = String::from(HEAD);
     let _ = writeln!(out, "//! The C entry points of chapter {chapter} of the standard.\n");
-    out.push_str("use super::callbacks::*;\nuse crate::args::{Ints, OutInt, peek};\n");
+    out.push_str("use crate::args::*;\n");
     let built = || calls.iter().filter_map(|(_, call)| call.as_ref());
     let modules = built().filter_map(|call| call.body.split("::").next()).filter(|module| *module != COLLECTIVES);
     let modules: BTreeSet<&str> = modules.collect();
@@ -211,67 +336,73 @@ fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> 
     }
     out.extend(built().map(|call| call.uses).collect::<BTreeSet<&str>>());
     let answer = if functions.iter().any(|f| is_tool(f)) { "answer, " } else { "" };
-    let started = if built().any(|call| call.makes_request) { "started, " } else { "" };
-    let _ = writeln!(out, "use crate::call::{{On, {answer}call, or_null, {started}unsupported}};");
-    out.push_str("use oxmpi_abi::Status;\nuse oxmpi_abi::constants::*;\nuse oxmpi_abi::functions::Fun;\nuse oxmpi_abi::handle::*;\nuse oxmpi_abi::types::*;\n");
+    let started = if built().any(|call| call.starts()) { "started, " } else { "" };
+    let _ = writeln!(out, "use crate::call::{{On, {answer}call, entry, or_null, {started}unsupported}};");
+    out.push_str("use oxmpi_abi::Status;\nuse oxmpi_abi::callbacks::*;\nuse oxmpi_abi::constants::*;\nuse oxmpi_abi::functions::Fun;\nuse oxmpi_abi::handle::*;\nuse oxmpi_abi::types::*;\n");
     out.push_str("use std::ffi::{c_char, c_int, c_void};\n\n");
     for (function, call) in &calls {
-        for prefix in ["", "P"] {
-            entry(&mut out, function, prefix, call.as_ref());
-        }
+        entry(&mut out, function, call.as_ref());
     }
     Ok(out)
 }
 
-fn entry(out: &mut String, function: &Function, prefix: &str, call: Option<&Call>) {
+/// The function with the parameter names of the one whose body it has.
+fn named_as_body(function: &Function, api: &Api) -> Function {
+    let mut renamed = function.clone();
+    let body = format!("mpi_{}", body_name(function));
+    if let Some(base) = api.functions.iter().find(|other| other.name.to_lowercase() == body)
+        && base.params.len() == function.params.len()
+    {
+        for (param, from) in renamed.params.iter_mut().zip(&base.params) {
+            param.name = from.name.clone();
+            param.length = from.length.clone();
+        }
+    }
+    renamed
+}
+
+fn entry(out: &mut String, function: &Function, call: Option<&Call>) {
     let params: Vec<String> =
         function.fixed_params().map(|p| format!("{}: {}", p.name, ctype::rust_param(&p.c_decl))).collect();
-    let _ =
-        writeln!(out, "/// # Safety\n/// The arguments are what the standard asks of a caller of `{}`.", function.name);
     if function.is_variadic() {
-        out.push_str("///\n/// Variadic in C; what follows the fixed arguments is not looked at.\n");
+        out.push_str("// Variadic in C; what follows the fixed arguments is not looked at.\n");
     }
-    out.push_str("#[unsafe(no_mangle)]\n");
+    let name = &function.name;
     let returns = ctype::rust_base(&function.returns);
-    let _ =
-        writeln!(out, "pub unsafe extern \"C\" fn {prefix}{}({}) -> {returns} {{", function.name, params.join(", "));
-    let fun = ctype::variant(&function.name);
-    match (call, function.returns_value()) {
-        (Some(Call { body, args, .. }), true) => {
-            let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {body}({}) }}", args.join(", "));
+    let head = format!("    {name} P{name}({}) -> {returns}", params.join(", "));
+    let _ = writeln!(out, "entry! {{\n{}", wrapped(&head, "        "));
+    let fun = ctype::variant(name);
+    let on = raised_on(function);
+    let (value, is_tool) = (function.returns_value(), is_tool(function));
+    let expression = match call {
+        Some(call) if value => call.expression(),
+        Some(call) if is_tool => makes(function).fold(format!("answer(|| {})", call.expression()), or_null),
+        Some(call) => {
+            let expression = call.expression();
+            let cx = if expression.contains("(cx") { "cx" } else { "_" };
+            let called = format!("call(Fun::{fun}, {on}, |{cx}| {expression})");
+            makes(function).fold(called, or_null)
         }
-        (Some(Call { body, args, .. }), false) if is_tool(function) => {
-            let call = format!("answer(|| {body}({}))", args.join(", "));
-            let call = makes(function).fold(call, or_null);
-            let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {call} }}");
+        None if is_tool => "MPI_T_ERR_NOT_SUPPORTED".to_string(),
+        None if value => format!("{{ unsupported(Fun::{fun}, {on}); {} }}", nothing(function)),
+        None => format!("unsupported(Fun::{fun}, {on})"),
+    };
+    let _ = writeln!(out, "{}\n}}\n", wrapped(&format!("        => {expression}"), "            "));
+}
+
+/// Lines of at most 118 columns, broken after commas: nothing else formats the inside of a macro.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for part in text.split_inclusive(", ") {
+        let full = lines.last().is_some_and(|line| line.len() + part.trim_end().len() > 118 && !line.trim().is_empty());
+        if full {
+            lines.push(indent.to_string());
         }
-        (Some(Call { body, args, makes_request, .. }), false) => {
-            let form = args.first().map_or("", String::as_str);
-            let args: String = args.iter().map(|a| format!(", {a}")).collect();
-            let (on, _) = raised_on(function);
-            let _ = writeln!(out, "// SAFETY: passed on from the caller.");
-            let call = match makes_request {
-                true => format!("started(cx, {form}, request, || {body}(cx{args}))"),
-                false => format!("{body}(cx{args})"),
-            };
-            let call = format!("call(Fun::{fun}, {on}, |cx| {call})");
-            let _ = writeln!(out, "unsafe {{ {} }}", makes(function).fold(call, or_null));
-        }
-        (None, returns_value) => {
-            let (on, is_unsafe) = raised_on(function);
-            let answer = format!("unsupported(Fun::{fun}, {on})");
-            if is_tool(function) {
-                let _ = writeln!(out, "MPI_T_ERR_NOT_SUPPORTED");
-            } else if returns_value {
-                let _ = writeln!(out, "{answer};\n{}", nothing(function));
-            } else if is_unsafe {
-                let _ = writeln!(out, "// SAFETY: passed on from the caller.\nunsafe {{ {answer} }}");
-            } else {
-                let _ = writeln!(out, "{answer}");
-            }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(part);
         }
     }
-    out.push_str("}\n\n");
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 /// `cargo xtask body MPI_X`: prints what the body of a function must look like.
@@ -284,26 +415,21 @@ pub fn print_body(args: &[String]) -> Outcome {
     Ok(())
 }
 
-/// The signature of the body of a function.
+/// A signature that the body of a function can have.
 fn signature(function: &Function) -> String {
-    let params = function.fixed_params().map(|p| format!("{}: {}", p.name, body_type(p)));
+    let (params, results) = typed::signature(function);
+    let result = match &results[..] {
+        [] => "()".to_string(),
+        [one] => one.clone(),
+        several => format!("({})", several.join(", ")),
+    };
     let (context, returns) = match function.returns_value() {
         true => (None, ctype::rust_base(&function.returns)),
         false if is_tool(function) => (None, "Answer".to_string()),
-        false => (Some("cx: &Call".to_string()), "Result<()>".to_string()),
+        false => (Some("cx: &Call".to_string()), format!("Result<{result}>")),
     };
     let params: Vec<String> = context.into_iter().chain(params).collect();
-    format!("pub unsafe fn {}({}) -> {returns}", body_name(function), params.join(", "))
-}
-
-/// The type of what a body is handed for a parameter; [`argument`] makes the value.
-fn body_type(param: &Param) -> String {
-    match (param.dir, param.is_array) {
-        _ if !param.widens || is_callback(param) => ctype::rust_param(&param.c_decl),
-        (Dir::In, false) => "i64".into(),
-        (Dir::In, true) => "Ints".into(),
-        (_, _) => "OutInt".into(),
-    }
+    format!("pub fn {}({}) -> {returns}", body_name(function), params.join(", "))
 }
 
 /// What a body is handed for a parameter: where the twins differ, a form that holds both.
@@ -334,21 +460,21 @@ fn or_null(call: String, made: &Param) -> String {
     format!("or_null({call}, {}, MPI_{}_NULL)", made.name, made.kind.to_uppercase())
 }
 
-/// The object whose error handler hears of an error, and whether it takes `unsafe` to name it: the first
-/// communicator, window, file or session that is handed in; else that of the world.
-fn raised_on(function: &Function) -> (String, bool) {
+/// The object whose error handler hears of an error: the first communicator, window, file or session that is handed in;
+/// else that of the world.
+fn raised_on(function: &Function) -> String {
     let object =
         |p: &&Param| p.dir != Dir::Out && !p.is_array && ["comm", "win", "file", "session"].contains(&p.kind.as_str());
     // A call of the chapter on files that is handed no file speaks to the default handler of files.
     let is_file = |p: &Param| p.kind == "file" && p.dir != Dir::Out;
     if function.chapter == FILES && !function.params.iter().any(is_file) {
-        return ("On::File(MPI_FILE_NULL)".into(), false);
+        return "On::File(MPI_FILE_NULL)".into();
     }
-    let Some(param) = function.params.iter().find(object) else { return ("On::World".into(), false) };
+    let Some(param) = function.params.iter().find(object) else { return "On::World".into() };
     let variant = ctype::rust_base(&format!("MPI_{}", param.kind[..1].to_uppercase() + &param.kind[1..]));
     match param.dir {
-        Dir::In => (format!("On::{variant}({})", param.name), false),
-        _ => (format!("On::{variant}(peek({}))", param.name), true),
+        Dir::In => format!("On::{variant}({})", param.name),
+        _ => format!("On::{variant}(peek({}))", param.name),
     }
 }
 
@@ -373,6 +499,7 @@ mod tests {
     #[test]
     fn twins_share_a_body_unless_their_callbacks_or_parameters_differ() {
         assert_eq!(body_name(&function("MPI_Send_c")), "send");
+        assert_eq!(body_name(&function("MPI_Irsend_c")), "isend");
         assert_eq!(body_name(&function("MPI_Op_create_c")), "op_create_c");
         assert_eq!(body_name(&function("MPI_Type_get_envelope_c")), "type_get_envelope_c");
         assert_eq!(signature(&function("MPI_Gatherv")), signature(&function("MPI_Gatherv_c")));
@@ -382,12 +509,67 @@ mod tests {
     fn a_body_gets_one_form_of_what_differs_between_twins() {
         assert_eq!(
             signature(&function("MPI_Pack_c")),
-            "pub unsafe fn pack(cx: &Call, inbuf: *const c_void, incount: i64, datatype: Datatype, outbuf: *mut c_void, \
-             outsize: i64, position: OutInt, comm: Comm) -> Result<()>"
+            "pub fn pack(cx: &Call, inbuf: SourceArg, outbuf: PackedTarget, position: OutInt, comm: Comm) -> Result<()>"
         );
-        assert_eq!(signature(&function("MPI_Wtime")), "pub unsafe fn wtime() -> f64");
-        let of_tools = "pub unsafe fn t_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> Answer";
-        assert_eq!(signature(&function("MPI_T_cvar_read")), of_tools);
+        assert_eq!(signature(&function("MPI_Wtime")), "pub fn wtime() -> f64");
+        assert_eq!(
+            signature(&function("MPI_Irecv")),
+            "pub fn irecv(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request>"
+        );
+        assert_eq!(
+            signature(&function("MPI_Info_get_string")),
+            "pub fn info_get_string(cx: &Call, info: Info, key: &[u8], buflen: &Cell<c_int>, value: OutText) -> Result<bool>"
+        );
+    }
+
+    fn expression(name: &str) -> String {
+        let api = Api::read(&root().join("api")).unwrap();
+        let bodies = Bodies::scan().unwrap();
+        call_of(&function(name), &api, &bodies).unwrap().unwrap().expression()
+    }
+
+    #[test]
+    fn typed_values_are_made_from_the_arguments_that_describe_them() {
+        assert_eq!(
+            expression("MPI_Isend"),
+            "made1(cx, (request, \"request\"), || pt2pt::isend(cx, SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))"
+        );
+        assert!(expression("MPI_Fetch_and_op").contains(
+            "SourceArg::new(origin_addr, 1, datatype), TargetArg::new(result_addr, 1, datatype), \
+             At::new(target_rank, target_disp, 1, datatype)"
+        ));
+        assert!(
+            expression("MPI_Waitsome").contains("OutArray::new(array_of_indices, i64::from(incount)), Statuses::new(")
+        );
+        assert!(expression("MPI_Type_hindexed").contains("IntArray::narrow(array_of_blocklengths, i64::from(count))"));
+        assert!(expression("MPI_Info_get").contains("OutText::new(value, i64::from(valuelen) + 1)"));
+        assert!(
+            expression("MPI_Comm_get_name")
+                .starts_with("out_text_length((comm_name, \"comm_name\"), MPI_MAX_OBJECT_NAME")
+        );
+        assert_eq!(expression("MPI_Comm_c2f"), "handles::comm_toint(comm)");
+        assert!(expression("MPI_Keyval_free").contains("cell(comm_keyval, \"keyval\")?"));
+    }
+
+    #[test]
+    fn every_function_has_a_body() {
+        let api = Api::read(&root().join("api")).unwrap();
+        let bodies = Bodies::scan().unwrap();
+        let missing = api.functions.iter().filter(|f| !is_built(f, &api, &bodies).unwrap());
+        assert_eq!(missing.map(|f| f.name.as_str()).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn a_body_that_does_not_fit_its_function_is_refused() {
+        let wanted = |params: &[(&str, &str)], returns: &str| {
+            let params: Vec<_> = params.iter().map(|(name, ty)| (name.to_string(), ty.to_string())).collect();
+            typed::arguments(&function("MPI_Comm_rank"), &params, returns)
+        };
+        assert!(wanted(&[("comm", "Comm")], "Result<c_int>").is_ok());
+        assert!(wanted(&[("comm", "Comm")], "Result<()>").is_err());
+        assert!(wanted(&[], "Result<c_int>").is_err());
+        assert!(wanted(&[("comm", "Comm"), ("rang", "c_int")], "Result<c_int>").is_err());
+        assert!(wanted(&[("comm", "Comm"), ("rank", "Out<c_int>")], "Result<c_int>").is_err());
     }
 
     #[test]
@@ -402,9 +584,9 @@ mod tests {
 
     #[test]
     fn errors_go_to_the_object_of_the_call() {
-        assert_eq!(raised_on(&function("MPI_Send")), ("On::Comm(comm)".into(), false));
-        assert_eq!(raised_on(&function("MPI_Win_free")), ("On::Win(peek(win))".into(), true));
-        assert_eq!(raised_on(&function("MPI_File_open")), ("On::File(MPI_FILE_NULL)".into(), false));
-        assert_eq!(raised_on(&function("MPI_Wait")), ("On::World".into(), false));
+        assert_eq!(raised_on(&function("MPI_Send")), "On::Comm(comm)");
+        assert_eq!(raised_on(&function("MPI_Win_free")), "On::Win(peek(win))");
+        assert_eq!(raised_on(&function("MPI_File_open")), "On::File(MPI_FILE_NULL)");
+        assert_eq!(raised_on(&function("MPI_Wait")), "On::World");
     }
 }

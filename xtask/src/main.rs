@@ -26,6 +26,7 @@ mod ratchets;
 mod soak;
 mod suite;
 mod tidy;
+mod typed;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

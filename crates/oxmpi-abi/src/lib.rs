@@ -10,11 +10,12 @@ pub mod status;
 pub mod types;
 
 mod generated {
+    pub mod callbacks;
     pub mod constants;
     pub mod functions;
 }
 
-pub use generated::constants;
+pub use generated::{callbacks, constants};
 
 pub use error::{Error, Result};
 pub use status::Status;

@@ -1,61 +1,16 @@
-//! Arguments whose type differs between a function and its large-count twin, in one form that holds either, so that
-//! both share a body. Nothing here checks what the caller passed beyond a null pointer.
+//! From C's pointers to the values that bodies take, and from what they give back to C's output arguments. The entry points
+//! call these functions, with the arguments that `xtask/src/typed.rs` picks; what a program promises when it calls MPI is their
+//! contract, and the values of [`oxmpi_core::args`] carry it on. Nothing here knows what an argument means.
 
+use crate::call::{Call, On};
 pub use oxmpi::args::Ints;
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_FILE_NULL};
 use oxmpi_abi::handle::Handle;
-use std::ffi::c_int;
-
-/// The place for one output (or input and output) integer, an `int` or an `MPI_Count`/`MPI_Aint`.
-#[derive(Clone, Copy)]
-pub struct OutInt {
-    ptr: *mut u8,
-    wide: bool,
-}
-
-impl OutInt {
-    #[inline]
-    pub fn narrow(ptr: *mut c_int) -> OutInt {
-        OutInt { ptr: ptr.cast(), wide: false }
-    }
-
-    #[inline]
-    pub fn wide(ptr: *mut i64) -> OutInt {
-        OutInt { ptr: ptr.cast(), wide: true }
-    }
-
-    #[inline]
-    pub fn is_null(self) -> bool {
-        self.ptr.is_null()
-    }
-
-    /// # Safety
-    /// The place is not null and holds a value.
-    #[inline]
-    pub unsafe fn get(self) -> i64 {
-        // SAFETY: the constructor fixed the type; the caller knows that the place holds a value.
-        unsafe { if self.wide { self.ptr.cast::<i64>().read() } else { self.ptr.cast::<c_int>().read().into() } }
-    }
-
-    /// Stores the value; false, and nothing stored, when it does not fit.
-    ///
-    /// # Safety
-    /// The place is not null and may be written.
-    #[inline]
-    #[must_use]
-    pub unsafe fn set(self, value: i64) -> bool {
-        // SAFETY: the constructor fixed the type; the caller knows that the place may be written.
-        unsafe {
-            if self.wide {
-                self.ptr.cast::<i64>().write(value);
-            } else if let Ok(value) = c_int::try_from(value) {
-                self.ptr.cast::<c_int>().write(value);
-            } else {
-                return false;
-            }
-        }
-        true
-    }
-}
+use oxmpi_abi::{Error, Result, Status};
+pub use oxmpi_core::args::*;
+pub use oxmpi_core::callback::Callback;
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// The handle that a pointer argument points to, or an invalid one when the pointer is null.
 ///
@@ -68,4 +23,208 @@ pub unsafe fn peek<H: Handle>(ptr: *const H) -> H {
     }
     // SAFETY: not null, so it points to a handle.
     unsafe { ptr.read() }
+}
+
+/// The length that an array was given by an argument that goes in and out; 0 when it is null.
+///
+/// # Safety
+/// The pointer is null or points to an integer.
+#[inline]
+pub unsafe fn peek_int(ptr: *const c_int) -> i64 {
+    // SAFETY: null or an integer, and an integer is `Copy`.
+    unsafe { ptr.as_ref() }.map_or(0, |&int| int.into())
+}
+
+/// An argument that goes in and out.
+///
+/// # Safety
+/// `at` is null or points to a value, which nobody else uses until `'m` ends.
+#[inline(always)]
+pub unsafe fn cell<'m, T>(at: *mut T, name: &str) -> Result<&'m Cell<T>> {
+    // SAFETY: null or a value; a cell is laid out as what it holds.
+    unsafe { at.cast::<Cell<T>>().as_ref() }.ok_or_else(|| null_pointer(name))
+}
+
+/// A status to be read.
+///
+/// # Safety
+/// `at` is null or points to a status, which nobody changes until `'m` ends.
+#[inline]
+pub unsafe fn read_status<'m>(at: *const Status) -> Result<&'m Status> {
+    // SAFETY: null or a status.
+    unsafe { at.as_ref() }.ok_or_else(no_status)
+}
+
+/// A status to be changed.
+///
+/// # Safety
+/// As for [`cell`].
+#[inline]
+pub unsafe fn status_cell<'m>(at: *mut Status) -> Result<&'m Cell<Status>> {
+    // SAFETY: null or a status; a cell is laid out as what it holds.
+    unsafe { at.cast::<Cell<Status>>().as_ref() }.ok_or_else(no_status)
+}
+
+#[cold]
+fn no_status() -> Error {
+    Error::new(MPI_ERR_ARG, "the status is MPI_STATUS_IGNORE (a null pointer)")
+}
+
+/// A string.
+///
+/// # Safety
+/// `string` is null or ends with a null character, and nobody changes it until `'m` ends.
+pub unsafe fn text<'m>(string: *const c_char, name: &str) -> Result<&'m [u8]> {
+    if string.is_null() {
+        return Err(null_pointer(name));
+    }
+    // SAFETY: not null, so a string that ends.
+    Ok(unsafe { CStr::from_ptr(string) }.to_bytes())
+}
+
+// ---- what bodies give back ----
+
+#[inline(always)]
+fn check<T>((at, name): (*mut T, &str)) -> Result<()> {
+    if at.is_null() { Err(null_pointer(name)) } else { Ok(()) }
+}
+
+#[inline(always)]
+fn check_made<T>(cx: &Call, (at, name): (*mut T, &str)) -> Result<()> {
+    if at.is_null() { Err(no_place(cx, name)) } else { Ok(()) }
+}
+
+/// There is no place for an object that the call is to make; but what is wrong with the object that it concerns comes first, as
+/// everywhere.
+#[cold]
+fn no_place(cx: &Call, name: &str) -> Error {
+    let concerned = match cx.on() {
+        On::Comm(comm) => cx.enter().and_then(|guard| guard.comm(comm).map(drop)),
+        On::Win(win) => cx.enter().and_then(|guard| guard.win(win).map(drop)),
+        On::File(file) if file != MPI_FILE_NULL => cx.enter().and_then(|guard| guard.file(file).map(drop)),
+        On::Session(session) => cx.library().session(session, |_| ()),
+        On::File(_) | On::Handler(..) | On::World => Ok(()),
+    };
+    concerned.err().unwrap_or_else(|| null_pointer(name))
+}
+
+/// # Safety
+/// The place is null or can be written.
+#[inline(always)]
+pub unsafe fn out1<A, V: Into<A>>(a: (*mut A, &str), body: impl FnOnce() -> Result<V>) -> Result<()> {
+    let value = body()?;
+    check(a)?;
+    // SAFETY: not null, so it can be written.
+    unsafe { a.0.write(value.into()) };
+    Ok(())
+}
+
+/// As [`out1`], for an object that the call makes: the place is checked before the body runs, so that nothing is made that
+/// cannot be handed out.
+///
+/// # Safety
+/// As for [`out1`].
+#[inline(always)]
+pub unsafe fn made1<A, V: Into<A>>(cx: &Call, a: (*mut A, &str), body: impl FnOnce() -> Result<V>) -> Result<()> {
+    check_made(cx, a)?;
+    // SAFETY: this function's own condition.
+    unsafe { out1(a, body) }
+}
+
+/// As [`made1`], for two objects.
+///
+/// # Safety
+/// As for [`out1`], for each place.
+#[inline(always)]
+pub unsafe fn made2<A, B, V: Into<A>, W: Into<B>>(
+    cx: &Call,
+    a: (*mut A, &str),
+    b: (*mut B, &str),
+    body: impl FnOnce() -> Result<(V, W)>,
+) -> Result<()> {
+    check_made(cx, a)?;
+    check_made(cx, b)?;
+    // SAFETY: this function's own condition.
+    unsafe { out2(a, b, body) }
+}
+
+macro_rules! several_outputs {
+    ($name:ident: $($place:ident $value:ident $P:ident $V:ident),+) => {
+        /// # Safety
+        /// As for [`out1`], for each place.
+        #[inline(always)]
+        pub unsafe fn $name<$($P, $V: Into<$P>),+>(
+            $($place: (*mut $P, &str),)+
+            body: impl FnOnce() -> Result<($($V),+)>,
+        ) -> Result<()> {
+            let ($($value),+) = body()?;
+            $(
+                check($place)?;
+                // SAFETY: not null, so it can be written.
+                unsafe { $place.0.write($value.into()) };
+            )+
+            Ok(())
+        }
+    };
+}
+
+several_outputs!(out2: a v A V, b w B W);
+several_outputs!(out3: a v A V, b w B W, c x C X);
+several_outputs!(out4: a v A V, b w B W, c x C X, d y D Y);
+several_outputs!(out5: a v A V, b w B W, c x C X, d y D Y, e z E Z);
+
+/// A string whose room is a constant of the standard's.
+///
+/// # Safety
+/// The place is null or has room for so many characters.
+pub unsafe fn out_text<V: AsRef<[u8]>>(
+    at: (*mut c_char, &str),
+    room: c_int,
+    body: impl FnOnce() -> Result<V>,
+) -> Result<()> {
+    check(at)?;
+    let string = body()?;
+    // SAFETY: the room that the caller promises.
+    unsafe { OutText::new(at.0, room.into()) }.set(string.as_ref());
+    Ok(())
+}
+
+/// A string and its length.
+///
+/// # Safety
+/// As for [`out_text`] and [`out1`].
+pub unsafe fn out_text_length<V: AsRef<[u8]>>(
+    at: (*mut c_char, &str),
+    room: c_int,
+    length: (*mut c_int, &str),
+    body: impl FnOnce() -> Result<V>,
+) -> Result<()> {
+    let string = body()?;
+    check(at)?;
+    check(length)?;
+    // SAFETY: the room that the caller promises; the place of the length is not null, so it can be written.
+    unsafe { length.0.write(OutText::new(at.0, room.into()).set(string.as_ref()) as c_int) };
+    Ok(())
+}
+
+/// The value of an attribute, where there is one, and whether there is.
+///
+/// # Safety
+/// Each place is null or can be written; that of the value is as large as a pointer.
+pub unsafe fn out_attribute(
+    value: (*mut c_void, &str),
+    flag: (*mut c_int, &str),
+    body: impl FnOnce() -> Result<Option<usize>>,
+) -> Result<()> {
+    let found = body()?;
+    check(value)?;
+    check(flag)?;
+    // SAFETY: neither is null, so both can be written.
+    unsafe {
+        if let Some(found) = found {
+            value.0.cast::<usize>().write(found);
+        }
+        flag.0.write(found.is_some().into());
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The C boundary: every entry point runs its body through [`call`].
 
-use crate::bodies::null_pointer;
+use crate::args::null_pointer;
 use crate::library::LIBRARY;
 use crate::raise::raise;
 use crate::tool;
@@ -42,7 +42,7 @@ pub fn answer(body: impl FnOnce() -> tool::Answer) -> c_int {
 #[inline(always)]
 pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
     if code != MPI_SUCCESS && !place.is_null() {
-        // SAFETY: as the caller says.
+        // SAFETY: not null, so it can be written.
         unsafe { place.write(null) };
     }
     code
@@ -69,6 +69,27 @@ pub unsafe fn started(
     unsafe { to.write(made) };
     Ok(())
 }
+
+/// An entry point and its twin for profiling libraries: `entry! { MPI_X PMPI_X(arguments) -> type => value }`.
+macro_rules! entry {
+    ($name:ident $profiling:ident($($argument:ident: $type:ty),*) -> $returns:ty => $value:expr) => {
+        entry! { @one $name($($argument: $type),*) -> $returns => $value }
+        entry! { @one $profiling($($argument: $type),*) -> $returns => $value }
+    };
+    (@one $name:ident($($argument:ident: $type:ty),*) -> $returns:ty => $value:expr) => {
+        /// # Safety
+        /// The arguments are what the standard asks of a caller of this function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $returns {
+            // SAFETY: the program promises with its call that the standard's text on this function holds: pointers are null or
+            // point to what the text says, arrays and buffers have the lengths that their counts and types give, strings end,
+            // and nobody else uses the memory until the call returns or its operation is complete. Each value is made from
+            // the argument that the text describes.
+            unsafe { $value }
+        }
+    };
+}
+pub(crate) use entry;
 
 /// What a function that is not built yet answers.
 #[allow(dead_code, reason = "all functions are built; the generator calls this in one without a body")]

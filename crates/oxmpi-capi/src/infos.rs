@@ -18,3 +18,11 @@ pub fn add(info: Info) -> Result<Handle> {
 pub fn get(handle: Handle) -> Result<Info> {
     LIBRARY.info(handle)
 }
+
+pub fn read<R>(handle: Handle, with: impl FnOnce(&Info) -> Result<R>) -> Result<R> {
+    LIBRARY.read_info(handle, with)
+}
+
+pub fn change<R>(handle: Handle, with: impl FnOnce(&mut Info) -> Result<R>) -> Result<R> {
+    LIBRARY.change_info(handle, with)
+}

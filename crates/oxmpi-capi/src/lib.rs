@@ -1,11 +1,12 @@
 //! The C interface: `libmpi_abi.so.1`.
 //!
 //! ```text
-//! generated/   one function each for MPI_X and PMPI_X, written by `cargo xtask codegen` from `api/`
+//! generated/   one `entry!` for MPI_X and PMPI_X, written by `cargo xtask codegen` from `api/`
 //!    |
-//! call.rs      enters the library, runs the body, hands an error to the error handler
+//! args.rs      C's pointers -> values that carry their proof; what a body gives back -> C's output arguments
+//! call.rs      runs the body, hands an error to the error handler
 //!    |
-//! bodies/      by hand: raw arguments -> objects of oxmpi-core -> the work
+//! bodies/      by hand, safe code: values -> objects of oxmpi-core -> the work
 //! ```
 //!
 //! Only this crate knows C's integers, error codes and callbacks. A callback runs while no lock of the library is held.

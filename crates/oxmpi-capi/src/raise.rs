@@ -13,8 +13,6 @@ use std::ffi::c_int;
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-type Handler = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
-
 thread_local! {
     /// The code in the status that made this thread's call fail with `MPI_ERR_IN_STATUS`.
     static IN_STATUS: Cell<c_int> = const { Cell::new(MPI_ERR_IN_STATUS) };
@@ -55,20 +53,14 @@ pub fn tell(cx: &Call, on: On, error: Error) -> Error {
 /// Calls the handler of an object with a code; returns if the handler does, with the code that it leaves to be returned.
 #[cold]
 pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {
-    let (handler, mut object) = target(on);
+    let (handler, object) = target(on);
     match handler {
         MPI_ERRORS_RETURN => code,
         MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(fun, code, text, on),
         users => {
             // Asked for here and not used under the lock: the function may call MPI.
             let Some(function) = LIBRARY.errhandlers().function(users) else { fatal(fun, code, text, on) };
-            let mut code = code;
-            // SAFETY: the user registered this function as an error handler for objects of this kind.
-            LIBRARY.call_user(|| unsafe {
-                let function = std::mem::transmute::<usize, Handler>(function);
-                function(&mut object, &mut code);
-            });
-            code
+            LIBRARY.call_user(|| function.call(object, code))
         }
     }
 }

@@ -1,33 +1,14 @@
 //! Error handlers that the user made, and who still needs them.
 //!
-//! A handler lives while the program holds a handle of it or an object has it attached. The functions are the C
-//! boundary's, by their addresses; nothing here calls one.
+//! A handler lives while the program holds a handle of it or an object has it attached. Nothing here calls its function.
 
+use crate::callback::ErrorFunction;
+pub use crate::callback::Target;
 use crate::checks::bad_handle;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Errhandler as Handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::slots::{Kind, SlotTable};
-
-/// The kind of object that a handler is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
-    Comm,
-    Win,
-    File,
-    Session,
-}
-
-impl Target {
-    fn name(self) -> &'static str {
-        match self {
-            Target::Comm => "communicators",
-            Target::Win => "windows",
-            Target::File => "files",
-            Target::Session => "sessions",
-        }
-    }
-}
 
 /// Every error handler of the user's.
 pub struct Errhandlers {
@@ -35,8 +16,7 @@ pub struct Errhandlers {
 }
 
 struct Errhandler {
-    function: usize,
-    target: Target,
+    function: ErrorFunction,
     /// How often the program was given the handle and has not freed it.
     handles: usize,
     /// Objects that it is attached to.
@@ -48,8 +28,8 @@ impl Errhandlers {
         Errhandlers { table: SlotTable::new(Kind::Errhandler) }
     }
 
-    pub fn create(&mut self, function: usize, target: Target) -> Result<Handle> {
-        match self.table.try_insert(Errhandler { function, target, handles: 1, attached: 0 }) {
+    pub fn create(&mut self, function: ErrorFunction) -> Result<Handle> {
+        match self.table.try_insert(Errhandler { function, handles: 1, attached: 0 }) {
             Ok(handle) => Ok(Handle(handle)),
             Err(_) => bail!(MPI_ERR_NO_SPACE, "no handles are left for error handlers"),
         }
@@ -61,8 +41,8 @@ impl Errhandlers {
             return Ok(());
         }
         let found = self.held(handle)?;
-        if found.target != target {
-            let (theirs, ours) = (found.target.name(), target.name());
+        if found.function.target() != target {
+            let (theirs, ours) = (found.function.target().name(), target.name());
             bail!(MPI_ERR_ERRHANDLER, "the error handler was created for {theirs}, not for {ours}");
         }
         found.attached += 1;
@@ -101,7 +81,7 @@ impl Errhandlers {
     }
 
     /// The user's function; `None` for what is not a handler of the user's.
-    pub fn function(&self, handle: Handle) -> Option<usize> {
+    pub fn function(&self, handle: Handle) -> Option<ErrorFunction> {
         self.table.get(handle.0).map(|found| found.function)
     }
 
@@ -147,6 +127,7 @@ fn is_predefined(handle: Handle) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::callback::Callback;
 
     fn class<T>(result: Result<T>) -> i32 {
         result.err().map_or(MPI_SUCCESS, |error| error.class())
@@ -155,7 +136,7 @@ mod tests {
     #[test]
     fn a_handler_lives_while_it_is_held_or_attached() {
         let mut all = Errhandlers::new();
-        let handle = all.create(77, Target::Comm).unwrap();
+        let handle = all.create(ErrorFunction::Comm(Callback::none())).unwrap();
         all.attach(handle, Target::Comm).unwrap();
         all.free(handle).unwrap();
         assert_eq!(all.function(handle), Some(77));
@@ -193,7 +174,7 @@ mod tests {
     #[test]
     fn a_handler_is_for_one_kind_of_object() {
         let mut all = Errhandlers::new();
-        let handle = all.create(1, Target::File).unwrap();
+        let handle = all.create(ErrorFunction::File(Callback::none())).unwrap();
         for target in [Target::Comm, Target::Win, Target::Session] {
             assert!(all.attach(handle, target).unwrap_err().text().contains("for files"));
         }

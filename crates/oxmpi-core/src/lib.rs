@@ -21,9 +21,11 @@
 #![deny(unsafe_code)]
 
 pub mod agreement;
+pub mod args;
 pub mod board;
 pub mod buffer;
 pub mod call;
+pub mod callback;
 pub mod checks;
 pub mod collective;
 pub mod comm;

@@ -1,9 +1,11 @@
 //! Requests: what a handle of an operation that was started, or can be started, stands for.
 
+use crate::callback::Callback;
 use crate::collective::BoundPlan;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
 use crate::partitioned::{Incoming, Outgoing, Receiving, Sending, lock};
+use oxmpi_abi::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{OwnedBytes, Source, Target};
@@ -85,12 +87,12 @@ pub enum Start {
     Nothing(Status),
 }
 
-/// An operation that the user's program carries out. The callbacks, by their addresses, are the C boundary's business.
+/// An operation that the user's program carries out, and its functions.
 #[derive(Clone, Copy)]
 pub struct Generalized {
-    pub query: usize,
-    pub free: usize,
-    pub cancel: usize,
+    pub query: Callback<GrequestQueryFn>,
+    pub free: Callback<GrequestFreeFn>,
+    pub cancel: Callback<GrequestCancelFn>,
     pub extra_state: usize,
     pub complete: bool,
     /// The user gave the handle up before the operation was complete.

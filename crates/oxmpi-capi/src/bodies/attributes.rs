@@ -1,18 +1,19 @@
 //! Attributes of communicators and windows: the predefined ones, and those that the program hangs on them.
 
-use super::{check_place, store};
 use crate::call::Call;
-use crate::generated::callbacks::*;
 use crate::keyvals::callbacks;
 use crate::library::LIBRARY;
+use oxmpi_abi::callbacks::*;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::attributes::{Callbacks, Object, Owner, Value};
+use oxmpi_core::attributes::{Object, Owner, Value};
+use oxmpi_core::callback::{AttributeFunctions, Callback};
 use oxmpi_core::checks::TAG_UB;
 use oxmpi_core::guard::Guard;
 use oxmpi_rma::Window;
-use std::ffi::{c_int, c_void};
+use std::cell::Cell;
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 // ---- the predefined attributes: C reads an int through its address, which is good for ever ----
@@ -59,138 +60,66 @@ fn check_own(keyval: c_int) -> Result<()> {
 
 // ---- keys ----
 
-/// # Safety
-/// `keyval` is null or may be written.
-unsafe fn create(cx: &Call, owner: Owner, callbacks: Callbacks, keyval: *mut c_int) -> Result<()> {
+fn free(cx: &Call, owner: Owner, keyval: &Cell<c_int>) -> Result<()> {
     cx.enter()?;
-    check_place(keyval, "keyval")?;
-    // SAFETY: checked.
-    unsafe { store(keyval, cx.library().create_key(owner, callbacks)?, "keyval") }
+    check_own(keyval.get())?;
+    cx.library().free_key(owner, keyval.get())?;
+    keyval.set(MPI_KEYVAL_INVALID);
+    Ok(())
 }
 
-/// # Safety
-/// `keyval` is null or points to a key.
-unsafe fn free(cx: &Call, owner: Owner, keyval: *mut c_int) -> Result<()> {
+pub fn comm_create_keyval(
+    cx: &Call,
+    comm_copy_attr_fn: Callback<CommCopyAttrFn>,
+    comm_delete_attr_fn: Callback<CommDeleteAttrFn>,
+    extra_state: usize,
+) -> Result<c_int> {
     cx.enter()?;
-    check_place(keyval, "keyval")?;
-    // SAFETY: checked.
-    unsafe {
-        check_own(keyval.read())?;
-        cx.library().free_key(owner, keyval.read())?;
-        store(keyval, MPI_KEYVAL_INVALID, "keyval")
-    }
+    let (owner, callbacks) = callbacks(AttributeFunctions::Comm(comm_copy_attr_fn, comm_delete_attr_fn), extra_state);
+    cx.library().create_key(owner, callbacks)
 }
 
-pub unsafe fn comm_create_keyval(
+pub fn comm_free_keyval(cx: &Call, comm_keyval: &Cell<c_int>) -> Result<()> {
+    free(cx, Owner::Comm, comm_keyval)
+}
+
+pub fn win_create_keyval(
     cx: &Call,
-    comm_copy_attr_fn: CommCopyAttrFn,
-    comm_delete_attr_fn: CommDeleteAttrFn,
-    comm_keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> Result<()> {
-    let copy = comm_copy_attr_fn.map_or(0, |function| function as usize);
-    let delete = comm_delete_attr_fn.map_or(0, |function| function as usize);
-    // SAFETY: the caller of MPI promises callbacks for this kind of object, and a place for the key or null.
-    unsafe { create(cx, Owner::Comm, callbacks(copy, delete, extra_state), comm_keyval) }
+    win_copy_attr_fn: Callback<WinCopyAttrFn>,
+    win_delete_attr_fn: Callback<WinDeleteAttrFn>,
+    extra_state: usize,
+) -> Result<c_int> {
+    cx.enter()?;
+    let (owner, callbacks) = callbacks(AttributeFunctions::Win(win_copy_attr_fn, win_delete_attr_fn), extra_state);
+    cx.library().create_key(owner, callbacks)
 }
 
-pub unsafe fn comm_free_keyval(cx: &Call, comm_keyval: *mut c_int) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { free(cx, Owner::Comm, comm_keyval) }
-}
-
-pub unsafe fn keyval_create(
-    cx: &Call,
-    copy_fn: CopyFn,
-    delete_fn: DeleteFn,
-    keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { comm_create_keyval(cx, copy_fn, delete_fn, keyval, extra_state) }
-}
-
-pub unsafe fn keyval_free(cx: &Call, keyval: *mut c_int) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { comm_free_keyval(cx, keyval) }
-}
-
-pub unsafe fn win_create_keyval(
-    cx: &Call,
-    win_copy_attr_fn: WinCopyAttrFn,
-    win_delete_attr_fn: WinDeleteAttrFn,
-    win_keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> Result<()> {
-    let copy = win_copy_attr_fn.map_or(0, |function| function as usize);
-    let delete = win_delete_attr_fn.map_or(0, |function| function as usize);
-    // SAFETY: the caller of MPI promises callbacks for this kind of object, and a place for the key or null.
-    unsafe { create(cx, Owner::Win, callbacks(copy, delete, extra_state), win_keyval) }
-}
-
-pub unsafe fn win_free_keyval(cx: &Call, win_keyval: *mut c_int) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { free(cx, Owner::Win, win_keyval) }
+pub fn win_free_keyval(cx: &Call, win_keyval: &Cell<c_int>) -> Result<()> {
+    free(cx, Owner::Win, win_keyval)
 }
 
 // ---- attributes ----
 
-pub unsafe fn comm_set_attr(cx: &Call, comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+pub fn comm_set_attr(cx: &Call, comm: Comm, comm_keyval: c_int, attribute_val: usize) -> Result<()> {
     cx.enter()?.comm(comm)?;
     check_own(comm_keyval)?;
-    let value = Value::Pointer(attribute_val.expose_provenance());
+    let value = Value::Pointer(attribute_val);
     cx.library().set_attribute(Object::Comm(comm), comm_keyval, value)
 }
 
-pub unsafe fn comm_get_attr(
-    cx: &Call,
-    comm: Comm,
-    comm_keyval: c_int,
-    attribute_val: *mut c_void,
-    flag: *mut c_int,
-) -> Result<()> {
+pub fn comm_get_attr(cx: &Call, comm: Comm, comm_keyval: c_int) -> Result<Option<usize>> {
     let guard = cx.enter()?;
     guard.comm(comm)?;
-    check_place(attribute_val, "attribute_val")?;
-    check_place(flag, "flag")?;
-    let value = match PREDEFINED.contains(&comm_keyval) {
-        true => predefined(&guard, comm_keyval).map(|value| value.as_ptr().expose_provenance()),
-        false => cx.library().attribute(Object::Comm(comm), comm_keyval)?,
-    };
-    // SAFETY: checked; `attribute_val` is the address of a pointer.
-    unsafe {
-        if let Some(value) = value {
-            attribute_val.cast::<usize>().write(value);
-        }
-        store(flag, c_int::from(value.is_some()), "flag")
+    match PREDEFINED.contains(&comm_keyval) {
+        true => Ok(predefined(&guard, comm_keyval).map(|value| value.as_ptr().expose_provenance())),
+        false => cx.library().attribute(Object::Comm(comm), comm_keyval),
     }
 }
 
-pub unsafe fn comm_delete_attr(cx: &Call, comm: Comm, comm_keyval: c_int) -> Result<()> {
+pub fn comm_delete_attr(cx: &Call, comm: Comm, comm_keyval: c_int) -> Result<()> {
     cx.enter()?.comm(comm)?;
     check_own(comm_keyval)?;
     cx.library().delete_attribute(Object::Comm(comm), comm_keyval)
-}
-
-pub unsafe fn attr_put(cx: &Call, comm: Comm, keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { comm_set_attr(cx, comm, keyval, attribute_val) }
-}
-
-pub unsafe fn attr_get(
-    cx: &Call,
-    comm: Comm,
-    keyval: c_int,
-    attribute_val: *mut c_void,
-    flag: *mut c_int,
-) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { comm_get_attr(cx, comm, keyval, attribute_val, flag) }
-}
-
-pub unsafe fn attr_delete(cx: &Call, comm: Comm, keyval: c_int) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { comm_delete_attr(cx, comm, keyval) }
 }
 
 // ---- attributes of windows ----
@@ -209,38 +138,23 @@ fn of_window(window: &Window, keyval: c_int) -> usize {
     }
 }
 
-pub unsafe fn win_set_attr(cx: &Call, win: Win, win_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+pub fn win_set_attr(cx: &Call, win: Win, win_keyval: c_int, attribute_val: usize) -> Result<()> {
     cx.enter()?.win(win)?;
     check_own(win_keyval)?;
-    let value = Value::Pointer(attribute_val.expose_provenance());
+    let value = Value::Pointer(attribute_val);
     cx.library().set_attribute(Object::Win(win), win_keyval, value)
 }
 
-pub unsafe fn win_get_attr(
-    cx: &Call,
-    win: Win,
-    win_keyval: c_int,
-    attribute_val: *mut c_void,
-    flag: *mut c_int,
-) -> Result<()> {
+pub fn win_get_attr(cx: &Call, win: Win, win_keyval: c_int) -> Result<Option<usize>> {
     let guard = cx.enter()?;
     let found = guard.win(win)?;
-    check_place(attribute_val, "attribute_val")?;
-    check_place(flag, "flag")?;
-    let value = match OF_WINDOWS.contains(&win_keyval) {
-        true => Some(of_window(&found.window, win_keyval)),
-        false => cx.library().attribute(Object::Win(win), win_keyval)?,
-    };
-    // SAFETY: checked; `attribute_val` is the address of a pointer.
-    unsafe {
-        if let Some(value) = value {
-            attribute_val.cast::<usize>().write(value);
-        }
-        store(flag, c_int::from(value.is_some()), "flag")
+    match OF_WINDOWS.contains(&win_keyval) {
+        true => Ok(Some(of_window(&found.window, win_keyval))),
+        false => cx.library().attribute(Object::Win(win), win_keyval),
     }
 }
 
-pub unsafe fn win_delete_attr(cx: &Call, win: Win, win_keyval: c_int) -> Result<()> {
+pub fn win_delete_attr(cx: &Call, win: Win, win_keyval: c_int) -> Result<()> {
     cx.enter()?.win(win)?;
     check_own(win_keyval)?;
     cx.library().delete_attribute(Object::Win(win), win_keyval)

@@ -1,12 +1,10 @@
 //! Communicators: made from others, compared, asked, freed.
 
-use super::groups;
-use super::{check_place, store};
 use crate::call::{Call, On};
 use crate::library::LIBRARY;
 use crate::{infos, raise};
-use oxmpi::comm;
-use oxmpi::comm::hints;
+use oxmpi::comm::{self, hints};
+use oxmpi::group;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Request};
 use oxmpi_abi::{Result, bail};
@@ -17,37 +15,34 @@ use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::request::Active;
 use oxmpi_core::wait::waiting::Unending;
+use std::cell::Cell;
 use std::ffi::c_int;
 
 // ---- asking ----
 
-pub unsafe fn comm_test_inter(cx: &Call, comm: Comm, flag: *mut c_int) -> Result<()> {
+pub fn comm_test_inter(cx: &Call, comm: Comm) -> Result<bool> {
     let inter = cx.enter()?.comm(comm)?.is_inter();
-    // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(inter), "flag") }
+    Ok(inter)
 }
 
-pub unsafe fn comm_remote_size(cx: &Call, comm: Comm, size: *mut c_int) -> Result<()> {
+pub fn comm_remote_size(cx: &Call, comm: Comm) -> Result<c_int> {
     let guard = cx.enter()?;
     let found = inter(&guard, comm)?;
-    // SAFETY: null or may be written.
-    unsafe { store(size, found.size(), "size") }
+    Ok(found.size())
 }
 
-pub unsafe fn comm_group(cx: &Call, comm: Comm, group: *mut GroupHandle) -> Result<()> {
+pub fn comm_group(cx: &Call, comm: Comm) -> Result<GroupHandle> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let made = Group::new(found.local_group().clone(), found.session);
-    // SAFETY: null or may be written.
-    unsafe { groups::give(&mut guard, made, group, "group") }
+    group::add(&mut guard, made)
 }
 
-pub unsafe fn comm_remote_group(cx: &Call, comm: Comm, group: *mut GroupHandle) -> Result<()> {
+pub fn comm_remote_group(cx: &Call, comm: Comm) -> Result<GroupHandle> {
     let mut guard = cx.enter()?;
     let found = inter(&guard, comm)?;
     let made = Group::new(found.group.clone(), found.session);
-    // SAFETY: null or may be written.
-    unsafe { groups::give(&mut guard, made, group, "group") }
+    group::add(&mut guard, made)
 }
 
 pub(super) fn inter<'g>(guard: &'g Guard, comm: Comm) -> Result<&'g Made> {
@@ -58,7 +53,7 @@ pub(super) fn inter<'g>(guard: &'g Guard, comm: Comm) -> Result<&'g Made> {
     Ok(found)
 }
 
-pub unsafe fn comm_compare(cx: &Call, comm1: Comm, comm2: Comm, result: *mut c_int) -> Result<()> {
+pub fn comm_compare(cx: &Call, comm1: Comm, comm2: Comm) -> Result<c_int> {
     let guard = cx.enter()?;
     let first = guard.comm(comm1)?;
     cx.raise_on(On::Comm(comm1));
@@ -77,23 +72,20 @@ pub unsafe fn comm_compare(cx: &Call, comm1: Comm, comm2: Comm, result: *mut c_i
             _ => MPI_SIMILAR,
         }
     };
-    // SAFETY: null or may be written.
-    unsafe { store(result, verdict, "result") }
+    Ok(verdict)
 }
 
-pub unsafe fn comm_set_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<()> {
+pub fn comm_set_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.comm_mut(comm)?;
     hints::update(cx.library(), &mut found.hints, &infos::get(info)?, found.session)
 }
 
-pub unsafe fn comm_get_info(cx: &Call, comm: Comm, info_used: *mut InfoHandle) -> Result<()> {
+pub fn comm_get_info(cx: &Call, comm: Comm) -> Result<InfoHandle> {
     let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let used = hints::in_force(cx.library(), &found.hints, found.session)?;
-    check_place(info_used, "info_used")?;
-    // SAFETY: checked.
-    unsafe { store(info_used, infos::add(used)?, "info_used") }
+    infos::add(used)
 }
 
 // ---- duplicates ----
@@ -117,14 +109,12 @@ fn original(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Original> {
     Ok(Original { made, attributes })
 }
 
-pub unsafe fn comm_dup(cx: &Call, comm: Comm, newcomm: *mut Comm) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { comm_dup_with_info(cx, comm, MPI_INFO_NULL, newcomm) }
+pub fn comm_dup(cx: &Call, comm: Comm) -> Result<Comm> {
+    comm_dup_with_info(cx, comm, MPI_INFO_NULL)
 }
 
-pub unsafe fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle, newcomm: *mut Comm) -> Result<()> {
+pub fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Comm> {
     cx.enter()?.comm(comm)?;
-    check_place(newcomm, "newcomm")?;
     let original = original(cx, comm, info);
     // Also when a callback refused: the others must not wait for this process.
     let mut guard = cx.enter()?;
@@ -135,25 +125,15 @@ pub unsafe fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle, newcom
     LIBRARY.errhandlers().share(made.errhandler);
     let handle = guard.add_comm(Made { context, ..made })?;
     cx.library().adopt_attributes(Object::Comm(handle), attributes);
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+    Ok(handle)
 }
 
-pub unsafe fn comm_idup(cx: &Call, comm: Comm, newcomm: *mut Comm, request: *mut Request) -> Result<()> {
-    // SAFETY: passed on.
-    unsafe { comm_idup_with_info(cx, comm, MPI_INFO_NULL, newcomm, request) }
+pub fn comm_idup(cx: &Call, comm: Comm) -> Result<(Comm, Request)> {
+    comm_idup_with_info(cx, comm, MPI_INFO_NULL)
 }
 
-pub unsafe fn comm_idup_with_info(
-    cx: &Call,
-    comm: Comm,
-    info: InfoHandle,
-    newcomm: *mut Comm,
-    request: *mut Request,
-) -> Result<()> {
+pub fn comm_idup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<(Comm, Request)> {
     cx.enter()?.comm(comm)?;
-    check_place(newcomm, "newcomm")?;
-    check_place(request, "request")?;
     let original = original(cx, comm, info);
     let mut guard = cx.enter()?;
     let own = comm::own_peer(&guard);
@@ -172,11 +152,7 @@ pub unsafe fn comm_idup_with_info(
     let (handle, promise) = guard.add_comm_later(made, participants)?;
     cx.library().adopt_attributes(Object::Comm(handle), attributes);
     let started = guard.once(comm, Active::Promise(promise));
-    // SAFETY: checked.
-    unsafe {
-        store(newcomm, handle, "newcomm")?;
-        store(request, started, "request")
-    }
+    Ok((handle, started))
 }
 
 // ---- parts ----
@@ -191,10 +167,9 @@ fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Opt
     Ok((found.ranks().clone(), found.rank_of(comm::own_peer(guard))))
 }
 
-pub unsafe fn comm_create(cx: &Call, comm: Comm, group: GroupHandle, newcomm: *mut Comm) -> Result<()> {
+pub fn comm_create(cx: &Call, comm: Comm, group: GroupHandle) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
-    check_place(newcomm, "newcomm")?;
     let (ranks, rank) = part_of(&guard, found, group)?;
     let handle = if found.is_inter() {
         // Nobody knows the other side's group, so the two have to find each other.
@@ -203,20 +178,12 @@ pub unsafe fn comm_create(cx: &Call, comm: Comm, group: GroupHandle, newcomm: *m
     } else {
         comm::create(cx, &mut guard, comm, rank.map(|_| ranks))?
     };
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+    Ok(handle)
 }
 
-pub unsafe fn comm_create_group(
-    cx: &Call,
-    comm: Comm,
-    group: GroupHandle,
-    tag: c_int,
-    newcomm: *mut Comm,
-) -> Result<()> {
+pub fn comm_create_group(cx: &Call, comm: Comm, group: GroupHandle, tag: c_int) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
-    check_place(newcomm, "newcomm")?;
     comm::check_intra(found)?;
     if tag < 0 {
         bail!(MPI_ERR_TAG, "the tag is {tag}; it must not be negative");
@@ -227,40 +194,32 @@ pub unsafe fn comm_create_group(
         None => MPI_COMM_NULL,
         Some(_) => comm::create_among(cx, &mut guard, comm, ranks, context, tag)?,
     };
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+    Ok(handle)
 }
 
-pub unsafe fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> Result<()> {
+pub fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int) -> Result<Comm> {
     let mut guard = cx.enter()?;
     guard.comm(comm)?;
-    check_place(newcomm, "newcomm")?;
     let color = match color {
         MPI_UNDEFINED => None,
         0.. => Some(color as u32),
         _ => bail!(MPI_ERR_ARG, "the color is {color}; it must be MPI_UNDEFINED or not negative"),
     };
     let handle = comm::split(cx, &mut guard, comm, Part { color, key })?;
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+    Ok(handle)
 }
 
 // ---- the end ----
 
-pub unsafe fn comm_free(cx: &Call, comm: *mut Comm) -> Result<()> {
-    // SAFETY: passed on.
-    let handle = unsafe { ending(cx, comm)? };
-    // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
-    unsafe {
-        let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
-        store(comm, MPI_COMM_NULL, "comm")?;
-        told.map_or(Ok(()), Err)
-    }
+pub fn comm_free(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
+    let handle = ending(cx, comm.get())?;
+    let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
+    comm.set(MPI_COMM_NULL);
+    told.map_or(Ok(()), Err)
 }
 
-pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
-    // SAFETY: passed on.
-    let handle = unsafe { ending(cx, comm)? };
+pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
+    let handle = ending(cx, comm.get())?;
     let mut guard = cx.enter()?;
     let context = guard.comm(handle)?.context;
     // Messages that have met their receive no longer know their context, but their request does.
@@ -280,12 +239,8 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
         comm::run_agreement(cx, &mut guard, |line| async move { line.part(&participants).await })?;
     }
     drop(guard);
-    // SAFETY: the callbacks are the user's, as promised when their keys were made; checked.
-    let told = unsafe {
-        let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
-        store(comm, MPI_COMM_NULL, "comm")?;
-        told
-    };
+    let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
+    comm.set(MPI_COMM_NULL);
     let mut guard = cx.enter()?;
     guard.leave_family();
     guard.leave_foreign();
@@ -293,14 +248,8 @@ pub unsafe fn comm_disconnect(cx: &Call, comm: *mut Comm) -> Result<()> {
 }
 
 /// The communicator that is to go, checked.
-///
-/// # Safety
-/// `comm` is null or points to a handle.
-unsafe fn ending(cx: &Call, comm: *mut Comm) -> Result<Comm> {
+fn ending(cx: &Call, handle: Comm) -> Result<Comm> {
     let guard = cx.enter()?;
-    check_place(comm, "comm")?;
-    // SAFETY: checked.
-    let handle = unsafe { comm.read() };
     cx.raise_on(On::Comm(handle));
     guard.comm(handle)?;
     if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {

@@ -1,7 +1,7 @@
 //! Distributed graphs: communicators whose processes each describe a part of who is whose neighbour.
 
-use super::topology::{array, attach, fill, places};
-use super::{check_place, store};
+use super::topology::{attach, places};
+use crate::args::{Array, Open, OutArray};
 use crate::call::Call;
 use crate::infos;
 use oxmpi::comm::{self, hints};
@@ -23,12 +23,8 @@ fn adjacency_of(comm: &Made) -> Result<&Adjacency> {
 }
 
 /// A list of ranks, checked.
-///
-/// # Safety
-/// `ranks` is null or as long as `count` says.
-unsafe fn peers<'a>(ranks: *const c_int, count: c_int, size: c_int, name: &str, length: &str) -> Result<&'a [c_int]> {
-    // SAFETY: as the caller says.
-    let list = unsafe { array(ranks, count, name, length, MPI_ERR_ARG)? };
+fn peers<'m>(ranks: Array<'m, c_int>, size: c_int, name: &str, length: &str) -> Result<&'m [c_int]> {
+    let list = ranks.elements(name, length, MPI_ERR_ARG)?;
     match list.iter().position(|rank| !(0..size).contains(rank)) {
         None => Ok(list),
         Some(at) => bail!(MPI_ERR_RANK, "{name}[{at}] is {}; the communicator has {size} processes", list[at]),
@@ -38,35 +34,31 @@ unsafe fn peers<'a>(ranks: *const c_int, count: c_int, size: c_int, name: &str, 
 /// The weights of edges; `None` for `MPI_UNWEIGHTED`.
 ///
 /// # Safety
-/// `weights` is null, a special value, or as long as `count` says.
-unsafe fn weights<'a>(weights: *const c_int, count: usize, name: &str) -> Result<Option<&'a [c_int]>> {
+/// Unless it is a special value, the array has a weight for each of the `count` edges.
+unsafe fn weights<'m>(weights: Open<'m, c_int>, count: i64, name: &str) -> Result<Option<&'m [c_int]>> {
     if weights.addr() == MPI_UNWEIGHTED {
         return Ok(None);
     }
     if weights.addr() == MPI_WEIGHTS_EMPTY && count > 0 {
         bail!(MPI_ERR_ARG, "{name} is MPI_WEIGHTS_EMPTY; there are {count} edges");
     }
-    // SAFETY: as the caller says; a count is made from an int.
-    let list = unsafe { array(weights, count as c_int, name, "the number of edges", MPI_ERR_ARG)? };
+    // SAFETY: not a special value, so `count` weights.
+    let list = unsafe { weights.of(count) }.elements(name, "the number of edges", MPI_ERR_ARG)?;
     match list.iter().position(|&weight| weight < 0) {
         None => Ok(Some(list)),
         Some(at) => bail!(MPI_ERR_ARG, "{name}[{at}] is {}; a weight must not be negative", list[at]),
     }
 }
 
-/// # Safety
-/// The arrays are as long as the numbers before them say.
-unsafe fn described(
+fn described(
     size: c_int,
-    n: c_int,
-    sources: *const c_int,
-    degrees: *const c_int,
-    destinations: *const c_int,
-    weight_list: *const c_int,
+    sources: Array<c_int>,
+    degrees: Array<c_int>,
+    destinations: Open<c_int>,
+    weight_list: Open<c_int>,
 ) -> Result<Described> {
-    // SAFETY: as the caller says.
-    let (sources, degrees) =
-        unsafe { (peers(sources, n, size, "sources", "n")?, array(degrees, n, "degrees", "n", MPI_ERR_ARG)?) };
+    let sources = peers(sources, size, "sources", "n")?;
+    let degrees = degrees.elements("degrees", "n", MPI_ERR_ARG)?;
     let mut count: c_int = 0;
     for (at, &degree) in degrees.iter().enumerate() {
         if degree < 0 {
@@ -77,12 +69,11 @@ unsafe fn described(
             None => bail!(MPI_ERR_ARG, "the degrees up to degrees[{at}] add up to more than an int can hold"),
         };
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the degrees of all sources together are the number of destinations, and of weights where there are any.
     let (destinations, weights) = unsafe {
-        (
-            peers(destinations, count, size, "destinations", "the sum of the degrees")?,
-            weights(weight_list, count as usize, "weights")?,
-        )
+        let destinations = destinations.of(count.into());
+        let destinations = peers(destinations, size, "destinations", "the sum of the degrees")?;
+        (destinations, weights(weight_list, count.into(), "weights")?)
     };
     let by_edge = sources.iter().zip(degrees).flat_map(|(&source, &degree)| (0..degree).map(move |_| source));
     let edges = by_edge.zip(destinations).enumerate().map(|(at, (source, &dest))| Edge {
@@ -93,35 +84,30 @@ unsafe fn described(
     Ok(Described { edges: edges.collect(), weighted: weights.is_some() })
 }
 
-pub unsafe fn dist_graph_create(
+pub fn dist_graph_create(
     cx: &Call,
     comm_old: Comm,
-    n: c_int,
-    sources: *const c_int,
-    degrees: *const c_int,
-    destinations: *const c_int,
-    weights: *const c_int,
+    sources: Array<c_int>,
+    degrees: Array<c_int>,
+    destinations: Open<c_int>,
+    weights: Open<c_int>,
     info: InfoHandle,
     reorder: c_int,
-    comm_dist_graph: *mut Comm,
-) -> Result<()> {
+) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     comm::check_intra(found)?;
-    check_place(comm_dist_graph, "comm_dist_graph")?;
     let (size, mut given) = (found.size(), Info::new());
     // What is wrong here the others hear of: they have described edges and wait for ours.
     let described = infos::get(info).and_then(|info| {
         given = info;
-        // SAFETY: passed on.
-        unsafe { described(size, n, sources, degrees, destinations, weights) }
+        described(size, sources, degrees, destinations, weights)
     });
     let (own, places) = (comm::own_peer(&guard), places(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
     let made = comm::run_agreement(cx, &mut guard, |line| distributed::create(line, participants, described, places))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
-    // SAFETY: checked.
-    unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
+    Ok(handle)
 }
 
 /// The processes have agreed: the communicator, with its topology and its hints.
@@ -136,50 +122,33 @@ fn add(guard: &mut Guard, parent: Comm, made: distributed::Made, given: &Info) -
 }
 
 /// One direction of [`dist_graph_create_adjacent`]'s edges, and whether they have weights.
-///
-/// # Safety
-/// The arrays are null, special values, or as long as `degree` says.
-unsafe fn direction(
-    size: c_int,
-    degree: c_int,
-    ranks: *const c_int,
-    weight_list: *const c_int,
-    names: [&str; 3],
-) -> Result<(Edges, bool)> {
-    // SAFETY: as the caller says.
-    let (ranks, weights) = unsafe {
-        (peers(ranks, degree, size, names[1], names[0])?, weights(weight_list, degree.max(0) as usize, names[2])?)
-    };
+fn direction(size: c_int, ranks: Array<c_int>, weight_list: Open<c_int>, names: [&str; 3]) -> Result<(Edges, bool)> {
+    let degree = ranks.count().max(0);
+    let ranks = peers(ranks, size, names[1], names[0])?;
+    // SAFETY: there is a weight for each rank.
+    let weights = unsafe { weights(weight_list, degree, names[2])? };
     Ok((Edges { peers: ranks.to_vec(), weights: weights.unwrap_or_default().to_vec() }, weights.is_some()))
 }
 
-pub unsafe fn dist_graph_create_adjacent(
+pub fn dist_graph_create_adjacent(
     cx: &Call,
     comm_old: Comm,
-    indegree: c_int,
-    sources: *const c_int,
-    sourceweights: *const c_int,
-    outdegree: c_int,
-    destinations: *const c_int,
-    destweights: *const c_int,
+    sources: Array<c_int>,
+    sourceweights: Open<c_int>,
+    destinations: Array<c_int>,
+    destweights: Open<c_int>,
     info: InfoHandle,
     reorder: c_int,
-    comm_dist_graph: *mut Comm,
-) -> Result<()> {
+) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     comm::check_intra(found)?;
-    check_place(comm_dist_graph, "comm_dist_graph")?;
     let (size, mut given) = (found.size(), Info::new());
     let described = infos::get(info).and_then(|info| {
         given = info;
-        // SAFETY: passed on.
-        let ((incoming, weighted), (outgoing, weighted_out)) = unsafe {
-            (
-                direction(size, indegree, sources, sourceweights, ["indegree", "sources", "sourceweights"])?,
-                direction(size, outdegree, destinations, destweights, ["outdegree", "destinations", "destweights"])?,
-            )
-        };
+        let (incoming, weighted) = direction(size, sources, sourceweights, ["indegree", "sources", "sourceweights"])?;
+        let (outgoing, weighted_out) =
+            direction(size, destinations, destweights, ["outdegree", "destinations", "destweights"])?;
         if weighted != weighted_out {
             bail!(MPI_ERR_ARG, "one of sourceweights and destweights is MPI_UNWEIGHTED, and the other is not");
         }
@@ -191,36 +160,21 @@ pub unsafe fn dist_graph_create_adjacent(
         distributed::create_adjacent(line, participants, described, places)
     })?;
     let handle = add(&mut guard, comm_old, made, &given)?;
-    // SAFETY: checked.
-    unsafe { store(comm_dist_graph, handle, "comm_dist_graph") }
+    Ok(handle)
 }
 
-pub unsafe fn dist_graph_neighbors_count(
-    cx: &Call,
-    comm: Comm,
-    indegree: *mut c_int,
-    outdegree: *mut c_int,
-    weighted: *mut c_int,
-) -> Result<()> {
+pub fn dist_graph_neighbors_count(cx: &Call, comm: Comm) -> Result<(c_int, c_int, bool)> {
     let guard = cx.enter()?;
     let adjacency = adjacency_of(guard.comm(comm)?)?;
-    // SAFETY: null or may be written.
-    unsafe {
-        store(indegree, adjacency.incoming.peers.len() as c_int, "indegree")?;
-        store(outdegree, adjacency.outgoing.peers.len() as c_int, "outdegree")?;
-        store(weighted, c_int::from(adjacency.weighted), "weighted")
-    }
+    Ok((adjacency.incoming.peers.len() as c_int, adjacency.outgoing.peers.len() as c_int, adjacency.weighted))
 }
 
 /// The first edges, as many as there is room for.
-///
-/// # Safety
-/// The arrays are null, special values, or as long as `room` says.
-unsafe fn first(edges: &Edges, room: c_int, ranks: *mut c_int, weights: *mut c_int, names: [&str; 3]) -> Result<()> {
+fn first(edges: &Edges, ranks: OutArray<c_int>, weights: OutArray<c_int>, names: [&str; 3]) -> Result<()> {
+    let room = ranks.room();
     let Ok(room) = usize::try_from(room) else { bail!(MPI_ERR_ARG, "{} is {room}, which is negative", names[0]) };
     let count = room.min(edges.peers.len());
-    // SAFETY: as the caller says.
-    unsafe { fill(ranks, count as c_int, &edges.peers[..count], names[1])? };
+    ranks.fill(&edges.peers[..count], names[1])?;
     // Without weights there is nothing to store, whatever the place for them is.
     if count == 0 || edges.weights.is_empty() || weights.addr() == MPI_UNWEIGHTED {
         return Ok(());
@@ -228,26 +182,20 @@ unsafe fn first(edges: &Edges, room: c_int, ranks: *mut c_int, weights: *mut c_i
     if weights.addr() == MPI_WEIGHTS_EMPTY {
         bail!(MPI_ERR_ARG, "{} is MPI_WEIGHTS_EMPTY; {count} weights are to be stored", names[2]);
     }
-    // SAFETY: as the caller says.
-    unsafe { fill(weights, count as c_int, &edges.weights[..count], names[2]) }
+    weights.fill(&edges.weights[..count], names[2])
 }
 
-pub unsafe fn dist_graph_neighbors(
+pub fn dist_graph_neighbors(
     cx: &Call,
     comm: Comm,
-    maxindegree: c_int,
-    sources: *mut c_int,
-    sourceweights: *mut c_int,
-    maxoutdegree: c_int,
-    destinations: *mut c_int,
-    destweights: *mut c_int,
+    sources: OutArray<c_int>,
+    sourceweights: OutArray<c_int>,
+    destinations: OutArray<c_int>,
+    destweights: OutArray<c_int>,
 ) -> Result<()> {
     let guard = cx.enter()?;
     let adjacency = adjacency_of(guard.comm(comm)?)?;
     let names = [["maxindegree", "sources", "sourceweights"], ["maxoutdegree", "destinations", "destweights"]];
-    // SAFETY: passed on.
-    unsafe {
-        first(&adjacency.incoming, maxindegree, sources, sourceweights, names[0])?;
-        first(&adjacency.outgoing, maxoutdegree, destinations, destweights, names[1])
-    }
+    first(&adjacency.incoming, sources, sourceweights, names[0])?;
+    first(&adjacency.outgoing, destinations, destweights, names[1])
 }

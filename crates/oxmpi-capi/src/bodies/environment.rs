@@ -1,6 +1,6 @@
 //! What a program asks about where it runs: time, names, versions, the ABI. All may be asked for at any time.
 
-use super::{check_place, store, store_text};
+use crate::args::null_pointer;
 use crate::call::Call;
 use crate::infos;
 use oxmpi_abi::constants::*;
@@ -15,12 +15,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// Seconds since the machine started. The clock is the kernel's, read without a system call, and the same for all
 /// processes of a node.
-pub unsafe fn wtime() -> f64 {
+pub fn wtime() -> f64 {
     let now = clock(libc::clock_gettime);
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-pub unsafe fn wtick() -> f64 {
+pub fn wtick() -> f64 {
     let step = clock(libc::clock_getres);
     step.tv_sec as f64 + step.tv_nsec as f64 * 1e-9
 }
@@ -34,7 +34,7 @@ fn clock(ask: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_in
 
 // ---- names and versions ----
 
-pub unsafe fn get_processor_name(cx: &Call, name: *mut c_char, resultlen: *mut c_int) -> Result<()> {
+pub fn get_processor_name(cx: &Call) -> Result<Vec<u8>> {
     let guard = cx.enter()?;
     let mut buffer = [0 as c_char; MPI_MAX_PROCESSOR_NAME as usize];
     // SAFETY: the kernel writes at most the given number of bytes; the last one stays zero, so the string ends.
@@ -44,50 +44,35 @@ pub unsafe fn get_processor_name(cx: &Call, name: *mut c_char, resultlen: *mut c
         }
         CStr::from_ptr(buffer.as_ptr())
     };
-    let host = guard.engine.node().nodes().name_of_node(host.to_bytes());
-    // SAFETY: null or, as the standard asks, MPI_MAX_PROCESSOR_NAME characters.
-    unsafe { store_text(name, resultlen, &host, "name") }
+    Ok(guard.engine.node().nodes().name_of_node(host.to_bytes()).to_vec())
 }
 
-pub unsafe fn get_version(_cx: &Call, version: *mut c_int, subversion: *mut c_int) -> Result<()> {
-    check_place(subversion, "subversion")?;
-    // SAFETY: null or may be written.
-    unsafe {
-        store(version, MPI_VERSION, "version")?;
-        store(subversion, MPI_SUBVERSION, "subversion")
-    }
+pub fn get_version() -> Result<(c_int, c_int)> {
+    Ok((MPI_VERSION, MPI_SUBVERSION))
 }
 
-pub unsafe fn get_library_version(_cx: &Call, version: *mut c_char, resultlen: *mut c_int) -> Result<()> {
-    let text = format!(
+pub fn get_library_version() -> Result<String> {
+    Ok(format!(
         "OxMPI {} (MPI {MPI_VERSION}.{MPI_SUBVERSION}, ABI {MPI_ABI_VERSION}.{MPI_ABI_SUBVERSION}, {} {}{})",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::ARCH,
         std::env::consts::OS,
         if cfg!(debug_assertions) { ", with debug assertions" } else { "" },
-    );
-    // SAFETY: null or, as the standard asks, MPI_MAX_LIBRARY_VERSION_STRING characters.
-    unsafe { store_text(version, resultlen, text.as_bytes(), "version") }
+    ))
 }
 
-pub unsafe fn pcontrol(_cx: &Call, _level: c_int) -> Result<()> {
+pub fn pcontrol(_level: c_int) -> Result<()> {
     // For a profiling library to define; without one it does nothing.
     Ok(())
 }
 
 // ---- the ABI ----
 
-pub unsafe fn abi_get_version(_cx: &Call, abi_major: *mut c_int, abi_minor: *mut c_int) -> Result<()> {
-    check_place(abi_minor, "abi_minor")?;
-    // SAFETY: null or may be written.
-    unsafe {
-        store(abi_major, MPI_ABI_VERSION, "abi_major")?;
-        store(abi_minor, MPI_ABI_SUBVERSION, "abi_minor")
-    }
+pub fn abi_get_version() -> Result<(c_int, c_int)> {
+    Ok((MPI_ABI_VERSION, MPI_ABI_SUBVERSION))
 }
 
-pub unsafe fn abi_get_info(_cx: &Call, info: *mut InfoHandle) -> Result<()> {
-    check_place(info, "info")?;
+pub fn abi_get_info() -> Result<InfoHandle> {
     let mut facts = Info::new();
     let sizes = [
         ("mpi_aint_size", size_of::<Aint>()),
@@ -97,8 +82,7 @@ pub unsafe fn abi_get_info(_cx: &Call, info: *mut InfoHandle) -> Result<()> {
     for (key, size) in sizes {
         facts.set(key.as_bytes(), size.to_string().as_bytes())?;
     }
-    // SAFETY: checked.
-    unsafe { store(info, infos::add(facts)?, "info") }
+    infos::add(facts)
 }
 
 /// What the program, or its Fortran library, told of the Fortran compiler: set once.
@@ -122,18 +106,12 @@ fn fortran() -> std::sync::MutexGuard<'static, Fortran> {
     FORTRAN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub unsafe fn abi_get_fortran_info(_cx: &Call, info: *mut InfoHandle) -> Result<()> {
-    check_place(info, "info")?;
+pub fn abi_get_fortran_info() -> Result<InfoHandle> {
     let known = fortran().info.clone();
-    let handle = match known {
-        Some(known) => infos::add(known)?,
-        None => MPI_INFO_NULL,
-    };
-    // SAFETY: checked.
-    unsafe { store(info, handle, "info") }
+    known.map_or(Ok(MPI_INFO_NULL), infos::add)
 }
 
-pub unsafe fn abi_set_fortran_info(_cx: &Call, info: InfoHandle) -> Result<()> {
+pub fn abi_set_fortran_info(info: InfoHandle) -> Result<()> {
     if info == MPI_INFO_NULL {
         bail!(MPI_ERR_INFO, "the info object is MPI_INFO_NULL");
     }
@@ -173,41 +151,45 @@ fn check_fortran(info: &Info) -> Result<()> {
 }
 
 pub unsafe fn abi_get_fortran_booleans(
-    _cx: &Call,
     logical_size: c_int,
     logical_true: *mut c_void,
     logical_false: *mut c_void,
     is_set: *mut c_int,
 ) -> Result<()> {
     let size = logical_bytes(logical_size)?;
-    check_place(logical_true, "logical_true")?;
-    check_place(logical_false, "logical_false")?;
-    check_place(is_set, "is_set")?;
+    check(logical_true, "logical_true")?;
+    check(logical_false, "logical_false")?;
+    check(is_set, "is_set")?;
     let known = fortran().booleans;
-    // SAFETY: checked; two LOGICALs of the size that the caller says.
-    unsafe {
-        if let Some(known) = known {
-            if known.size != size {
-                bail!(MPI_ERR_ARG, "logical_size is {logical_size}, but a LOGICAL of {} bytes was set", known.size);
-            }
+    if let Some(known) = &known {
+        if known.size != size {
+            bail!(MPI_ERR_ARG, "logical_size is {logical_size}, but a LOGICAL of {} bytes was set", known.size);
+        }
+        // SAFETY: both places are not null, so each is that of a LOGICAL of `logical_size` bytes, which the arrays have, too.
+        unsafe {
             logical_true.cast::<u8>().copy_from_nonoverlapping(known.yes.as_ptr(), size);
             logical_false.cast::<u8>().copy_from_nonoverlapping(known.no.as_ptr(), size);
         }
-        store(is_set, c_int::from(known.is_some()), "is_set")
     }
+    // SAFETY: not null, so an integer can be written there.
+    unsafe { is_set.write(known.is_some().into()) };
+    Ok(())
+}
+
+fn check<T>(place: *mut T, name: &str) -> Result<()> {
+    if place.is_null() { Err(null_pointer(name)) } else { Ok(()) }
 }
 
 pub unsafe fn abi_set_fortran_booleans(
-    _cx: &Call,
     logical_size: c_int,
     logical_true: *mut c_void,
     logical_false: *mut c_void,
 ) -> Result<()> {
     let size = logical_bytes(logical_size)?;
-    check_place(logical_true, "logical_true")?;
-    check_place(logical_false, "logical_false")?;
+    check(logical_true, "logical_true")?;
+    check(logical_false, "logical_false")?;
     let mut given = Booleans { size, yes: [0; LARGEST_LOGICAL], no: [0; LARGEST_LOGICAL] };
-    // SAFETY: checked; two LOGICALs of the size that the caller says, which is at most that of the arrays.
+    // SAFETY: both are not null, so each is a LOGICAL of `logical_size` bytes, which is at most that of the arrays.
     unsafe {
         given.yes.as_mut_ptr().copy_from_nonoverlapping(logical_true.cast(), size);
         given.no.as_mut_ptr().copy_from_nonoverlapping(logical_false.cast(), size);
@@ -237,8 +219,7 @@ mod tests {
 
     #[test]
     fn time_goes_forward_in_ticks() {
-        // SAFETY: no arguments.
-        let (first, second, tick) = unsafe { (wtime(), wtime(), wtick()) };
+        let (first, second, tick) = (wtime(), wtime(), wtick());
         assert!(first > 0.0 && second >= first);
         assert!(tick > 0.0 && tick < 1e-3);
     }

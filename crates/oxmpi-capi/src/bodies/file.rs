@@ -1,72 +1,57 @@
 //! Files: opened, closed, deleted, asked about, resized; their hints, views and file pointers.
 
-use super::groups;
-use super::{check_place, store, text};
-use crate::args::OutInt;
+use crate::args::{Out, OutInt, OutText};
 use crate::call::Call;
 use crate::infos;
 use oxmpi::datatype as types;
 use oxmpi::file::agree::{Among, agree, tell_pointer};
 use oxmpi::file::open::{self, OpenArgs};
 use oxmpi::file::{datarep as datareps, hints, view};
+use oxmpi::group;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, File, Group as GroupHandle, Info as InfoHandle};
 use oxmpi_abi::types::Offset;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::group::Group;
 use oxmpi_io::{Mode, Representation, View};
-use std::ffi::{c_char, c_int};
+use std::cell::Cell;
+use std::ffi::c_int;
 use std::sync::Arc;
 
-pub unsafe fn file_open(
-    cx: &Call,
-    comm: Comm,
-    filename: *const c_char,
-    amode: c_int,
-    info: InfoHandle,
-    fh: *mut File,
-) -> Result<()> {
+pub fn file_open(cx: &Call, comm: Comm, filename: &[u8], amode: c_int, info: InfoHandle) -> Result<File> {
     let mut guard = cx.enter()?;
     open::check_comm(&guard, comm)?;
-    check_place(fh, "fh")?;
     let args = || {
         let (hints, permissions) = hints::opening(&infos::get(info)?)?;
-        // SAFETY: null or a string.
-        let name = unsafe { text(filename, "filename")? };
+        let name = filename;
         Ok(OpenArgs { name, mode: Mode::new(amode)?, hints, permissions })
     };
-    let opened = open::open(cx, &mut guard, comm, args())?;
-    // SAFETY: checked.
-    unsafe { store(fh, opened, "fh") }
+    open::open(cx, &mut guard, comm, args())
 }
 
-pub unsafe fn file_close(cx: &Call, fh: *mut File) -> Result<()> {
-    check_place(fh, "fh")?;
-    // SAFETY: checked.
-    let handle = unsafe { fh.read() };
+pub fn file_close(cx: &Call, fh: &Cell<File>) -> Result<()> {
+    let handle = fh.get();
     cx.enter()?.file(handle)?;
     let closed = open::close(cx, handle);
     if cx.enter()?.file(handle).is_err() {
-        // SAFETY: checked.
-        unsafe { store(fh, MPI_FILE_NULL, "fh")? };
+        fh.set(MPI_FILE_NULL);
     }
     closed
 }
 
-pub unsafe fn file_delete(cx: &Call, filename: *const c_char, info: InfoHandle) -> Result<()> {
+pub fn file_delete(cx: &Call, filename: &[u8], info: InfoHandle) -> Result<()> {
     cx.enter()?;
     infos::get(info)?;
-    // SAFETY: null or a string.
-    oxmpi_io::delete(unsafe { text(filename, "filename")? })
+    oxmpi_io::delete(filename)
 }
 
 // ---- size ----
 
-pub unsafe fn file_set_size(cx: &Call, fh: File, size: Offset) -> Result<()> {
+pub fn file_set_size(cx: &Call, fh: File, size: Offset) -> Result<()> {
     resize(cx, fh, size, oxmpi_io::File::set_size)
 }
 
-pub unsafe fn file_preallocate(cx: &Call, fh: File, size: Offset) -> Result<()> {
+pub fn file_preallocate(cx: &Call, fh: File, size: Offset) -> Result<()> {
     resize(cx, fh, size, oxmpi_io::File::preallocate)
 }
 
@@ -87,51 +72,46 @@ fn resize(cx: &Call, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u
     agree(cx, &mut guard, among, done, [])
 }
 
-pub unsafe fn file_get_size(cx: &Call, fh: File, size: *mut Offset) -> Result<()> {
+pub fn file_get_size(cx: &Call, fh: File) -> Result<Offset> {
     let found = cx.enter()?.file(fh)?.io.size()?;
-    // SAFETY: null or may be written.
-    unsafe { store(size, found as Offset, "size") }
+    Ok(found as Offset)
 }
 
 // ---- what it was opened with ----
 
-pub unsafe fn file_get_group(cx: &Call, fh: File, group: *mut GroupHandle) -> Result<()> {
+pub fn file_get_group(cx: &Call, fh: File) -> Result<GroupHandle> {
     let mut guard = cx.enter()?;
     let of = &guard.file(fh)?.group;
     let copy = Group::new(of.ranks().clone(), of.session);
-    // SAFETY: null or may be written.
-    unsafe { groups::give(&mut guard, copy, group, "group") }
+    group::add(&mut guard, copy)
 }
 
-pub unsafe fn file_get_amode(cx: &Call, fh: File, amode: *mut c_int) -> Result<()> {
+pub fn file_get_amode(cx: &Call, fh: File) -> Result<c_int> {
     let bits = cx.enter()?.file(fh)?.io.mode.bits();
-    // SAFETY: null or may be written.
-    unsafe { store(amode, bits, "amode") }
+    Ok(bits)
 }
 
-pub unsafe fn file_set_info(cx: &Call, fh: File, info: InfoHandle) -> Result<()> {
+pub fn file_set_info(cx: &Call, fh: File, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file_mut(fh)?;
     hints::update(&mut file.hints, &infos::get(info)?)
 }
 
-pub unsafe fn file_get_info(cx: &Call, fh: File, info_used: *mut InfoHandle) -> Result<()> {
+pub fn file_get_info(cx: &Call, fh: File) -> Result<InfoHandle> {
     let guard = cx.enter()?;
     let used = hints::in_force(guard.file(fh)?)?;
-    check_place(info_used, "info_used")?;
-    // SAFETY: checked.
-    unsafe { store(info_used, infos::add(used)?, "info_used") }
+    infos::add(used)
 }
 
 // ---- views ----
 
-pub unsafe fn file_set_view(
+pub fn file_set_view(
     cx: &Call,
     fh: File,
     disp: Offset,
     etype: Datatype,
     filetype: Datatype,
-    datarep: *const c_char,
+    datarep: &[u8],
     info: InfoHandle,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
@@ -154,8 +134,7 @@ pub unsafe fn file_set_view(
             ),
         }
         let (etype, filetype) = (guard.datatype(etype)?, guard.datatype(filetype)?);
-        // SAFETY: null or a string.
-        let representation = datareps::find(cx.library(), unsafe { text(datarep, "datarep")? })?;
+        let representation = datareps::find(cx.library(), datarep)?;
         let hints = infos::get(info)?;
         let view = View::new(if sequential { 0 } else { disp }, etype, filetype, representation, io.mode.writes())?;
         if sequential && !view.is_dense() {
@@ -188,43 +167,31 @@ pub unsafe fn file_set_view(
     hints::update(&mut file.hints, &hints)
 }
 
-pub unsafe fn file_get_view(
+pub fn file_get_view(
     cx: &Call,
     fh: File,
-    disp: *mut Offset,
-    etype: *mut Datatype,
-    filetype: *mut Datatype,
-    datarep: *mut c_char,
-) -> Result<()> {
+    etype: Out<Datatype>,
+    filetype: Out<Datatype>,
+    datarep: OutText,
+) -> Result<Offset> {
     let mut guard = cx.enter()?;
     let view = Arc::clone(&guard.file(fh)?.view);
-    check_place(disp, "disp")?;
-    check_place(etype, "etype")?;
-    check_place(filetype, "filetype")?;
-    check_place(datarep, "datarep")?;
-    let name = view.representation.name();
-    // SAFETY: checked; the string has room for MPI_MAX_DATAREP_STRING, and no name is longer.
-    unsafe {
-        store(disp, view.disp, "disp")?;
-        store(etype, types::handle_of(&mut guard, &view.etype)?, "etype")?;
-        store(filetype, types::handle_of(&mut guard, &view.filetype)?, "filetype")?;
-        datarep.cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), name.len());
-        datarep.add(name.len()).write(0);
-    }
-    Ok(())
+    etype.check("etype")?;
+    filetype.check("filetype")?;
+    datarep.check("datarep")?;
+    etype.set(types::handle_of(&mut guard, &view.etype)?);
+    filetype.set(types::handle_of(&mut guard, &view.filetype)?);
+    datarep.set(view.representation.name().as_ref());
+    Ok(view.disp)
 }
 
-pub unsafe fn file_get_type_extent(cx: &Call, fh: File, datatype: Datatype, extent: OutInt) -> Result<()> {
+pub fn file_get_type_extent(cx: &Call, fh: File, datatype: Datatype, extent: OutInt) -> Result<()> {
     let mut guard = cx.enter()?;
     let view = Arc::clone(&guard.file(fh)?.view);
     let datatype = Arc::clone(guard.datatype(datatype)?);
     let found = view::in_file(&mut guard, &view, &datatype)?.extent();
-    if extent.is_null() {
-        return Err(super::null_pointer("extent"));
-    }
     let value = i64::try_from(found).unwrap_or(MPI_UNDEFINED.into());
-    // SAFETY: not null.
-    if !unsafe { extent.set(value) } {
+    if !extent.set(value, "extent")? {
         bail!(MPI_ERR_VALUE_TOO_LARGE, "the extent {value} does not fit");
     }
     Ok(())
@@ -232,7 +199,7 @@ pub unsafe fn file_get_type_extent(cx: &Call, fh: File, datatype: Datatype, exte
 
 // ---- file pointers ----
 
-pub unsafe fn file_seek(cx: &Call, fh: File, offset: Offset, whence: c_int) -> Result<()> {
+pub fn file_seek(cx: &Call, fh: File, offset: Offset, whence: c_int) -> Result<()> {
     let mut guard = cx.enter()?;
     guard.file(fh)?.io.check_random()?;
     let from = Whence::new(whence)?;
@@ -242,21 +209,19 @@ pub unsafe fn file_seek(cx: &Call, fh: File, offset: Offset, whence: c_int) -> R
     Ok(())
 }
 
-pub unsafe fn file_get_position(cx: &Call, fh: File, offset: *mut Offset) -> Result<()> {
+pub fn file_get_position(cx: &Call, fh: File) -> Result<Offset> {
     let guard = cx.enter()?;
     let file = guard.file(fh)?;
     file.io.check_random()?;
-    // SAFETY: null or may be written.
-    unsafe { store(offset, file.position, "offset") }
+    Ok(file.position)
 }
 
-pub unsafe fn file_get_byte_offset(cx: &Call, fh: File, offset: Offset, disp: *mut Offset) -> Result<()> {
+pub fn file_get_byte_offset(cx: &Call, fh: File, offset: Offset) -> Result<Offset> {
     let place = view::view(&mut cx.enter()?, fh)?.byte_offset(offset)?;
-    // SAFETY: null or may be written.
-    unsafe { store(disp, place, "disp") }
+    Ok(place)
 }
 
-pub unsafe fn file_seek_shared(cx: &Call, fh: File, offset: Offset, whence: c_int) -> Result<()> {
+pub fn file_seek_shared(cx: &Call, fh: File, offset: Offset, whence: c_int) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (among, io) = (Among::File(fh), Arc::clone(&file.io));
@@ -272,12 +237,11 @@ pub unsafe fn file_seek_shared(cx: &Call, fh: File, offset: Offset, whence: c_in
     agree(cx, &mut guard, among, moved, [])
 }
 
-pub unsafe fn file_get_position_shared(cx: &Call, fh: File, offset: *mut Offset) -> Result<()> {
+pub fn file_get_position_shared(cx: &Call, fh: File) -> Result<Offset> {
     let guard = cx.enter()?;
     let file = guard.file(fh)?;
     file.io.check_random()?;
-    // SAFETY: null or may be written.
-    unsafe { store(offset, file.shared.get()?, "offset") }
+    file.shared.get()
 }
 
 /// From where a file pointer is moved.
@@ -314,7 +278,7 @@ impl Whence {
 
 // ---- consistency ----
 
-pub unsafe fn file_set_atomicity(cx: &Call, fh: File, flag: c_int) -> Result<()> {
+pub fn file_set_atomicity(cx: &Call, fh: File, flag: c_int) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (among, atomic) = (Among::File(fh), flag != 0);
@@ -324,13 +288,11 @@ pub unsafe fn file_set_atomicity(cx: &Call, fh: File, flag: c_int) -> Result<()>
     Ok(())
 }
 
-pub unsafe fn file_get_atomicity(cx: &Call, fh: File, flag: *mut c_int) -> Result<()> {
-    let atomic = cx.enter()?.file(fh)?.atomic;
-    // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(atomic), "flag") }
+pub fn file_get_atomicity(cx: &Call, fh: File) -> Result<bool> {
+    Ok(cx.enter()?.file(fh)?.atomic)
 }
 
-pub unsafe fn file_sync(cx: &Call, fh: File) -> Result<()> {
+pub fn file_sync(cx: &Call, fh: File) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
     let (among, io) = (Among::File(fh), Arc::clone(&file.io));

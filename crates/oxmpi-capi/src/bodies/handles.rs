@@ -4,8 +4,7 @@
 //! word says which slot, the table which generation lives there now. An integer that stands for nothing becomes a handle
 //! that no call accepts.
 
-use super::check_place;
-use crate::call::Call;
+use crate::args::null_pointer;
 use crate::generated::variables::*;
 use crate::infos;
 use crate::library::{self, LIBRARY};
@@ -35,191 +34,92 @@ fn in_process(find: impl FnOnce(&Process) -> Option<usize>) -> Option<usize> {
     find(&*library::enter()?)
 }
 
-pub unsafe fn comm_toint(comm: Comm) -> c_int {
+pub fn comm_toint(comm: Comm) -> c_int {
     to_int(comm)
 }
 
-pub unsafe fn comm_fromint(comm: c_int) -> Comm {
+pub fn comm_fromint(comm: c_int) -> Comm {
     from_int(comm, |int| in_process(|process| process.comms.from_low_word(int)))
 }
 
-pub unsafe fn comm_c2f(comm: Comm) -> Fint {
-    to_int(comm)
-}
-
-pub unsafe fn comm_f2c(comm: Fint) -> Comm {
-    // SAFETY: an integer, nothing more.
-    unsafe { comm_fromint(comm) }
-}
-
-pub unsafe fn errhandler_toint(errhandler: Errhandler) -> c_int {
+pub fn errhandler_toint(errhandler: Errhandler) -> c_int {
     to_int(errhandler)
 }
 
-pub unsafe fn errhandler_fromint(errhandler: c_int) -> Errhandler {
+pub fn errhandler_fromint(errhandler: c_int) -> Errhandler {
     from_int(errhandler, |int| LIBRARY.errhandlers().from_low_word(int))
 }
 
-pub unsafe fn errhandler_c2f(errhandler: Errhandler) -> Fint {
-    to_int(errhandler)
-}
-
-pub unsafe fn errhandler_f2c(errhandler: Fint) -> Errhandler {
-    // SAFETY: an integer, nothing more.
-    unsafe { errhandler_fromint(errhandler) }
-}
-
-pub unsafe fn file_toint(file: File) -> c_int {
+pub fn file_toint(file: File) -> c_int {
     to_int(file)
 }
 
-pub unsafe fn file_fromint(file: c_int) -> File {
+pub fn file_fromint(file: c_int) -> File {
     from_int(file, |int| in_process(|process| process.files.from_low_word(int)))
 }
 
-pub unsafe fn file_c2f(file: File) -> Fint {
-    to_int(file)
-}
-
-pub unsafe fn file_f2c(file: Fint) -> File {
-    // SAFETY: an integer, nothing more.
-    unsafe { file_fromint(file) }
-}
-
-pub unsafe fn group_toint(group: Group) -> c_int {
+pub fn group_toint(group: Group) -> c_int {
     to_int(group)
 }
 
-pub unsafe fn group_fromint(group: c_int) -> Group {
+pub fn group_fromint(group: c_int) -> Group {
     from_int(group, |int| in_process(|process| process.groups.from_low_word(int)))
 }
 
-pub unsafe fn group_c2f(group: Group) -> Fint {
-    to_int(group)
-}
-
-pub unsafe fn group_f2c(group: Fint) -> Group {
-    // SAFETY: an integer, nothing more.
-    unsafe { group_fromint(group) }
-}
-
-pub unsafe fn info_toint(info: Info) -> c_int {
+pub fn info_toint(info: Info) -> c_int {
     to_int(info)
 }
 
-pub unsafe fn info_fromint(info: c_int) -> Info {
+pub fn info_fromint(info: c_int) -> Info {
     from_int(info, |int| infos::table().from_low_word(int))
 }
 
-pub unsafe fn info_c2f(info: Info) -> Fint {
-    to_int(info)
-}
-
-pub unsafe fn info_f2c(info: Fint) -> Info {
-    // SAFETY: an integer, nothing more.
-    unsafe { info_fromint(info) }
-}
-
-pub unsafe fn message_toint(message: Message) -> c_int {
+pub fn message_toint(message: Message) -> c_int {
     to_int(message)
 }
 
-pub unsafe fn message_fromint(message: c_int) -> Message {
+pub fn message_fromint(message: c_int) -> Message {
     from_int(message, |int| in_process(|process| process.messages.from_low_word(int)))
 }
 
-pub unsafe fn message_c2f(message: Message) -> Fint {
-    to_int(message)
-}
-
-pub unsafe fn message_f2c(message: Fint) -> Message {
-    // SAFETY: an integer, nothing more.
-    unsafe { message_fromint(message) }
-}
-
-pub unsafe fn op_toint(op: Op) -> c_int {
+pub fn op_toint(op: Op) -> c_int {
     to_int(op)
 }
 
-pub unsafe fn op_fromint(op: c_int) -> Op {
+pub fn op_fromint(op: c_int) -> Op {
     from_int(op, |int| in_process(|process| process.operations.from_low_word(int)))
 }
 
-pub unsafe fn op_c2f(op: Op) -> Fint {
-    to_int(op)
-}
-
-pub unsafe fn op_f2c(op: Fint) -> Op {
-    // SAFETY: an integer, nothing more.
-    unsafe { op_fromint(op) }
-}
-
-pub unsafe fn request_toint(request: Request) -> c_int {
+pub fn request_toint(request: Request) -> c_int {
     to_int(request)
 }
 
-pub unsafe fn request_fromint(request: c_int) -> Request {
+pub fn request_fromint(request: c_int) -> Request {
     from_int(request, |int| in_process(|process| process.requests.from_low_word(int)))
 }
 
-pub unsafe fn request_c2f(request: Request) -> Fint {
-    to_int(request)
-}
-
-pub unsafe fn request_f2c(request: Fint) -> Request {
-    // SAFETY: an integer, nothing more.
-    unsafe { request_fromint(request) }
-}
-
-pub unsafe fn session_toint(session: Session) -> c_int {
+pub fn session_toint(session: Session) -> c_int {
     to_int(session)
 }
 
-pub unsafe fn session_fromint(session: c_int) -> Session {
+pub fn session_fromint(session: c_int) -> Session {
     from_int(session, |int| LIBRARY.sessions().from_low_word(int))
 }
 
-pub unsafe fn session_c2f(session: Session) -> Fint {
-    to_int(session)
-}
-
-pub unsafe fn session_f2c(session: Fint) -> Session {
-    // SAFETY: an integer, nothing more.
-    unsafe { session_fromint(session) }
-}
-
-pub unsafe fn type_toint(datatype: Datatype) -> c_int {
+pub fn type_toint(datatype: Datatype) -> c_int {
     to_int(datatype)
 }
 
-pub unsafe fn type_fromint(datatype: c_int) -> Datatype {
+pub fn type_fromint(datatype: c_int) -> Datatype {
     from_int(datatype, |int| in_process(|process| process.types.from_low_word(int)))
 }
 
-pub unsafe fn type_c2f(datatype: Datatype) -> Fint {
-    to_int(datatype)
-}
-
-pub unsafe fn type_f2c(datatype: Fint) -> Datatype {
-    // SAFETY: an integer, nothing more.
-    unsafe { type_fromint(datatype) }
-}
-
-pub unsafe fn win_toint(win: Win) -> c_int {
+pub fn win_toint(win: Win) -> c_int {
     to_int(win)
 }
 
-pub unsafe fn win_fromint(win: c_int) -> Win {
+pub fn win_fromint(win: c_int) -> Win {
     from_int(win, |int| in_process(|process| process.windows.from_low_word(int)))
-}
-
-pub unsafe fn win_c2f(win: Win) -> Fint {
-    to_int(win)
-}
-
-pub unsafe fn win_f2c(win: Fint) -> Win {
-    // SAFETY: an integer, nothing more.
-    unsafe { win_fromint(win) }
 }
 
 // ---- statuses: the three forms have one layout, as long as a Fortran INTEGER is an int ----
@@ -231,8 +131,10 @@ const _: () = assert!(size_of::<Status>() == size_of::<[Fint; 8]>() && align_of:
 /// # Safety
 /// Each pointer is null, one of the constants that stand for no status, or points to a status.
 unsafe fn convert<A, B>(from: *const A, to: *mut B, none: [&AtomicPtr<A>; 2], names: [&str; 2]) -> Result<()> {
-    check_place(from, names[0])?;
-    check_place(to, names[1])?;
+    if let Some((_, name)) = [(from.is_null(), names[0]), (to.is_null(), names[1])].into_iter().find(|(null, _)| *null)
+    {
+        return Err(null_pointer(name));
+    }
     if none.iter().any(|constant| constant.load(Relaxed).cast_const() == from) {
         bail!(MPI_ERR_ARG, "{} is Fortran's MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE", names[0]);
     }
@@ -247,33 +149,33 @@ const IN_C: [&AtomicPtr<Status>; 2] = [&NEVER, &NEVER];
 const IN_FORTRAN: [&AtomicPtr<Fint>; 2] = [&MPI_F_STATUS_IGNORE, &MPI_F_STATUSES_IGNORE];
 const IN_F08: [&AtomicPtr<F08Status>; 2] = [&MPI_F08_STATUS_IGNORE, &MPI_F08_STATUSES_IGNORE];
 
-pub unsafe fn status_c2f(_cx: &Call, c_status: *const Status, f_status: *mut Fint) -> Result<()> {
-    // SAFETY: passed on.
+pub unsafe fn status_c2f(c_status: *const Status, f_status: *mut Fint) -> Result<()> {
+    // SAFETY: each argument is null, a constant that stands for no status, or a status, in the form that its type says.
     unsafe { convert(c_status, f_status, IN_C, ["c_status", "f_status"]) }
 }
 
-pub unsafe fn status_f2c(_cx: &Call, f_status: *const Fint, c_status: *mut Status) -> Result<()> {
-    // SAFETY: passed on.
+pub unsafe fn status_f2c(f_status: *const Fint, c_status: *mut Status) -> Result<()> {
+    // SAFETY: each argument is null, a constant that stands for no status, or a status, in the form that its type says.
     unsafe { convert(f_status, c_status, IN_FORTRAN, ["f_status", "c_status"]) }
 }
 
-pub unsafe fn status_c2f08(_cx: &Call, c_status: *const Status, f08_status: *mut F08Status) -> Result<()> {
-    // SAFETY: passed on.
+pub unsafe fn status_c2f08(c_status: *const Status, f08_status: *mut F08Status) -> Result<()> {
+    // SAFETY: each argument is null, a constant that stands for no status, or a status, in the form that its type says.
     unsafe { convert(c_status, f08_status, IN_C, ["c_status", "f08_status"]) }
 }
 
-pub unsafe fn status_f082c(_cx: &Call, f08_status: *const F08Status, c_status: *mut Status) -> Result<()> {
-    // SAFETY: passed on.
+pub unsafe fn status_f082c(f08_status: *const F08Status, c_status: *mut Status) -> Result<()> {
+    // SAFETY: each argument is null, a constant that stands for no status, or a status, in the form that its type says.
     unsafe { convert(f08_status, c_status, IN_F08, ["f08_status", "c_status"]) }
 }
 
-pub unsafe fn status_f2f08(_cx: &Call, f_status: *const Fint, f08_status: *mut F08Status) -> Result<()> {
-    // SAFETY: passed on.
+pub unsafe fn status_f2f08(f_status: *const Fint, f08_status: *mut F08Status) -> Result<()> {
+    // SAFETY: each argument is null, a constant that stands for no status, or a status, in the form that its type says.
     unsafe { convert(f_status, f08_status, IN_FORTRAN, ["f_status", "f08_status"]) }
 }
 
-pub unsafe fn status_f082f(_cx: &Call, f08_status: *const F08Status, f_status: *mut Fint) -> Result<()> {
-    // SAFETY: passed on.
+pub unsafe fn status_f082f(f08_status: *const F08Status, f_status: *mut Fint) -> Result<()> {
+    // SAFETY: each argument is null, a constant that stands for no status, or a status, in the form that its type says.
     unsafe { convert(f08_status, f_status, IN_F08, ["f08_status", "f_status"]) }
 }
 
@@ -284,34 +186,28 @@ mod tests {
 
     #[test]
     fn predefined_handles_keep_their_values() {
-        // SAFETY: integers, nothing more.
-        unsafe {
-            assert_eq!(comm_toint(MPI_COMM_WORLD), 0x101);
-            assert_eq!(comm_fromint(0x101), MPI_COMM_WORLD);
-            assert_eq!(type_f2c(type_c2f(MPI_INT)), MPI_INT);
-            assert_eq!(op_fromint(op_toint(MPI_SUM)), MPI_SUM);
-            assert_eq!(group_f2c(group_c2f(MPI_GROUP_EMPTY)), MPI_GROUP_EMPTY);
-            assert_eq!(request_fromint(request_toint(MPI_REQUEST_NULL)), MPI_REQUEST_NULL);
-        }
+        assert_eq!(comm_toint(MPI_COMM_WORLD), 0x101);
+        assert_eq!(comm_fromint(0x101), MPI_COMM_WORLD);
+        assert_eq!(type_fromint(type_toint(MPI_INT)), MPI_INT);
+        assert_eq!(op_fromint(op_toint(MPI_SUM)), MPI_SUM);
+        assert_eq!(group_fromint(group_toint(MPI_GROUP_EMPTY)), MPI_GROUP_EMPTY);
+        assert_eq!(request_fromint(request_toint(MPI_REQUEST_NULL)), MPI_REQUEST_NULL);
     }
 
     #[test]
     fn dynamic_handles_come_back_whole_while_they_live() {
         let handle = infos::add(Content::new()).unwrap();
-        // SAFETY: integers, nothing more.
-        unsafe {
-            let int = info_toint(handle);
-            assert!(int >= FIRST_DYNAMIC);
-            assert_eq!((info_fromint(int), info_f2c(info_c2f(handle))), (handle, handle));
-            infos::table().remove(handle.0);
-            let stale = info_fromint(int);
-            assert!(stale != handle && infos::get(stale).is_err());
-            for wrong in [0, -1, c_int::MIN, c_int::MAX, FIRST_DYNAMIC] {
-                assert!(infos::get(info_fromint(wrong)).is_err());
-                assert_eq!(info_toint(info_fromint(wrong)), wrong);
-                assert_eq!(win_toint(win_fromint(wrong)), wrong);
-                assert_eq!(comm_toint(comm_fromint(wrong)), wrong);
-            }
+        let int = info_toint(handle);
+        assert!(int >= FIRST_DYNAMIC);
+        assert_eq!(info_fromint(int), handle);
+        infos::table().remove(handle.0);
+        let stale = info_fromint(int);
+        assert!(stale != handle && infos::get(stale).is_err());
+        for wrong in [0, -1, c_int::MIN, c_int::MAX, FIRST_DYNAMIC] {
+            assert!(infos::get(info_fromint(wrong)).is_err());
+            assert_eq!(info_toint(info_fromint(wrong)), wrong);
+            assert_eq!(win_toint(win_fromint(wrong)), wrong);
+            assert_eq!(comm_toint(comm_fromint(wrong)), wrong);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What the machine is made of, and communicators that follow it.
 
-use super::{check_place, store};
 use crate::call::Call;
 use crate::infos;
 use oxmpi::comm::{self, hints};
@@ -18,30 +17,20 @@ const RESOURCE_KEY: &str = "mpi_hw_resource_type";
 const PSET_KEY: &str = "mpi_pset_name";
 const SHARED: &str = "mpi_shared_memory";
 
-pub unsafe fn get_hw_resource_info(cx: &Call, hw_info: *mut InfoHandle) -> Result<()> {
+pub fn get_hw_resource_info(cx: &Call) -> Result<InfoHandle> {
     cx.enter()?;
-    check_place(hw_info, "hw_info")?;
     let cpus = own_cpus();
     let mut facts = Info::new();
     for (name, resource) in RESOURCES.iter().filter(|(_, resource)| resource.exists(&cpus)) {
         let confined = resource.instance(&cpus).is_some();
         facts.set(name.as_bytes(), if confined { b"true" } else { b"false" })?;
     }
-    // SAFETY: checked.
-    unsafe { store(hw_info, infos::add(facts)?, "hw_info") }
+    infos::add(facts)
 }
 
-pub unsafe fn comm_split_type(
-    cx: &Call,
-    comm: Comm,
-    split_type: c_int,
-    key: c_int,
-    info: InfoHandle,
-    newcomm: *mut Comm,
-) -> Result<()> {
+pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, info: InfoHandle) -> Result<Comm> {
     let mut guard = cx.enter()?;
     guard.comm(comm)?;
-    check_place(newcomm, "newcomm")?;
     let asked = infos::get(info)?;
     let (color, resource) = match split_type {
         MPI_UNDEFINED => (None, None),
@@ -75,8 +64,7 @@ pub unsafe fn comm_split_type(
             cx.library().change_info(info, |info| info.set(RESOURCE_KEY.as_bytes(), name.as_bytes()))?;
         }
     }
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+    Ok(handle)
 }
 
 /// The instance of a kind of resource that this process is confined to.

@@ -1,7 +1,7 @@
 //! Communicators that two groups make together, and those that are made from groups without a parent.
 
 use super::communicators::inter;
-use super::{check_place, store, text};
+use crate::args::{Out, null_pointer};
 use crate::call::{Call, On};
 use crate::infos;
 use crate::library::LIBRARY;
@@ -16,23 +16,21 @@ use oxmpi_core::contexts::{self, Joined, MEETING};
 use oxmpi_core::errhandler::Target;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 /// The messages between two leaders go where the program's go, with tags that are not the program's.
 const BRIDGE_TAGS: i32 = (1 << 30) - 1;
 
-pub unsafe fn intercomm_create(
+pub fn intercomm_create(
     cx: &Call,
     local_comm: Comm,
     local_leader: c_int,
     peer_comm: Comm,
     remote_leader: c_int,
     tag: c_int,
-    newintercomm: *mut Comm,
-) -> Result<()> {
+) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let found = guard.comm(local_comm)?;
-    check_place(newintercomm, "newintercomm")?;
     comm::check_intra(found)?;
     let group = found.group.clone();
     let leader = rank_in(&group, local_leader, "local_leader")?;
@@ -45,8 +43,7 @@ pub unsafe fn intercomm_create(
     let near = guard.comm_mut(local_comm)?.participants(own).led_by(leader);
     let Joined { context, far } = comm::join(cx, &mut guard, near, group.clone(), bridge)?;
     let handle = comm::add(&mut guard, local_comm, context, far.into(), Some(group))?;
-    // SAFETY: checked.
-    unsafe { store(newintercomm, handle, "newintercomm") }
+    Ok(handle)
 }
 
 fn rank_in(group: &Ranks, rank: c_int, name: &str) -> Result<usize> {
@@ -74,10 +71,9 @@ fn bridge(
     Ok(Participants::between(own, other, peers.context, i32::MIN | (tag & BRIDGE_TAGS)))
 }
 
-pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> Result<()> {
+pub fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let found = inter(&guard, intercomm)?;
-    check_place(newintracomm, "newintracomm")?;
     let (near, far) = (found.local_group().clone(), found.group.clone());
     let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(intercomm)?.participants(own);
@@ -92,8 +88,7 @@ pub unsafe fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int, newintrac
         _ => all,
     };
     let handle = comm::add(&mut guard, intercomm, context, group, None)?;
-    // SAFETY: checked.
-    unsafe { store(newintracomm, handle, "newintracomm") }
+    Ok(handle)
 }
 
 // ---- without a parent ----
@@ -140,12 +135,7 @@ impl Drop for Start {
 }
 
 /// The string that tells one creation from others, as a tag and as part of a key.
-///
-/// # Safety
-/// `stringtag` is null or a string.
-unsafe fn string_tag<'a>(stringtag: *const c_char) -> Result<(&'a [u8], i32)> {
-    // SAFETY: as the caller says.
-    let words = unsafe { text(stringtag, "stringtag")? };
+fn string_tag(words: &[u8]) -> Result<i32> {
     if words.len() >= MPI_MAX_STRINGTAG_LEN as usize {
         bail!(
             MPI_ERR_ARG,
@@ -153,57 +143,56 @@ unsafe fn string_tag<'a>(stringtag: *const c_char) -> Result<(&'a [u8], i32)> {
             words.len()
         );
     }
-    Ok((words, (comm::mix(words.iter().map(|&byte| u64::from(byte))) >> 33) as i32))
+    Ok((comm::mix(words.iter().map(|&byte| u64::from(byte))) >> 33) as i32)
 }
 
-pub unsafe fn comm_create_from_group(
+pub fn comm_create_from_group(
     cx: &Call,
     group: GroupHandle,
-    stringtag: *const c_char,
+    stringtag: Option<&[u8]>,
     info: InfoHandle,
     errhandler: Errhandler,
-    newcomm: *mut Comm,
+    newcomm: Out<Comm>,
 ) -> Result<()> {
     drop(cx.enter()?);
     let start = Start::begin(cx, info, errhandler)?;
     let mut guard = cx.enter()?;
     let found = guard.group(group)?.clone();
-    check_place(newcomm, "newcomm")?;
-    // SAFETY: null or a string.
-    let (words, tag) = unsafe { string_tag(stringtag)? };
+    newcomm.check("newcomm")?;
+    let stringtag = stringtag.ok_or_else(|| null_pointer("stringtag"))?;
+    let tag = string_tag(stringtag)?;
     let own = comm::own_peer(&guard);
     let handle = match found.rank_of(own) {
         None if found.is_empty() => MPI_COMM_NULL,
         None => bail!(MPI_ERR_GROUP, "this process is not in the group"),
         Some(rank) => {
-            let key = comm::key_of(&guard, found.ranks(), words);
+            let key = comm::key_of(&guard, found.ranks(), stringtag);
             let participants = Participants { members: found.ranks().clone(), rank, context: MEETING, tag };
             let context = comm::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, key))?;
             start.end(&mut guard, found.session, context, rank, found.ranks().clone(), None)?
         }
     };
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+    newcomm.set(handle);
+    Ok(())
 }
 
-pub unsafe fn intercomm_create_from_groups(
+pub fn intercomm_create_from_groups(
     cx: &Call,
     local_group: GroupHandle,
     local_leader: c_int,
     remote_group: GroupHandle,
     remote_leader: c_int,
-    stringtag: *const c_char,
+    stringtag: Option<&[u8]>,
     info: InfoHandle,
     errhandler: Errhandler,
-    newintercomm: *mut Comm,
+    newintercomm: Out<Comm>,
 ) -> Result<()> {
     drop(cx.enter()?);
     let start = Start::begin(cx, info, errhandler)?;
     let mut guard = cx.enter()?;
     let found = guard.group(local_group)?.clone();
-    check_place(newintercomm, "newintercomm")?;
-    // SAFETY: null or a string.
-    let (_, tag) = unsafe { string_tag(stringtag)? };
+    newintercomm.check("newintercomm")?;
+    let tag = string_tag(stringtag.ok_or_else(|| null_pointer("stringtag"))?)?;
     let own = comm::own_peer(&guard);
     let Some(rank) = found.rank_of(own) else {
         bail!(MPI_ERR_GROUP, "this process is not in the local group");
@@ -221,7 +210,6 @@ pub unsafe fn intercomm_create_from_groups(
     let near = Participants { members: found.ranks().clone(), rank, context: MEETING, tag }.led_by(leader);
     let Joined { context, far } = comm::join(cx, &mut guard, near, found.ranks().clone(), bridge)?;
     let local = Some(found.ranks().clone());
-    let handle = start.end(&mut guard, found.session, context, rank, far.into(), local)?;
-    // SAFETY: checked.
-    unsafe { store(newintercomm, handle, "newintercomm") }
+    newintercomm.set(start.end(&mut guard, found.session, context, rank, far.into(), local)?);
+    Ok(())
 }

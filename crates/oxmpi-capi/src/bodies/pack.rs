@@ -1,28 +1,20 @@
 //! Packing into and out of the user's own buffers, as they are in memory or in `external32`.
 
-use super::datatype::store_wide;
-use super::{null_pointer, text};
-use crate::args::OutInt;
+use crate::args::{OutInt, PackedSource, PackedTarget, SourceArg, TargetArg};
 use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
-use oxmpi_datatype::{Cursor, Source, Target, pack_external as encode, unpack_external as decode};
-use std::ffi::{c_char, c_void};
+use oxmpi_datatype::{pack_external as encode, unpack_external as decode};
+use oxmpi_transport::own::copy;
 
 /// The place in a packed buffer where a call begins, and how much of the buffer is left there.
-///
-/// # Safety
-/// `position` is null or holds a value.
-unsafe fn place(position: OutInt, size: i64, size_name: &str) -> Result<(usize, usize)> {
-    if position.is_null() {
-        return Err(null_pointer("position"));
-    }
+fn place(position: OutInt, size: i64, size_name: &str) -> Result<(usize, usize)> {
+    position.check("position")?;
     if size < 0 {
         bail!(MPI_ERR_ARG, "{size_name} is {size}, which is negative");
     }
-    // SAFETY: not null, so it holds a value.
-    let at = unsafe { position.get() };
+    let at = position.get("position")?;
     if at < 0 || at > size {
         bail!(MPI_ERR_ARG, "position is {at}; in a buffer of {size} bytes it must be between 0 and {size}");
     }
@@ -30,158 +22,95 @@ unsafe fn place(position: OutInt, size: i64, size_name: &str) -> Result<(usize, 
 }
 
 /// Moves the position behind the bytes that were packed or unpacked.
-///
-/// # Safety
-/// `position` may be written.
-unsafe fn advance(position: OutInt, to: usize) {
-    // SAFETY: as the caller says; it fits, because the size of the buffer came in the same type.
-    let _fits = unsafe { position.set(to as i64) };
+fn advance(position: OutInt, to: usize) -> Result<()> {
+    // It fits, because the size of the buffer came in the same type.
+    position.set(to as i64, "position").map(drop)
 }
 
-fn check_packed(buffer: *const c_void, bytes: usize, name: &str) -> Result<()> {
-    if buffer.is_null() && bytes > 0 {
-        bail!(MPI_ERR_BUFFER, "{name} is a null pointer, but {bytes} bytes are to be moved");
-    }
-    Ok(())
-}
-
-pub unsafe fn pack(
-    cx: &Call,
-    inbuf: *const c_void,
-    incount: i64,
-    datatype: Datatype,
-    outbuf: *mut c_void,
-    outsize: i64,
-    position: OutInt,
-    comm: Comm,
-) -> Result<()> {
+pub fn pack(cx: &Call, inbuf: SourceArg, outbuf: PackedTarget, position: OutInt, comm: Comm) -> Result<()> {
     let guard = cx.enter()?;
     guard.comm(comm)?;
-    let buf = guard.buffer(inbuf.cast(), incount, datatype)?;
-    // SAFETY: null or holds a value.
-    let (at, room) = unsafe { place(position, outsize, "outsize")? };
-    if buf.len() > room {
-        bail!(MPI_ERR_TRUNCATE, "the packed data needs {} bytes; outbuf has {room} left", buf.len());
+    let from = guard.source_of(inbuf)?;
+    let (at, room) = place(position, outbuf.size, "outsize")?;
+    if from.len() > room {
+        bail!(MPI_ERR_TRUNCATE, "the packed data needs {} bytes; outbuf has {room} left", from.len());
     }
-    check_packed(outbuf, buf.len(), "outbuf")?;
+    let to = outbuf.from(at, from.len(), "outbuf")?;
     drop(guard);
-    // SAFETY: the program keeps `incount` elements at `inbuf` during the call; `outbuf` has `outsize` bytes, of which
-    // the packed data needs no more than are left; `position` may be written.
-    unsafe {
-        Cursor::new().pack(&Source::new(buf.clone()), outbuf.cast::<u8>().wrapping_add(at), buf.len());
-        advance(position, at + buf.len());
-    }
-    Ok(())
+    copy(&from, &to.part(0, from.len()));
+    advance(position, at + from.len())
 }
 
-pub unsafe fn unpack(
-    cx: &Call,
-    inbuf: *const c_void,
-    insize: i64,
-    position: OutInt,
-    outbuf: *mut c_void,
-    outcount: i64,
-    datatype: Datatype,
-    comm: Comm,
-) -> Result<()> {
+pub fn unpack(cx: &Call, inbuf: PackedSource, position: OutInt, outbuf: TargetArg, comm: Comm) -> Result<()> {
     let guard = cx.enter()?;
     guard.comm(comm)?;
-    let buf = guard.target(outbuf.cast_const().cast(), outcount, datatype)?;
-    // SAFETY: null or holds a value.
-    let (at, left) = unsafe { place(position, insize, "insize")? };
-    if buf.len() > left {
-        bail!(MPI_ERR_TRUNCATE, "the elements need {} bytes; inbuf has {left} left", buf.len());
+    let to = guard.target_of(outbuf)?;
+    let (at, left) = place(position, inbuf.size, "insize")?;
+    if to.len() > left {
+        bail!(MPI_ERR_TRUNCATE, "the elements need {} bytes; inbuf has {left} left", to.len());
     }
-    check_packed(inbuf, buf.len(), "inbuf")?;
+    let from = inbuf.from(at, to.len(), "inbuf")?;
     drop(guard);
-    // SAFETY: the program keeps `outcount` elements at `outbuf` during the call; `inbuf` has `insize` bytes, of which
-    // at least those of the elements are left; `position` may be written.
-    unsafe {
-        Cursor::new().unpack(&Target::new(buf.clone()), inbuf.cast::<u8>().wrapping_add(at), buf.len());
-        advance(position, at + buf.len());
-    }
-    Ok(())
+    copy(&from.part(0, to.len()), &to);
+    advance(position, at + to.len())
 }
 
-pub unsafe fn pack_size(cx: &Call, incount: i64, datatype: Datatype, comm: Comm, size: OutInt) -> Result<()> {
+pub fn pack_size(cx: &Call, incount: i64, datatype: Datatype, comm: Comm, size: OutInt) -> Result<()> {
     let guard = cx.enter()?;
     guard.comm(comm)?;
     let found = guard.datatype(datatype)?;
     check_count(incount)?;
-    // SAFETY: null or may be written.
-    unsafe { store_wide(size, found.size().checked_mul(incount.into()), "size") }
+    size.set_or_undefined(found.size().checked_mul(incount.into()), "size")
 }
 
-pub unsafe fn pack_external(
+pub fn pack_external(
     cx: &Call,
-    datarep: *const c_char,
-    inbuf: *const c_void,
-    incount: i64,
-    datatype: Datatype,
-    outbuf: *mut c_void,
-    outsize: i64,
+    datarep: &[u8],
+    inbuf: SourceArg,
+    outbuf: PackedTarget,
     position: OutInt,
 ) -> Result<()> {
     let guard = cx.enter()?;
-    // SAFETY: null or a string.
-    unsafe { check_datarep(datarep)? };
-    // Checks count, type and address as for a send.
-    guard.buffer(inbuf.cast(), incount, datatype)?;
-    let found = guard.datatype(datatype)?.clone();
-    // SAFETY: null or holds a value.
-    let (at, room) = unsafe { place(position, outsize, "outsize")? };
-    check_packed(outbuf, usize::from(found.external_size() > 0 && incount > 0), "outbuf")?;
+    check_datarep(datarep)?;
+    // Count, type and address as for a send.
+    guard.source_of(inbuf)?;
+    let found = guard.datatype(inbuf.datatype)?.clone();
+    let (at, _) = place(position, outbuf.size, "outsize")?;
+    let to = outbuf.from(at, usize::from(found.external_size() > 0 && inbuf.count > 0), "outbuf")?;
     drop(guard);
-    // SAFETY: the caller's buffers, as the arguments describe them; the room is checked there.
-    unsafe {
-        let n = encode(inbuf.cast(), incount as u64, &found, outbuf.cast::<u8>().wrapping_add(at), room)?;
-        advance(position, at + n);
-    }
-    Ok(())
+    let (room, to) = (to.len(), to.as_dense().unwrap_or(std::ptr::null_mut()));
+    // SAFETY: `count` elements of the type lie at the address of a source; `to` is a run of `room` bytes.
+    let moved = unsafe { encode(inbuf.address(), inbuf.count as u64, &found, to, room)? };
+    advance(position, at + moved)
 }
 
-pub unsafe fn unpack_external(
+pub fn unpack_external(
     cx: &Call,
-    datarep: *const c_char,
-    inbuf: *const c_void,
-    insize: i64,
+    datarep: &[u8],
+    inbuf: PackedSource,
     position: OutInt,
-    outbuf: *mut c_void,
-    outcount: i64,
-    datatype: Datatype,
+    outbuf: TargetArg,
 ) -> Result<()> {
     let guard = cx.enter()?;
-    // SAFETY: null or a string.
-    unsafe { check_datarep(datarep)? };
-    // Checks count, type and address as for a receive.
-    guard.target(outbuf.cast_const().cast(), outcount, datatype)?;
-    let found = guard.datatype(datatype)?.clone();
-    // SAFETY: null or holds a value.
-    let (at, left) = unsafe { place(position, insize, "insize")? };
-    check_packed(inbuf, usize::from(found.external_size() > 0 && outcount > 0), "inbuf")?;
+    check_datarep(datarep)?;
+    // Count, type and address as for a receive.
+    guard.target_of(outbuf)?;
+    let found = guard.datatype(outbuf.datatype)?.clone();
+    let (at, _) = place(position, inbuf.size, "insize")?;
+    let from = inbuf.from(at, usize::from(found.external_size() > 0 && outbuf.count > 0), "inbuf")?;
     drop(guard);
-    // SAFETY: the caller's buffers, as the arguments describe them; the length of the input is checked there.
-    unsafe {
-        let n = decode(outbuf.cast(), outcount as u64, &found, inbuf.cast::<u8>().wrapping_add(at), left)?;
-        advance(position, at + n);
-    }
-    Ok(())
+    let (left, from) = (from.len(), from.as_dense().unwrap_or(std::ptr::null_mut()));
+    // SAFETY: there is room for `count` elements of the type at the address of a target; `from` is a run of `left` bytes.
+    let moved = unsafe { decode(outbuf.address(), outbuf.count as u64, &found, from, left)? };
+    advance(position, at + moved)
 }
 
-pub unsafe fn pack_external_size(
-    cx: &Call,
-    datarep: *const c_char,
-    incount: i64,
-    datatype: Datatype,
-    size: OutInt,
-) -> Result<()> {
+pub fn pack_external_size(cx: &Call, datarep: &[u8], incount: i64, datatype: Datatype, size: OutInt) -> Result<()> {
     let guard = cx.enter()?;
-    // SAFETY: null or a string.
-    unsafe { check_datarep(datarep)? };
+    check_datarep(datarep)?;
     let found = guard.datatype(datatype)?;
     check_count(incount)?;
-    // SAFETY: null or may be written.
-    unsafe { store_wide(size, found.external_size().checked_mul(incount.into()), "size") }
+    size.set_or_undefined(found.external_size().checked_mul(incount.into()), "size")
 }
 
 fn check_count(count: i64) -> Result<()> {
@@ -191,11 +120,8 @@ fn check_count(count: i64) -> Result<()> {
     Ok(())
 }
 
-/// # Safety
-/// `datarep` is null or a string.
-unsafe fn check_datarep(datarep: *const c_char) -> Result<()> {
-    // SAFETY: as the caller says.
-    match unsafe { text(datarep, "datarep")? } {
+fn check_datarep(datarep: &[u8]) -> Result<()> {
+    match datarep {
         b"external32" => Ok(()),
         other => bail!(
             MPI_ERR_ARG,

@@ -1,9 +1,9 @@
 //! Partitioned point-to-point communication.
 
 use super::persistent::make;
-use super::topology::array;
-use super::{check_place, store};
+use crate::args::{Array, SourceArg, TargetArg};
 use crate::call::Call;
+use crate::infos;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
@@ -11,17 +11,16 @@ use oxmpi_core::engine::Engine;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::partitioned::Sending;
 use oxmpi_core::request::{Active, Body, Start};
-use oxmpi_datatype::{Source, Target};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// Elements of all partitions.
-fn check_partitions(cx: &Call, partitions: c_int, count: i64, info: Info) -> Result<i64> {
+fn check_partitions(partitions: c_int, count: i64, info: Info) -> Result<i64> {
     if partitions <= 0 {
         bail!(MPI_ERR_ARG, "the number of partitions is {partitions}; there must be at least one");
     }
     if info != MPI_INFO_NULL {
-        cx.library().read_info(info, |_| Ok(()))?;
+        infos::read(info, |_| Ok(()))?;
     }
     let Some(all) = count.checked_mul(i64::from(partitions)) else {
         bail!(MPI_ERR_COUNT, "{partitions} partitions of {count} elements are more than memory can hold");
@@ -29,59 +28,49 @@ fn check_partitions(cx: &Call, partitions: c_int, count: i64, info: Info) -> Res
     Ok(all)
 }
 
-pub unsafe fn psend_init(
+pub fn psend_init(
     cx: &Call,
-    buf: *const c_void,
+    buf: SourceArg<'static>,
     partitions: c_int,
-    count: i64,
-    datatype: Datatype,
     dest: c_int,
     tag: c_int,
     comm: Comm,
     info: Info,
-    request: *mut Request,
-) -> Result<()> {
+) -> Result<Request> {
     let mut guard = cx.enter()?;
-    check_place(request, "request")?;
     let route = guard.route(guard.comm(comm)?, dest, tag)?;
-    let all = check_partitions(cx, partitions, count, info)?;
-    let buf = guard.buffer(buf.cast(), all, datatype)?;
-    // SAFETY: the program keeps the buffer of a partitioned operation while the request is active.
-    let buf = unsafe { Source::new(buf) };
+    let all = check_partitions(partitions, buf.count, info)?;
+    // SAFETY: the buffer of a partitioned operation has `count` elements for each partition.
+    let buf = guard.source_of(unsafe { buf.with_count(all) })?;
     let plan = guard.make_outgoing(comm, buf, partitions as usize, route)?;
-    make(guard, comm, Start::Outgoing(Arc::new(plan)), request)
+    Ok(make(guard, comm, Start::Outgoing(Arc::new(plan))))
 }
 
-pub unsafe fn precv_init(
+pub fn precv_init(
     cx: &Call,
-    buf: *mut c_void,
+    buf: TargetArg<'static>,
     partitions: c_int,
-    count: i64,
-    datatype: Datatype,
-    source: c_int,
+    dest: c_int,
     tag: c_int,
     comm: Comm,
     info: Info,
-    request: *mut Request,
-) -> Result<()> {
+) -> Result<Request> {
     let mut guard = cx.enter()?;
-    check_place(request, "request")?;
-    let pattern = guard.pattern(guard.comm(comm)?, source, tag)?;
-    if source == MPI_ANY_SOURCE {
-        bail!(MPI_ERR_RANK, "the source is MPI_ANY_SOURCE; a partitioned receive is from one rank");
+    let pattern = guard.pattern(guard.comm(comm)?, dest, tag)?;
+    if dest == MPI_ANY_SOURCE {
+        bail!(MPI_ERR_RANK, "the dest is MPI_ANY_SOURCE; a partitioned receive is from one rank");
     }
     if tag == MPI_ANY_TAG {
         bail!(MPI_ERR_TAG, "the tag is MPI_ANY_TAG; a partitioned receive needs one tag");
     }
-    let all = check_partitions(cx, partitions, count, info)?;
-    let buf = guard.target(buf.cast(), all, datatype)?;
-    // SAFETY: the program keeps the buffer of a partitioned operation while the request is active.
-    let buf = unsafe { Target::new(buf) };
+    let all = check_partitions(partitions, buf.count, info)?;
+    // SAFETY: the buffer of a partitioned operation has `count` elements for each partition.
+    let buf = guard.target_of(unsafe { buf.with_count(all) })?;
     let start = match pattern {
         Some(pattern) => Start::Incoming(Arc::new(guard.make_incoming(comm, buf, partitions as usize, pattern)?)),
         None => Start::Nothing(Status::proc_null()),
     };
-    make(guard, comm, start, request)
+    Ok(make(guard, comm, start))
 }
 
 /// The partitioned send that was started with a request.
@@ -105,20 +94,19 @@ fn mark(cx: &Call, request: Request, partitions: impl Iterator<Item = c_int> + C
     Ok(())
 }
 
-pub unsafe fn pready(cx: &Call, partition: c_int, request: Request) -> Result<()> {
+pub fn pready(cx: &Call, partition: c_int, request: Request) -> Result<()> {
     mark(cx, request, std::iter::once(partition))
 }
 
-pub unsafe fn pready_range(cx: &Call, low: c_int, high: c_int, request: Request) -> Result<()> {
-    if low > high {
-        bail!(MPI_ERR_ARG, "the range of partitions from {low} to {high} is empty");
+pub fn pready_range(cx: &Call, partition_low: c_int, partition_high: c_int, request: Request) -> Result<()> {
+    if partition_low > partition_high {
+        bail!(MPI_ERR_ARG, "the range of partitions from {partition_low} to {partition_high} is empty");
     }
-    mark(cx, request, low..=high)
+    mark(cx, request, partition_low..=partition_high)
 }
 
-pub unsafe fn pready_list(cx: &Call, length: c_int, partitions: *const c_int, request: Request) -> Result<()> {
-    // SAFETY: as the standard asks of the caller.
-    let partitions = unsafe { array(partitions, length, "array_of_partitions", "length", MPI_ERR_COUNT)? };
+pub fn pready_list(cx: &Call, array_of_partitions: Array<c_int>, request: Request) -> Result<()> {
+    let partitions = array_of_partitions.elements("array_of_partitions", "length", MPI_ERR_COUNT)?;
     let mut sorted = partitions.to_vec();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -127,9 +115,8 @@ pub unsafe fn pready_list(cx: &Call, length: c_int, partitions: *const c_int, re
     mark(cx, request, partitions.iter().copied())
 }
 
-pub unsafe fn parrived(cx: &Call, request: Request, partition: c_int, flag: *mut c_int) -> Result<()> {
+pub fn parrived(cx: &Call, request: Request, partition: c_int) -> Result<bool> {
     let mut guard = cx.enter()?;
-    check_place(flag, "flag")?;
     let mut arrived = true;
     if request != MPI_REQUEST_NULL {
         guard.request(request)?;
@@ -150,6 +137,5 @@ pub unsafe fn parrived(cx: &Call, request: Request, partition: c_int, flag: *mut
             guard.yield_cpu_at_times();
         }
     }
-    // SAFETY: checked.
-    unsafe { store(flag, c_int::from(arrived), "flag") }
+    Ok(arrived)
 }

@@ -1,7 +1,7 @@
 //! Persistent point-to-point requests.
 
 use super::pt2pt::{incoming, outgoing};
-use super::{check_place, slice_mut, store};
+use crate::args::{Requests, SourceArg, TargetArg};
 use crate::call::{Call, On};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
@@ -9,111 +9,50 @@ use oxmpi_abi::{Result, Status, bail};
 use oxmpi_core::engine::Mode;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::request::{Body, Start};
-use std::ffi::{c_int, c_void};
+use std::cell::Cell;
+use std::ffi::c_int;
 
-pub(super) fn make(mut guard: Guard, comm: Comm, start: Start, request: *mut Request) -> Result<()> {
-    check_place(request, "request")?;
+pub(super) fn make(mut guard: Guard, comm: Comm, start: Start) -> Request {
     let body = Body::Persistent(Box::new(start), None);
-    let handle = guard.requests.insert(oxmpi_core::request::Request { comm, body });
-    // SAFETY: checked.
-    unsafe { store(request, Request(handle), "request") }
+    Request(guard.requests.insert(oxmpi_core::request::Request { comm, body }))
 }
 
-fn make_send(
-    cx: &Call,
-    mode: Mode,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
+fn make_send(cx: &Call, mode: Mode, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let guard = cx.enter()?;
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     let start = match route {
         Some(route) => Start::Send { mode, route, buf },
         None => Start::Nothing(Status::empty()),
     };
-    make(guard, comm, start, request)
+    Ok(make(guard, comm, start))
 }
 
-pub unsafe fn send_init(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    make_send(cx, Mode::Standard, buf, count, datatype, dest, tag, comm, request)
+pub fn send_init(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    make_send(cx, Mode::Standard, buf, dest, tag, comm)
 }
 
-pub unsafe fn rsend_init(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    make_send(cx, Mode::Standard, buf, count, datatype, dest, tag, comm, request)
+pub fn ssend_init(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    make_send(cx, Mode::Synchronous, buf, dest, tag, comm)
 }
 
-pub unsafe fn ssend_init(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    make_send(cx, Mode::Synchronous, buf, count, datatype, dest, tag, comm, request)
-}
-
-pub unsafe fn bsend_init(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
+pub fn bsend_init(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let guard = cx.enter()?;
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     let start = match route {
         Some(route) => Start::Buffered { comm, route, buf },
         None => Start::Nothing(Status::empty()),
     };
-    make(guard, comm, start, request)
+    Ok(make(guard, comm, start))
 }
 
-pub unsafe fn recv_init(
-    cx: &Call,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
-    source: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
+pub fn recv_init(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let guard = cx.enter()?;
-    let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
+    let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     let start = match pattern {
         Some(pattern) => Start::Recv { pattern, buf },
         None => Start::Nothing(Status::proc_null()),
     };
-    make(guard, comm, start, request)
+    Ok(make(guard, comm, start))
 }
 
 fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
@@ -135,22 +74,19 @@ fn startable(guard: &Guard, request: Request) -> Result<(Comm, Start)> {
     }
 }
 
-pub unsafe fn start(cx: &Call, request: *mut Request) -> Result<()> {
-    let mut guard = cx.enter()?;
-    check_place(request, "request")?;
-    // SAFETY: checked.
-    start_one(cx, &mut guard, unsafe { request.read() })
+pub fn start(cx: &Call, request: &Cell<Request>) -> Result<()> {
+    start_one(cx, &mut cx.enter()?, request.get())
 }
 
-pub unsafe fn startall(cx: &Call, count: c_int, requests: *mut Request) -> Result<()> {
+pub fn startall(cx: &Call, array_of_requests: Requests) -> Result<()> {
     let mut guard = cx.enter()?;
-    // SAFETY: as the standard asks of the caller.
-    let requests = unsafe { slice_mut(requests, count, "array_of_requests")? };
+    let requests = array_of_requests.cells("array_of_requests")?;
     for (index, request) in requests.iter().enumerate() {
-        startable(&guard, *request).map_err(|error| error.within(format!("element {index} of array_of_requests")))?;
+        startable(&guard, request.get())
+            .map_err(|error| error.within(format!("element {index} of array_of_requests")))?;
     }
     for request in requests {
-        start_one(cx, &mut guard, *request)?;
+        start_one(cx, &mut guard, request.get())?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Ports, connections and published names: communicators between processes that share none.
 
-use super::{check_place, store, text};
+use crate::args::Text;
 use crate::call::Call;
 use crate::infos;
 use oxmpi::comm;
@@ -11,76 +11,46 @@ use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::names;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use std::time::Duration;
 
-pub unsafe fn open_port(cx: &Call, info: Info, port_name: *mut c_char) -> Result<()> {
+pub fn open_port(cx: &Call, info: Info) -> Result<String> {
     let mut guard = cx.enter()?;
     // No key means anything here: all ports are of this node.
     infos::get(info)?;
-    check_place(port_name, "port_name")?;
-    let name = ports::open_port(&mut guard)?;
-    // SAFETY: room for MPI_MAX_PORT_NAME characters.
-    unsafe { store_name(port_name, name.as_bytes()) }
+    ports::open_port(&mut guard)
 }
 
-pub unsafe fn close_port(cx: &Call, port_name: *const c_char) -> Result<()> {
+pub fn close_port(cx: &Call, port_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
-    // SAFETY: null or a string.
-    let name = unsafe { name_of(port_name, "port_name")? };
-    ports::close_port(&mut guard, &name)
+    ports::close_port(&mut guard, &String::from_utf8_lossy(port_name))
 }
 
-pub unsafe fn comm_accept(
-    cx: &Call,
-    port_name: *const c_char,
-    info: Info,
-    root: c_int,
-    comm: Comm,
-    newcomm: *mut Comm,
-) -> Result<()> {
+pub fn comm_accept(cx: &Call, port_name: Text, info: Info, root: c_int, comm: Comm) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let root = comm::root_of(guard.comm(comm)?, root)?;
-    check_place(newcomm, "newcomm")?;
-    // SAFETY: null or a string, at the root.
-    let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
-        Ok(port) => ports::accept(cx, &mut guard, &port.name, comm, root, &mut || Ok(()))?,
-        Err(error) => ports::refuse(cx, &mut guard, comm, root, error)?,
-    };
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+    match at_root(&guard, comm, root, port_name, info) {
+        Ok(port) => ports::accept(cx, &mut guard, &port.name, comm, root, &mut || Ok(())),
+        Err(error) => ports::refuse(cx, &mut guard, comm, root, error),
+    }
 }
 
-pub unsafe fn comm_connect(
-    cx: &Call,
-    port_name: *const c_char,
-    info: Info,
-    root: c_int,
-    comm: Comm,
-    newcomm: *mut Comm,
-) -> Result<()> {
+pub fn comm_connect(cx: &Call, port_name: Text, info: Info, root: c_int, comm: Comm) -> Result<Comm> {
     let mut guard = cx.enter()?;
     let root = comm::root_of(guard.comm(comm)?, root)?;
-    check_place(newcomm, "newcomm")?;
-    // SAFETY: null or a string, at the root.
-    let handle = match unsafe { at_root(&guard, comm, root, port_name, info) } {
+    match at_root(&guard, comm, root, port_name, info) {
         Ok(port) => {
             let patience = Some(port.patience.unwrap_or(PATIENCE));
-            ports::connect(cx, &mut guard, &port.name, comm, root, patience, &mut || Ok(()))?
+            ports::connect(cx, &mut guard, &port.name, comm, root, patience, &mut || Ok(()))
         }
-        Err(error) => ports::refuse(cx, &mut guard, comm, root, error)?,
-    };
-    // SAFETY: checked.
-    unsafe { store(newcomm, handle, "newcomm") }
+        Err(error) => ports::refuse(cx, &mut guard, comm, root, error),
+    }
 }
 
-pub unsafe fn comm_join(cx: &Call, fd: c_int, intercomm: *mut Comm) -> Result<()> {
+pub fn comm_join(cx: &Call, fd: c_int) -> Result<Comm> {
     let mut guard = cx.enter()?;
-    check_place(intercomm, "intercomm")?;
     let socket = Socket::new(fd)?;
-    let handle = ports::join(cx, &mut guard, &socket)?;
-    // SAFETY: checked.
-    unsafe { store(intercomm, handle, "intercomm") }
+    ports::join(cx, &mut guard, &socket)
 }
 
 /// What counts at the root only; empty elsewhere.
@@ -94,14 +64,12 @@ struct AtRoot {
 const TIMEOUT: &str = "timeout";
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// # Safety
-/// At the root, `port_name` is null or a string.
-unsafe fn at_root(guard: &Guard, comm: Comm, root: usize, port_name: *const c_char, info: Info) -> Result<AtRoot> {
+fn at_root(guard: &Guard, comm: Comm, root: usize, port_name: Text, info: Info) -> Result<AtRoot> {
     if guard.comm(comm)?.rank as usize != root {
         return Ok(AtRoot::default());
     }
-    // SAFETY: as the caller says.
-    let name = unsafe { name_of(port_name, "port_name")? };
+    // SAFETY: this is the root, where the argument is significant.
+    let name = String::from_utf8_lossy(unsafe { port_name.get("port_name")? }).into_owned();
     let patience = match infos::get(info)?.text(TIMEOUT) {
         None => None,
         Some(value) => match value.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
@@ -114,59 +82,25 @@ unsafe fn at_root(guard: &Guard, comm: Comm, root: usize, port_name: *const c_ch
 
 // ---- names ----
 
-pub unsafe fn publish_name(cx: &Call, service_name: *const c_char, info: Info, port_name: *const c_char) -> Result<()> {
+pub fn publish_name(cx: &Call, service_name: &[u8], info: Info, port_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
     infos::get(info)?;
-    // SAFETY: null or strings.
-    let (service, port) = unsafe { (text(service_name, "service_name")?, text(port_name, "port_name")?) };
-    let (length, most) = (port.len(), MPI_MAX_PORT_NAME - 1);
+    let (length, most) = (port_name.len(), MPI_MAX_PORT_NAME - 1);
     if length > most as usize {
         bail!(MPI_ERR_PORT, "port_name has {length} characters; the name of a port has at most {most}");
     }
-    guard.names.publish(service, port)
+    guard.names.publish(service_name, port_name)
 }
 
-pub unsafe fn unpublish_name(
-    cx: &Call,
-    service_name: *const c_char,
-    info: Info,
-    port_name: *const c_char,
-) -> Result<()> {
+pub fn unpublish_name(cx: &Call, service_name: &[u8], info: Info, port_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
     infos::get(info)?;
-    // SAFETY: null or strings.
-    let (service, port) = unsafe { (text(service_name, "service_name")?, text(port_name, "port_name")?) };
-    guard.names.unpublish(service, port)
+    guard.names.unpublish(service_name, port_name)
 }
 
-pub unsafe fn lookup_name(cx: &Call, service_name: *const c_char, info: Info, port_name: *mut c_char) -> Result<()> {
+pub fn lookup_name(cx: &Call, service_name: &[u8], info: Info) -> Result<Vec<u8>> {
     let guard = cx.enter()?;
     infos::get(info)?;
-    check_place(port_name, "port_name")?;
-    // SAFETY: null or a string.
-    let service = unsafe { text(service_name, "service_name")? };
     drop(guard);
-    let mut port = names::look_up(service)?;
-    port.truncate(MPI_MAX_PORT_NAME as usize - 1);
-    // SAFETY: room for MPI_MAX_PORT_NAME characters.
-    unsafe { store_name(port_name, &port) }
-}
-
-/// # Safety
-/// `string` is null or a string.
-unsafe fn name_of(string: *const c_char, name: &str) -> Result<String> {
-    // SAFETY: as the caller says.
-    Ok(String::from_utf8_lossy(unsafe { text(string, name)? }).into_owned())
-}
-
-/// # Safety
-/// `to` has room for the name and a null character.
-unsafe fn store_name(to: *mut c_char, name: &[u8]) -> Result<()> {
-    debug_assert!(name.len() < MPI_MAX_PORT_NAME as usize);
-    // SAFETY: as the caller says.
-    unsafe {
-        to.cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), name.len());
-        to.add(name.len()).write(0);
-    }
-    Ok(())
+    names::look_up(service_name)
 }

@@ -1,8 +1,8 @@
 //! Sends and receives, blocking and nonblocking, in every mode; exchanges.
 
-use super::{check_place, finish, store, store_status};
+use super::finish;
+use crate::args::{OutStatus, SourceArg, TargetArg};
 use crate::call::Call;
-use crate::library::LIBRARY;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, Status};
@@ -11,23 +11,19 @@ use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::{Active, Exchange};
 use oxmpi_datatype::{OwnedBytes, Source, Target};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 /// The arguments of a send, checked. `None`: to `MPI_PROC_NULL`.
 #[inline(always)]
 pub(super) fn outgoing(
     guard: &Guard,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
+    buf: SourceArg<'static>,
     dest: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Result<(Source<'static>, Option<Route>)> {
     let comm = guard.comm(comm)?;
-    let buf = guard.buffer(buf.cast(), count, datatype)?;
-    // SAFETY: the program keeps the buffer of an MPI call as its arguments say until the operation is complete.
-    let buf = unsafe { Source::new(buf) };
+    let buf = guard.source_of(buf)?;
     Ok((buf, guard.route(comm, dest, tag)?))
 }
 
@@ -35,67 +31,36 @@ pub(super) fn outgoing(
 #[inline(always)]
 pub(super) fn incoming(
     guard: &Guard,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
+    buf: TargetArg<'static>,
     source: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Result<(Target<'static>, Option<Pattern>)> {
     let comm = guard.comm(comm)?;
-    let buf = guard.target(buf.cast(), count, datatype)?;
-    // SAFETY: the program keeps the buffer of an MPI call as its arguments say until the operation is complete.
-    let buf = unsafe { Target::new(buf) };
+    let buf = guard.target_of(buf)?;
     Ok((buf, guard.pattern(comm, source, tag)?))
 }
 
-pub unsafe fn send(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-) -> Result<()> {
+#[inline(always)]
+pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
-    if send_quickly(&mut guard, buf, count, datatype, dest, tag, comm) {
+    if send_quickly(&mut guard, buf, dest, tag, comm) {
         return Ok(());
     }
-    send_mode(cx, guard, Mode::Standard, buf, count, datatype, dest, tag, comm)
+    send_mode(cx, guard, Mode::Standard, buf, dest, tag, comm)
 }
 
 /// A small contiguous message with nothing in its way is sent here and now. Whatever is unusual or wrong answers
 /// `false`, and the long way finds out.
 #[inline(always)]
-fn send_quickly(
-    guard: &mut Guard,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-) -> bool {
-    let Some(bytes) = quick_bytes(buf, count, datatype) else { return false };
+fn send_quickly(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
+    let Some(buf) = buf.plain() else { return false };
     let Ok(comm) = guard.comm(comm) else { return false };
     if dest as u32 >= comm.size() as u32 || tag < 0 {
         return false;
     }
     let route = Route { peer: comm.peer(dest), context: comm.context, source: comm.rank, tag };
-    // SAFETY: the program keeps `count` elements at `buf` until the send returns, which is after this.
-    guard.engine.send_small(&route, &unsafe { Source::dense(buf.cast(), bytes) })
-}
-
-/// The length of a contiguous buffer of a predefined type, if the arguments are plainly right.
-#[inline(always)]
-fn quick_bytes(buf: *const c_void, count: i64, datatype: Datatype) -> Option<usize> {
-    let size = oxmpi_datatype::dense_size(datatype.0)?;
-    // Counts beyond this take the long way, so that the product cannot overflow.
-    if !(0..1 << 31).contains(&count) || ((buf as usize) < 4096 && count > 0) {
-        return None;
-    }
-    Some(count as usize * size)
+    guard.engine.send_small(&route, &buf)
 }
 
 #[inline(never)]
@@ -103,14 +68,12 @@ fn send_mode(
     cx: &Call,
     guard: Guard,
     mode: Mode,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
+    buf: SourceArg<'static>,
     dest: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Result<()> {
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     match route {
         Some(route) => send_and_wait(cx, guard, mode, &route, buf),
         None => Ok(()),
@@ -127,43 +90,14 @@ fn send_and_wait(cx: &Call, mut guard: Guard, mode: Mode, route: &Route, buf: So
     }
 }
 
-pub unsafe fn ssend(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-) -> Result<()> {
+pub fn ssend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
     let guard = cx.enter()?;
-    send_mode(cx, guard, Mode::Synchronous, buf, count, datatype, dest, tag, comm)
+    send_mode(cx, guard, Mode::Synchronous, buf, dest, tag, comm)
 }
 
-pub unsafe fn rsend(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-) -> Result<()> {
-    // SAFETY: passed on. A standard send does all that a ready send promises.
-    unsafe { send(cx, buf, count, datatype, dest, tag, comm) }
-}
-
-pub unsafe fn bsend(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-) -> Result<()> {
+pub fn bsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     match route {
         Some(route) => guard.send_buffered(comm, &route, &buf),
         None => Ok(()),
@@ -171,90 +105,39 @@ pub unsafe fn bsend(
 }
 
 #[inline(always)]
-fn start_send(
-    mode: Mode,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    let mut guard = LIBRARY.enter_active()?;
-    check_place(request, "request")?;
-    if mode == Mode::Standard && send_quickly(&mut guard, buf, count, datatype, dest, tag, comm) {
-        // SAFETY: checked not to be null.
-        unsafe { request.write(guard.sent) };
-        return Ok(());
-    }
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
-    let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
-    let handle = guard.send_request(comm, op);
-    // SAFETY: checked not to be null.
-    unsafe { request.write(handle) };
-    Ok(())
-}
-
-pub unsafe fn isend(
-    _cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    start_send(Mode::Standard, buf, count, datatype, dest, tag, comm, request)
-}
-
-pub unsafe fn issend(
-    _cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    start_send(Mode::Synchronous, buf, count, datatype, dest, tag, comm, request)
-}
-
-pub unsafe fn irsend(
-    _cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    start_send(Mode::Standard, buf, count, datatype, dest, tag, comm, request)
-}
-
-pub unsafe fn ibsend(
-    cx: &Call,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
+pub fn isend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let mut guard = cx.enter()?;
-    let (buf, route) = outgoing(&guard, buf, count, datatype, dest, tag, comm)?;
-    check_place(request, "request")?;
+    if send_quickly(&mut guard, buf, dest, tag, comm) {
+        return Ok(guard.sent);
+    }
+    start_send(guard, Mode::Standard, buf, dest, tag, comm)
+}
+
+pub fn issend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    start_send(cx.enter()?, Mode::Synchronous, buf, dest, tag, comm)
+}
+
+#[inline(never)]
+fn start_send(
+    mut guard: Guard,
+    mode: Mode,
+    buf: SourceArg<'static>,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request> {
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
+    Ok(guard.send_request(comm, op))
+}
+
+pub fn ibsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    let mut guard = cx.enter()?;
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     if let Some(route) = route {
         guard.send_buffered(comm, &route, &buf)?;
     }
-    let handle = guard.send_request(comm, None);
-    // SAFETY: checked not to be null.
-    unsafe { request.write(handle) };
-    Ok(())
+    Ok(guard.send_request(comm, None))
 }
 
 /// Looks at a ring before a receive is entered into the books: most messages are here by then. Few where somebody else
@@ -270,63 +153,34 @@ fn quick_looks(guard: &Guard) -> usize {
     }
 }
 
-pub unsafe fn recv(
+#[inline(always)]
+pub fn recv(
     cx: &Call,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
+    buf: TargetArg<'static>,
     source: c_int,
     tag: c_int,
     comm: Comm,
-    status: *mut Status,
+    status: OutStatus,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    if let Some(received) = recv_quickly(&mut guard, buf, count, datatype, source, tag, comm) {
-        // SAFETY: null or a status.
-        unsafe { store_status(status, &received) };
+    if let Some(received) = recv_quickly(&mut guard, buf, source, tag, comm) {
+        status.set(&received);
         return Ok(());
     }
-    recv_and_wait(cx, guard, buf, count, datatype, source, tag, comm, status)
-}
-
-/// Length and pattern of a receive into a contiguous buffer, if the arguments are plainly right.
-#[inline(always)]
-fn quick_pattern(
-    guard: &Guard,
-    buf: *const c_void,
-    count: i64,
-    datatype: Datatype,
-    source: c_int,
-    tag: c_int,
-    comm: Comm,
-) -> Option<(usize, Pattern)> {
-    let bytes = quick_bytes(buf, count, datatype)?;
-    let comm = guard.comm(comm).ok()?;
-    let known = (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE;
-    (known && (tag >= 0 || tag == MPI_ANY_TAG)).then_some((bytes, Pattern { context: comm.context, source, tag }))
+    recv_and_wait(cx, guard, buf, source, tag, comm, status)
 }
 
 /// A message of one packet that is here, or comes soon, is received at once. Whatever is unusual or wrong answers `None`,
 /// and the long way finds out.
 #[inline(always)]
-fn recv_quickly(
-    guard: &mut Guard,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
-    source: c_int,
-    tag: c_int,
-    comm: Comm,
-) -> Option<Status> {
-    let bytes = quick_bytes(buf, count, datatype)?;
+fn recv_quickly(guard: &mut Guard, buf: TargetArg, source: c_int, tag: c_int, comm: Comm) -> Option<Status> {
+    let buf = buf.plain()?;
     let comm = guard.comm(comm).ok()?;
     if source as u32 >= comm.size() as u32 || tag < 0 {
         return None;
     }
     let peer = comm.peer(source);
     let pattern = Pattern { context: comm.context, source, tag };
-    // SAFETY: the program keeps `count` elements at `buf` until the receive returns, which is after this.
-    let buf = unsafe { Target::dense(buf.cast(), bytes) };
     for _ in 0..quick_looks(guard) {
         match guard.engine.recv_small(peer, &pattern, &buf) {
             Small::Received(received) => return Some(received),
@@ -341,15 +195,13 @@ fn recv_quickly(
 fn recv_and_wait(
     cx: &Call,
     mut guard: Guard,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
+    buf: TargetArg<'static>,
     source: c_int,
     tag: c_int,
     comm: Comm,
-    status: *mut Status,
+    status: OutStatus,
 ) -> Result<()> {
-    let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
+    let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     let outcome = match pattern {
         None => nothing_received(),
         Some(pattern) => {
@@ -357,39 +209,42 @@ fn recv_and_wait(
             cx.wait_op(&mut guard, op)
         }
     };
-    // SAFETY: null or a status.
-    unsafe { finish(outcome, status) }
+    finish(outcome, status)
 }
 
-pub unsafe fn irecv(
-    _cx: &Call,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
+#[inline(always)]
+pub fn irecv(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    let mut guard = cx.enter()?;
+    if let Some((buf, pattern)) = plain_pattern(&guard, buf, source, tag, comm) {
+        let op = guard.engine.recv(pattern, buf);
+        return Ok(guard.once(comm, Active::Recv(op)));
+    }
+    start_recv(guard, buf, source, tag, comm)
+}
+
+/// Memory and pattern of a receive into a contiguous buffer, if the arguments are plainly right.
+#[inline(always)]
+fn plain_pattern(
+    guard: &Guard,
+    buf: TargetArg<'static>,
     source: c_int,
     tag: c_int,
     comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
-    let mut guard = LIBRARY.enter_active()?;
-    check_place(request, "request")?;
-    if let Some((bytes, pattern)) = quick_pattern(&guard, buf, count, datatype, source, tag, comm) {
-        // SAFETY: the program keeps `count` elements at `buf` until the request is complete.
-        let op = guard.engine.recv(pattern, unsafe { Target::dense(buf.cast(), bytes) });
-        let handle = guard.once(comm, Active::Recv(op));
-        // SAFETY: checked not to be null.
-        unsafe { request.write(handle) };
-        return Ok(());
-    }
-    let (buf, pattern) = incoming(&guard, buf, count, datatype, source, tag, comm)?;
+) -> Option<(Target<'static>, Pattern)> {
+    let buf = buf.plain()?;
+    let comm = guard.comm(comm).ok()?;
+    let known = (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE;
+    (known && (tag >= 0 || tag == MPI_ANY_TAG)).then_some((buf, Pattern { context: comm.context, source, tag }))
+}
+
+#[inline(never)]
+fn start_recv(mut guard: Guard, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     let active = match pattern {
         Some(pattern) => Active::Recv(guard.engine.recv(pattern, buf)),
         None => Active::Done(nothing_received()),
     };
-    let handle = guard.once(comm, active);
-    // SAFETY: checked not to be null.
-    unsafe { request.write(handle) };
-    Ok(())
+    Ok(guard.once(comm, active))
 }
 
 /// What a receive from `MPI_PROC_NULL` gets.
@@ -409,10 +264,8 @@ fn start_exchange(
     Active::Exchange(Box::new(Exchange { send, recv, sent: None, kept }))
 }
 
-fn finish_exchange(cx: &Call, mut guard: Guard, active: Active, status: *mut Status) -> Result<()> {
-    let outcome = cx.wait_exchange(&mut guard, active);
-    // SAFETY: null or a status.
-    unsafe { finish(outcome, status) }
+fn finish_exchange(cx: &Call, mut guard: Guard, active: Active, status: OutStatus) -> Result<()> {
+    finish(cx.wait_exchange(&mut guard, active), status)
 }
 
 /// A copy of what a replacing exchange sends, as a buffer of its own.
@@ -433,92 +286,80 @@ fn in_the_receive(error: Error) -> Error {
     error.within("the receive")
 }
 
-pub unsafe fn sendrecv(
+pub fn sendrecv(
     cx: &Call,
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: Datatype,
+    sendbuf: SourceArg<'static>,
     dest: c_int,
     sendtag: c_int,
-    recvbuf: *mut c_void,
-    recvcount: i64,
-    recvtype: Datatype,
+    recvbuf: TargetArg<'static>,
     source: c_int,
     recvtag: c_int,
     comm: Comm,
-    status: *mut Status,
+    status: OutStatus,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm).map_err(in_the_send)?;
-    let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm).map_err(in_the_receive)?;
+    let out = outgoing(&guard, sendbuf, dest, sendtag, comm).map_err(in_the_send)?;
+    let into = incoming(&guard, recvbuf, source, recvtag, comm).map_err(in_the_receive)?;
     let active = start_exchange(&mut guard, out, into, None);
     finish_exchange(cx, guard, active, status)
 }
 
-pub unsafe fn sendrecv_replace(
+pub fn sendrecv_replace(
     cx: &Call,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
+    buf: TargetArg<'static>,
     dest: c_int,
     sendtag: c_int,
     source: c_int,
     recvtag: c_int,
     comm: Comm,
-    status: *mut Status,
+    status: OutStatus,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let (send, route) = outgoing(&guard, buf, count, datatype, dest, sendtag, comm)?;
-    let into = incoming(&guard, buf, count, datatype, source, recvtag, comm)?;
-    let (send, kept) = keep_copy(&send);
-    let active = start_exchange(&mut guard, (send, route), into, kept);
+    let active = start_replacing(&mut guard, buf, (dest, sendtag), (source, recvtag), comm)?;
     finish_exchange(cx, guard, active, status)
 }
 
-pub unsafe fn isendrecv(
+pub fn isendrecv(
     cx: &Call,
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: Datatype,
+    sendbuf: SourceArg<'static>,
     dest: c_int,
     sendtag: c_int,
-    recvbuf: *mut c_void,
-    recvcount: i64,
-    recvtype: Datatype,
+    recvbuf: TargetArg<'static>,
     source: c_int,
     recvtag: c_int,
     comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
+) -> Result<Request> {
     let mut guard = cx.enter()?;
-    let out = outgoing(&guard, sendbuf, sendcount, sendtype, dest, sendtag, comm).map_err(in_the_send)?;
-    let into = incoming(&guard, recvbuf, recvcount, recvtype, source, recvtag, comm).map_err(in_the_receive)?;
-    check_place(request, "request")?;
+    let out = outgoing(&guard, sendbuf, dest, sendtag, comm).map_err(in_the_send)?;
+    let into = incoming(&guard, recvbuf, source, recvtag, comm).map_err(in_the_receive)?;
     let active = start_exchange(&mut guard, out, into, None);
-    let handle = guard.once(comm, active);
-    // SAFETY: checked not to be null.
-    unsafe { store(request, handle, "request") }
+    Ok(guard.once(comm, active))
 }
 
-pub unsafe fn isendrecv_replace(
+pub fn isendrecv_replace(
     cx: &Call,
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
+    buf: TargetArg<'static>,
     dest: c_int,
     sendtag: c_int,
     source: c_int,
     recvtag: c_int,
     comm: Comm,
-    request: *mut Request,
-) -> Result<()> {
+) -> Result<Request> {
     let mut guard = cx.enter()?;
-    let (send, route) = outgoing(&guard, buf, count, datatype, dest, sendtag, comm)?;
-    let into = incoming(&guard, buf, count, datatype, source, recvtag, comm)?;
-    check_place(request, "request")?;
+    let active = start_replacing(&mut guard, buf, (dest, sendtag), (source, recvtag), comm)?;
+    Ok(guard.once(comm, active))
+}
+
+/// An exchange that receives where it sends from: what it sends is copied first.
+fn start_replacing(
+    guard: &mut Guard,
+    buf: TargetArg<'static>,
+    (dest, sendtag): (c_int, c_int),
+    (source, recvtag): (c_int, c_int),
+    comm: Comm,
+) -> Result<Active> {
+    let (send, route) = outgoing(guard, buf.as_source(), dest, sendtag, comm)?;
+    let into = incoming(guard, buf, source, recvtag, comm)?;
     let (send, kept) = keep_copy(&send);
-    let active = start_exchange(&mut guard, (send, route), into, kept);
-    let handle = guard.once(comm, active);
-    // SAFETY: checked not to be null.
-    unsafe { store(request, handle, "request") }
+    Ok(start_exchange(guard, (send, route), into, kept))
 }

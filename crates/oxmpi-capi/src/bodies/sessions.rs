@@ -2,7 +2,7 @@
 //! tell of the job.
 
 use super::world::flush_and_leave;
-use super::{check_place, store, text};
+use crate::args::{Out, OutText};
 use crate::call::{Call, On};
 use crate::infos;
 use crate::library::{self, LIBRARY};
@@ -15,7 +15,8 @@ use oxmpi_core::info::Info;
 use oxmpi_core::library::{Session as Opened, World};
 use oxmpi_core::request::PoolId;
 use oxmpi_core::wait::waiting::Unending;
-use std::ffi::{c_char, c_int};
+use std::cell::Cell;
+use std::ffi::c_int;
 
 const LEVELS: [(&str, c_int); 4] = [
     ("MPI_THREAD_SINGLE", MPI_THREAD_SINGLE),
@@ -24,21 +25,17 @@ const LEVELS: [(&str, c_int); 4] = [
     ("MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE),
 ];
 
-pub unsafe fn session_init(cx: &Call, info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
+pub fn session_init(cx: &Call, info: InfoHandle, errhandler: Errhandler, session: Out<Session>) -> Result<()> {
     LIBRARY.errhandlers().attach(errhandler, Target::Session)?;
     cx.raise_on(On::Handler(errhandler, MPI_SESSION_NULL.0));
-    // SAFETY: passed on.
-    let opened = unsafe { open(info, errhandler, session) };
+    let opened = session.check("session").and_then(|()| open(info, errhandler)).map(|opened| session.set(opened));
     if opened.is_err() {
         LIBRARY.errhandlers().detach(errhandler);
     }
     opened
 }
 
-/// # Safety
-/// `session` is null or may be written.
-unsafe fn open(info: InfoHandle, errhandler: Errhandler, session: *mut Session) -> Result<()> {
-    check_place(session, "session")?;
+fn open(info: InfoHandle, errhandler: Errhandler) -> Result<Session> {
     let asked = infos::get(info)?;
     let (name, level) = thread_level(asked.text("thread_level"))?;
     let mut hints = Info::new();
@@ -46,8 +43,7 @@ unsafe fn open(info: InfoHandle, errhandler: Errhandler, session: *mut Session) 
     hints.set(MEMORY_KINDS.as_bytes(), memory_kinds(asked.text(MEMORY_KINDS)).as_bytes())?;
     library::join(level)?;
     match LIBRARY.sessions().try_insert(Opened { errhandler, hints }) {
-        // SAFETY: checked.
-        Ok(handle) => unsafe { store(session, Session(handle), "session") },
+        Ok(handle) => Ok(Session(handle)),
         Err(_) => {
             if LIBRARY.retire() {
                 LIBRARY.leave();
@@ -76,10 +72,8 @@ fn thread_level(asked: Option<&str>) -> Result<(&'static str, c_int)> {
     }
 }
 
-pub unsafe fn session_finalize(cx: &Call, session: *mut Session) -> Result<()> {
-    check_place(session, "session")?;
-    // SAFETY: checked.
-    let handle = unsafe { session.read() };
+pub fn session_finalize(cx: &Call, session: &Cell<Session>) -> Result<()> {
+    let handle = session.get();
     cx.raise_on(On::Session(handle));
     LIBRARY.session(handle, |_| ())?;
     let mut guard = cx.enter()?;
@@ -99,78 +93,56 @@ pub unsafe fn session_finalize(cx: &Call, session: *mut Session) -> Result<()> {
     if LIBRARY.retire() {
         flush_and_leave(cx);
     }
-    // SAFETY: checked.
-    unsafe { store(session, MPI_SESSION_NULL, "session") }
+    session.set(MPI_SESSION_NULL);
+    Ok(())
 }
 
-pub unsafe fn session_get_info(_cx: &Call, session: Session, info_used: *mut InfoHandle) -> Result<()> {
-    check_place(info_used, "info_used")?;
+pub fn session_get_info(session: Session) -> Result<InfoHandle> {
     let hints = LIBRARY.session(session, |found| found.hints.clone())?;
-    // SAFETY: checked.
-    unsafe { store(info_used, infos::add(hints)?, "info_used") }
+    infos::add(hints)
 }
 
-pub unsafe fn session_get_num_psets(
-    cx: &Call,
-    session: Session,
-    info: InfoHandle,
-    npset_names: *mut c_int,
-) -> Result<()> {
+pub fn session_get_num_psets(cx: &Call, session: Session, info: InfoHandle) -> Result<c_int> {
     LIBRARY.session(session, |_| ())?;
     infos::get(info)?;
     let count = cx.enter()?.process_sets().count();
-    // SAFETY: null or may be written.
-    unsafe { store(npset_names, count as c_int, "npset_names") }
+    Ok(count as c_int)
 }
 
-pub unsafe fn session_get_nth_pset(
+pub fn session_get_nth_pset(
     cx: &Call,
     session: Session,
     info: InfoHandle,
     n: c_int,
-    pset_len: *mut c_int,
-    pset_name: *mut c_char,
+    pset_len: &Cell<c_int>,
+    pset_name: OutText,
 ) -> Result<()> {
     LIBRARY.session(session, |_| ())?;
     infos::get(info)?;
-    check_place(pset_len, "pset_len")?;
     let guard = cx.enter()?;
     let Some(name) = usize::try_from(n).ok().and_then(|n| guard.process_sets().nth(n)) else {
         let last = guard.process_sets().count() - 1;
         bail!(MPI_ERR_ARG, "n is {n}; this process is in the process sets number 0 to {last}");
     };
-    // SAFETY: checked; the name has room for as many characters as the caller says.
-    unsafe {
-        let room = pset_len.read();
-        if room < 0 {
-            bail!(MPI_ERR_ARG, "pset_len is {room}, which is negative");
-        }
-        if room > 0 {
-            check_place(pset_name, "pset_name")?;
-            let fits = name.len().min(room as usize - 1);
-            pset_name.cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), fits);
-            pset_name.add(fits).write(0);
-        }
-        pset_len.write(name.len() as c_int + 1);
+    let room = pset_len.get();
+    if room < 0 {
+        bail!(MPI_ERR_ARG, "pset_len is {room}, which is negative");
     }
+    if room > 0 {
+        pset_name.check("pset_name")?;
+        pset_name.set(name.as_bytes());
+    }
+    pset_len.set(name.len() as c_int + 1);
     Ok(())
 }
 
-pub unsafe fn session_get_pset_info(
-    cx: &Call,
-    session: Session,
-    pset_name: *const c_char,
-    info: *mut InfoHandle,
-) -> Result<()> {
+pub fn session_get_pset_info(cx: &Call, session: Session, pset_name: &[u8]) -> Result<InfoHandle> {
     LIBRARY.session(session, |_| ())?;
-    check_place(info, "info")?;
     // SAFETY: null or a string.
-    let name = unsafe { text(pset_name, "pset_name")? };
-    let size = cx.enter()?.process_set(name)?.len();
+    let size = cx.enter()?.process_set(pset_name)?.len();
     let mut facts = Info::new();
     facts.set(b"mpi_size", size.to_string().as_bytes())?;
-    // SAFETY: checked.
-    unsafe { store(info, infos::add(facts)?, "info") }
+    infos::add(facts)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Starting processes, and who started this one. What the root alone has to say is looked at there alone.
 
-use super::{check_place, slice_mut, store, text};
+use crate::args::{Array, Strings, null_pointer, text};
 use crate::call::Call;
 use crate::library::LIBRARY;
 use oxmpi::comm;
@@ -21,9 +21,9 @@ pub unsafe fn comm_spawn(
     intercomm: *mut Comm,
     array_of_errcodes: *mut c_int,
 ) -> Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: called at the root, where `command` is null or a string and `argv` null or strings up to a null pointer.
     let wanted = || unsafe { program(command, argv, maxprocs, info) }.map(|program| vec![program]);
-    // SAFETY: as above.
+    // SAFETY: `array_of_errcodes` is ignored or has room for a code of each of the `maxprocs` processes.
     unsafe { perform(cx, root, comm, wanted, intercomm, array_of_errcodes) }
 }
 
@@ -43,19 +43,22 @@ pub unsafe fn comm_spawn_multiple(
         if count < 1 {
             bail!(MPI_ERR_COUNT, "count is {count}; at least one command is needed");
         }
-        // SAFETY: the caller's promise: arrays of so many elements.
-        let infos = unsafe { slice_mut(array_of_info.cast_mut(), count, "array_of_info")? };
-        // Handles first, as everywhere.
-        infos.iter().try_for_each(|&info| crate::infos::get(info).map(drop))?;
-        // SAFETY: as above.
-        let (commands, most) = unsafe {
+        // SAFETY: called at the root, where the arrays are significant and have `count` elements each.
+        let (infos, commands, most) = unsafe {
+            let count = count.into();
             (
-                slice_mut(array_of_commands, count, "array_of_commands")?,
-                slice_mut(array_of_maxprocs.cast_mut(), count, "array_of_maxprocs")?,
+                Array::new(array_of_info, count),
+                Array::new(array_of_commands.cast_const(), count),
+                Array::new(array_of_maxprocs, count),
             )
         };
+        let infos = infos.elements("array_of_info", "count", MPI_ERR_COUNT)?;
+        // Handles first, as everywhere.
+        infos.iter().try_for_each(|&info| crate::infos::get(info).map(drop))?;
+        let commands = commands.elements("array_of_commands", "count", MPI_ERR_COUNT)?;
+        let most = most.elements("array_of_maxprocs", "count", MPI_ERR_COUNT)?;
         let each = |i: usize| {
-            // SAFETY: as above; null stands for no arguments at all.
+            // SAFETY: at the root; `array_of_argv` is null, which stands for no arguments at all, or has `count` elements.
             unsafe {
                 let argv = if array_of_argv.is_null() { std::ptr::null_mut() } else { *array_of_argv.add(i) };
                 program(commands[i], argv, most[i], infos[i]).map_err(|error| error.within(format!("command {i}")))
@@ -63,27 +66,20 @@ pub unsafe fn comm_spawn_multiple(
         };
         (0..count as usize).map(each).collect()
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `array_of_errcodes` is ignored or has room for a code of each of the processes of all commands.
     unsafe { perform(cx, root, comm, wanted, intercomm, array_of_errcodes) }
 }
 
 /// # Safety
 /// `command` is null or a string, `argv` null or an array of strings that ends with a null pointer.
 unsafe fn program(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: Info) -> Result<Program> {
-    // SAFETY: as the caller says.
+    // SAFETY: null or a string.
     let command = unsafe { text(command, "command")? }.to_vec();
     if maxprocs < 0 {
         bail!(MPI_ERR_ARG, "maxprocs is {maxprocs}; it must not be negative");
     }
-    let mut arguments = Vec::new();
-    if !argv.is_null() {
-        // SAFETY: as the caller says; the last one is null.
-        let words = (0..).map(|i| unsafe { *argv.add(i) }).take_while(|word| !word.is_null());
-        for word in words {
-            // SAFETY: as the caller says.
-            arguments.push(unsafe { text(word, "argv")? }.to_vec());
-        }
-    }
+    // SAFETY: null or strings up to a null pointer.
+    let arguments = unsafe { Strings::new(argv) }.all().into_iter().map(<[u8]>::to_vec).collect();
     Ok(Program { command, arguments, most: maxprocs as usize, info: crate::infos::get(info)? })
 }
 
@@ -100,21 +96,24 @@ unsafe fn perform(
     let mut guard = cx.enter_world()?;
     let found = guard.comm(comm)?;
     let root = comm::root_of(found, root)?;
-    check_place(intercomm, "intercomm")?;
+    if intercomm.is_null() {
+        return Err(null_pointer("intercomm"));
+    }
     let wanted = (found.rank as usize == root).then(wanted);
     match spawn::spawn(cx, &mut guard, comm, root, wanted) {
         Ok(Family { intercomm: made, counts }) => {
             let missing =
                 spawn::shortage(&counts).map_or(MPI_SUCCESS, |error| LIBRARY.errors().code_for(&error, cx.fun.name()));
-            // SAFETY: as the caller says.
+            // SAFETY: `codes` is ignored or has room for a code of every process that was wanted; `intercomm` is not null.
             unsafe {
                 store_codes(codes, spawn::codes(&counts, missing));
-                store(intercomm, made, "intercomm")
+                intercomm.write(made);
             }
+            Ok(())
         }
         Err(Refusal { error, most }) => {
             let code = LIBRARY.errors().code_for(&error, cx.fun.name());
-            // SAFETY: as the caller says.
+            // SAFETY: `codes` is ignored or has room for a code of every process that was wanted.
             unsafe { store_codes(codes, std::iter::repeat_n(code, most)) };
             Err(error)
         }
@@ -125,15 +124,14 @@ unsafe fn perform(
 /// `to` is null or has room for the codes.
 unsafe fn store_codes(to: *mut c_int, codes: impl Iterator<Item = c_int>) {
     if to as usize != MPI_ERRCODES_IGNORE {
-        // SAFETY: as the caller says.
+        // SAFETY: not ignored, so there is room for each code.
         codes.enumerate().for_each(|(i, code)| unsafe { to.add(i).write(code) });
     }
 }
 
 /// The intercommunicator with the processes that spawned this one, as long as it exists.
-pub unsafe fn comm_get_parent(cx: &Call, parent: *mut Comm) -> Result<()> {
+pub fn comm_get_parent(cx: &Call) -> Result<Comm> {
     let guard = cx.enter()?;
     let known = Some(guard.parent).filter(|parent| guard.comm(*parent).is_ok());
-    // SAFETY: null or may be written.
-    unsafe { store(parent, known.unwrap_or(MPI_COMM_NULL), "parent") }
+    Ok(known.unwrap_or(MPI_COMM_NULL))
 }

@@ -1,9 +1,9 @@
 //! Events of the tool information interface. There are no hints: those that a tool gives are ignored.
 
-use crate::generated::callbacks::{TEventCbFn, TEventDroppedCbFn, TEventFreeCbFn};
 use crate::infos;
 use crate::tool::{Answer, Code, INVALID, TOOL, at, check_initialized, enter, index_of, place, put, put_text, store};
 use oxmpi::tool::events::{DroppedFn, EVENTS, EventFn, FreedFn};
+use oxmpi_abi::callbacks::{TEventCbFn, TEventDroppedCbFn, TEventFreeCbFn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, Info, TEnum, TEventInstance, TEventRegistration};
 use oxmpi_abi::types::{Aint, Count, TCbSafety};

@@ -1,15 +1,13 @@
 //! Puts and gets. What is common, one predefined type without gaps on both sides and memory that is mapped here, is a copy
 //! and little else; whatever is unusual or wrong takes the long way, where the texts of the errors are.
 
-use super::check_place;
+use crate::args::{At, SourceArg, TargetArg};
 use crate::call::Call;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
-use oxmpi_abi::types::Aint;
 use oxmpi_core::guard::Guard;
-use oxmpi_datatype::{Source, Target};
 use oxmpi_rma::{Far, SHORTEST_MAPPED};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 /// Where plain bytes lie at the target.
 enum Plain {
@@ -17,37 +15,24 @@ enum Plain {
     Far(Far),
 }
 
-/// How many bytes, and where they lie at the target, if all is plain.
+/// Where bytes lie at the target, if all is plain: elements of one type on both sides, `bytes` long in all.
 #[inline(always)]
-fn quick(
-    guard: &mut Guard,
-    origin_addr: *const c_void,
-    origin: (i64, Datatype),
-    target_rank: c_int,
-    target_disp: Aint,
-    target: (i64, Datatype),
-    win: Win,
-) -> Option<(usize, Plain)> {
-    let (count, datatype) = origin;
-    let size = oxmpi_datatype::dense_size(datatype.0)?;
-    // Counts beyond this take the long way, so that the product cannot overflow.
-    if target != origin || !(0..1 << 31).contains(&count) || ((origin_addr as usize) < 4096 && count > 0) {
+fn quick(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: At, win: Win) -> Option<Plain> {
+    if (target.count, target.datatype) != origin {
         return None;
     }
-    let bytes = count as usize * size;
     let window = &mut guard.windows.get_mut(win.0)?.window;
-    let plain = match window.quick(target_rank, target_disp, bytes) {
-        Some(at) => Plain::Here(at),
-        None => Plain::Far(window.quick_far(target_rank, target_disp, bytes)?),
-    };
-    Some((bytes, plain))
+    match window.quick(target.rank, target.disp, bytes) {
+        Some(at) => Some(Plain::Here(at)),
+        None => Some(Plain::Far(window.quick_far(target.rank, target.disp, bytes)?)),
+    }
 }
 
 /// # Safety
 /// Both runs are memory of that length; they may overlap.
 #[inline(always)]
 unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: as the caller says. Small sizes are one move, so that nobody sees half of a word.
+    // SAFETY: `from` may be read and `to` be written for `bytes`. Small sizes are one move, so that nobody sees half of a word.
     unsafe {
         match bytes {
             8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
@@ -58,102 +43,64 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 }
 
 #[inline(always)]
-pub unsafe fn put(
-    cx: &Call,
-    origin_addr: *const c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
-    win: Win,
-) -> Result<()> {
+pub fn put(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
-    match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
-        // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
-        Some((bytes, Plain::Here(at))) if bytes < SHORTEST_MAPPED => unsafe { copy(origin_addr.cast(), at, bytes) },
-        // SAFETY: as above.
-        Some((bytes, Plain::Here(at))) => unsafe {
+    let from = origin_addr.address();
+    let Some(bytes) = origin_addr.plain_bytes() else { return put_slowly(&mut guard, origin_addr, target, win) };
+    match quick(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
+        // SAFETY: a plain source is `bytes` long; so is the target, which is in its window and may be accessed.
+        Some(Plain::Here(at)) if bytes < SHORTEST_MAPPED => unsafe { copy(from, at, bytes) },
+        // SAFETY: a plain source and mapped memory of the target's window, `bytes` long both.
+        Some(Plain::Here(at)) => unsafe {
             let (window, node) = (&guard.win(win)?.window, guard.engine.node());
-            window.put_mapped(node, target_rank as usize, origin_addr.cast(), at, bytes)?;
+            window.put_mapped(node, target.rank as usize, from, at, bytes)?;
         },
-        // SAFETY: as above.
-        Some((bytes, Plain::Far(far))) => unsafe {
-            guard.win(win)?.window.put_run(guard.engine.node(), origin_addr.cast(), bytes, far)?;
+        // SAFETY: a plain source and memory of the target's window, `bytes` long both.
+        Some(Plain::Far(far)) => unsafe {
+            guard.win(win)?.window.put_run(guard.engine.node(), from, bytes, far)?;
         },
-        None => put_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
+        None => put_slowly(&mut guard, origin_addr, target, win)?,
     }
     Ok(())
 }
 
 #[inline(never)]
-fn put_slowly(
-    guard: &mut Guard,
-    origin_addr: *const c_void,
-    origin: (i64, Datatype),
-    target_rank: c_int,
-    target_disp: Aint,
-    target: (i64, Datatype),
-    win: Win,
-) -> Result<()> {
+fn put_slowly(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Result<()> {
     guard.win(win)?;
-    let from = guard.buffer(origin_addr.cast(), origin.0, origin.1)?;
-    // SAFETY: the program keeps the origin's buffer until the operation is complete, which is before this returns.
-    let from = unsafe { Source::new(from) };
-    match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
+    let from = guard.source_of(origin)?;
+    match guard.spot(win, target.rank, target.disp, target.count, target.datatype)? {
         Some(spot) => oxmpi_rma::put(guard.engine.node(), &from, &spot),
         None => Ok(()),
     }
 }
 
 #[inline(always)]
-pub unsafe fn get(
-    cx: &Call,
-    origin_addr: *mut c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
-    win: Win,
-) -> Result<()> {
+pub fn get(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    let (origin, target) = ((origin_count, origin_datatype), (target_count, target_datatype));
-    match quick(&mut guard, origin_addr, origin, target_rank, target_disp, target, win) {
-        // SAFETY: the origin is the caller's, the target is in its window and may be accessed.
-        Some((bytes, Plain::Here(at))) if bytes < SHORTEST_MAPPED => unsafe { copy(at, origin_addr.cast(), bytes) },
-        // SAFETY: as above.
-        Some((bytes, Plain::Here(at))) => unsafe {
+    let to = origin_addr.address();
+    let Some(bytes) = origin_addr.plain_bytes() else { return get_slowly(&mut guard, origin_addr, target, win) };
+    match quick(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
+        // SAFETY: a plain origin is `bytes` long; so is the target, which is in its window and may be accessed.
+        Some(Plain::Here(at)) if bytes < SHORTEST_MAPPED => unsafe { copy(at, to, bytes) },
+        // SAFETY: a plain origin and mapped memory of the target's window, `bytes` long both.
+        Some(Plain::Here(at)) => unsafe {
             let (window, node) = (&guard.win(win)?.window, guard.engine.node());
-            window.get_mapped(node, target_rank as usize, origin_addr.cast(), at, bytes)?;
+            window.get_mapped(node, target.rank as usize, to, at, bytes)?;
         },
-        // SAFETY: as above.
-        Some((bytes, Plain::Far(far))) => unsafe {
-            guard.win(win)?.window.get_run(guard.engine.node(), origin_addr.cast(), bytes, far)?;
+        // SAFETY: a plain origin and memory of the target's window, `bytes` long both.
+        Some(Plain::Far(far)) => unsafe {
+            guard.win(win)?.window.get_run(guard.engine.node(), to, bytes, far)?;
         },
-        None => get_slowly(&mut guard, origin_addr, origin, target_rank, target_disp, target, win)?,
+        None => get_slowly(&mut guard, origin_addr, target, win)?,
     }
     Ok(())
 }
 
 #[inline(never)]
-fn get_slowly(
-    guard: &mut Guard,
-    origin_addr: *mut c_void,
-    origin: (i64, Datatype),
-    target_rank: c_int,
-    target_disp: Aint,
-    target: (i64, Datatype),
-    win: Win,
-) -> Result<()> {
+fn get_slowly(guard: &mut Guard, origin: TargetArg, target: At, win: Win) -> Result<()> {
     guard.win(win)?;
-    let to = guard.target(origin_addr.cast(), origin.0, origin.1)?;
-    // SAFETY: the program keeps the origin's buffer until the operation is complete, which is before this returns.
-    let to = unsafe { Target::new(to) };
-    match guard.spot(win, target_rank, target_disp, target.0, target.1)? {
+    let to = guard.target_of(origin)?;
+    match guard.spot(win, target.rank, target.disp, target.count, target.datatype)? {
         Some(spot) => oxmpi_rma::get(guard.engine.node(), &to, &spot),
         None => Ok(()),
     }
@@ -170,73 +117,14 @@ pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_in
     window.check_passive_call(target_rank)
 }
 
-/// # Safety
-/// `request` is not null and may be written.
-pub(super) unsafe fn store_done(cx: &Call, request: *mut Request) -> Result<()> {
-    let done = cx.enter()?.sent;
-    // SAFETY: as the caller says.
-    unsafe { request.write(done) };
-    Ok(())
+pub fn rput(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<Request> {
+    check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
+    put(cx, origin_addr, target, win)?;
+    Ok(cx.enter()?.sent)
 }
 
-pub unsafe fn rput(
-    cx: &Call,
-    origin_addr: *const c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
-    win: Win,
-    request: *mut Request,
-) -> Result<()> {
-    check_passive(&cx.enter()?, &[origin_datatype, target_datatype], target_rank, win)?;
-    check_place(request, "request")?;
-    // SAFETY: passed on; checked.
-    unsafe {
-        put(
-            cx,
-            origin_addr,
-            origin_count,
-            origin_datatype,
-            target_rank,
-            target_disp,
-            target_count,
-            target_datatype,
-            win,
-        )?;
-        store_done(cx, request)
-    }
-}
-
-pub unsafe fn rget(
-    cx: &Call,
-    origin_addr: *mut c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
-    win: Win,
-    request: *mut Request,
-) -> Result<()> {
-    check_passive(&cx.enter()?, &[origin_datatype, target_datatype], target_rank, win)?;
-    check_place(request, "request")?;
-    // SAFETY: passed on; checked.
-    unsafe {
-        get(
-            cx,
-            origin_addr,
-            origin_count,
-            origin_datatype,
-            target_rank,
-            target_disp,
-            target_count,
-            target_datatype,
-            win,
-        )?;
-        store_done(cx, request)
-    }
+pub fn rget(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<Request> {
+    check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
+    get(cx, origin_addr, target, win)?;
+    Ok(cx.enter()?.sent)
 }

@@ -1,78 +1,53 @@
 //! Accumulates of every kind. As with puts and gets, what is common takes a short way.
 
-use super::check_place;
-use super::win_access::{check_passive, store_done};
+use super::win_access::check_passive;
+use crate::args::{At, SourceArg, TargetArg};
 use crate::call::Call;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
-use oxmpi_abi::types::Aint;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::guard::Guard;
-use oxmpi_datatype::{Source, Target as Written};
 use oxmpi_rma::{Combine, SHORTEST_MAPPED};
-use std::ffi::{c_int, c_void};
 
 // The short way is inlined into the entry points: handing arguments on through the stack would cost more than it does.
 
-/// A buffer argument: address, count and type.
-#[derive(Clone, Copy)]
-struct Argument {
-    address: *mut c_void,
-    count: i64,
-    datatype: Datatype,
-}
-
-/// Where at the target.
-#[derive(Clone, Copy)]
-struct Target {
-    rank: c_int,
-    disp: Aint,
-    count: i64,
-    datatype: Datatype,
-}
-
-impl Argument {
-    #[inline(always)]
-    fn is_like(self, target: Target) -> bool {
-        self.datatype == target.datatype && self.count == target.count && self.address as usize >= 4096
-    }
+/// Whether an origin or a result has the elements that are meant at the target.
+#[inline(always)]
+fn is_like(address: *const u8, count: i64, datatype: Datatype, target: At) -> bool {
+    datatype == target.datatype && count == target.count && address as usize >= 4096
 }
 
 /// Combines elements of a predefined type without gaps; false when something is unusual or wrong. The address of a result
 /// that nobody wants is null.
 ///
 /// # Safety
-/// The arguments are what the standard asks for.
+/// A result that is not null has room for the elements that the target has.
 #[inline(always)]
-unsafe fn quick(
-    guard: &mut Guard,
-    origin: Argument,
-    result: *mut c_void,
-    target: Target,
-    op: Op,
-    win: Win,
-) -> Result<bool> {
+unsafe fn quick(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: At, op: Op, win: Win) -> Result<bool> {
     let Some(with) = oxmpi_rma::quick_combine(op.0, target.datatype.0) else { return Ok(false) };
-    if !(1..1 << 31).contains(&target.count) || !(op == MPI_NO_OP || origin.is_like(target)) {
+    let from = origin.address();
+    let has_operand = op == MPI_NO_OP || is_like(from, origin.count, origin.datatype, target);
+    if !(1..1 << 31).contains(&target.count) || !has_operand {
         return Ok(false);
     }
     let Some(found) = guard.windows.get_mut(win.0) else { return Ok(false) };
     let count = target.count as usize;
-    let (from, to, bytes) = (origin.address.cast(), result.cast(), count * with.extent);
+    let bytes = count * with.extent;
     if let Some(at) = found.window.quick(target.rank, target.disp, bytes) {
         let rank = target.rank as usize;
-        // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
+        // SAFETY: the target is in its window and may be accessed; the origin holds as many elements of the same type, or is
+        // not read, and so does a result.
         unsafe {
             if bytes >= SHORTEST_MAPPED {
-                return long(guard, &with, (rank, at), from, to, count, win);
+                return long(guard, &with, (rank, at), from, result, count, win);
             }
-            found.window.combine(rank, &with, at, from, to, count);
+            found.window.combine(rank, &with, at, from, result, count);
         }
         return Ok(true);
     }
     let Some(far) = found.window.quick_far(target.rank, target.disp, bytes) else { return Ok(false) };
-    // SAFETY: as above.
-    unsafe { guard.win(win)?.window.combine_far(guard.engine.node(), &with, far, from, to, count)? };
+    // SAFETY: the target is in its window; origin and result hold as many elements of the same type.
+    unsafe { guard.win(win)?.window.combine_far(guard.engine.node(), &with, far, from, result, count)? };
     Ok(true)
 }
 
@@ -89,39 +64,28 @@ unsafe fn long(
     win: Win,
 ) -> Result<bool> {
     let (window, node) = (&guard.win(win)?.window, guard.engine.node());
-    // SAFETY: as the caller says.
+    // SAFETY: `at` is the rank's memory, mapped here; `from` and `to` hold `count` elements of the type.
     unsafe { window.combine_mapped(node, rank, with, at, (from, to), count)? };
     Ok(true)
 }
 
 #[inline(never)]
-fn slowly(
-    guard: &mut Guard,
-    origin: Argument,
-    result: Option<Argument>,
-    target: Target,
-    op: Op,
-    win: Win,
-) -> Result<()> {
+fn slowly(guard: &mut Guard, origin: SourceArg, result: Option<TargetArg>, target: At, op: Op, win: Win) -> Result<()> {
     guard.win(win)?;
     let handle = op;
     let op = check_op(op)?;
-    let Target { rank, disp, count, datatype } = target;
+    let At { rank, disp, count, datatype } = target;
     let mut types = vec![datatype];
     let mut from = None;
     if op != oxmpi_ops::Op::NoOp {
-        let buf = guard.buffer(origin.address.cast(), origin.count, origin.datatype)?;
-        // SAFETY: the program keeps the origin's buffer until the operation is complete, which is before this returns.
-        from = Some(unsafe { Source::new(buf) });
+        from = Some(guard.source_of(origin)?);
         types.push(origin.datatype);
     } else if result.is_none() {
         bail!(MPI_ERR_OP, "MPI_NO_OP is for operations that return what was there; use MPI_Get_accumulate");
     }
     let mut to = None;
     if let Some(result) = result {
-        let buf = guard.target(result.address.cast(), result.count, result.datatype)?;
-        // SAFETY: the program keeps the result's buffer until the operation is complete, which is before this returns.
-        to = Some(unsafe { Written::new(buf) });
+        to = Some(guard.target_of(result)?);
         types.push(result.datatype);
     }
     let Some(spot) = guard.spot(win, rank, disp, count, datatype)? else { return Ok(()) };
@@ -151,75 +115,50 @@ fn bad_op(op: Op) -> Error {
 }
 
 #[inline(always)]
-pub unsafe fn accumulate(
-    cx: &Call,
-    origin_addr: *const c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
-    op: Op,
-    win: Win,
-) -> Result<()> {
+pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
-    let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
-    // SAFETY: passed on.
-    if op != MPI_NO_OP && unsafe { quick(&mut guard, origin, std::ptr::null_mut(), target, op, win)? } {
+    // SAFETY: there is no result.
+    if op != MPI_NO_OP && unsafe { quick(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
     }
-    slowly(&mut guard, origin, None, target, op, win)
+    slowly(&mut guard, origin_addr, None, target, op, win)
 }
 
 #[inline(always)]
-pub unsafe fn get_accumulate(
+pub fn get_accumulate(
     cx: &Call,
-    origin_addr: *const c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    result_addr: *mut c_void,
-    result_count: i64,
-    result_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
+    origin_addr: SourceArg,
+    result_addr: TargetArg,
+    target: At,
     op: Op,
     win: Win,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let origin = Argument { address: origin_addr.cast_mut(), count: origin_count, datatype: origin_datatype };
-    let result = Argument { address: result_addr, count: result_count, datatype: result_datatype };
-    let target = Target { rank: target_rank, disp: target_disp, count: target_count, datatype: target_datatype };
-    // SAFETY: passed on.
-    if result.is_like(target) && unsafe { quick(&mut guard, origin, result_addr, target, op, win)? } {
+    let (result, count) = (result_addr.address(), result_addr.count);
+    let fits = is_like(result, count, result_addr.datatype, target);
+    // SAFETY: the result has as many elements of the same type as the target.
+    if fits && unsafe { quick(&mut guard, origin_addr, result, target, op, win)? } {
         return Ok(());
     }
-    slowly(&mut guard, origin, Some(result), target, op, win)
+    slowly(&mut guard, origin_addr, Some(result_addr), target, op, win)
 }
 
 #[inline(always)]
-pub unsafe fn fetch_and_op(
+pub fn fetch_and_op(
     cx: &Call,
-    origin_addr: *const c_void,
-    result_addr: *mut c_void,
-    datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
+    origin_addr: SourceArg,
+    result_addr: TargetArg,
+    target: At,
     op: Op,
     win: Win,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let origin = Argument { address: origin_addr.cast_mut(), count: 1, datatype };
-    let result = Argument { address: result_addr, count: 1, datatype };
-    let target = Target { rank: target_rank, disp: target_disp, count: 1, datatype };
-    // SAFETY: passed on.
-    if !(result_addr as usize >= 4096 && unsafe { quick(&mut guard, origin, result_addr, target, op, win)? }) {
+    let result = result_addr.address();
+    // SAFETY: the result is one element of the type that the target has.
+    if !(result as usize >= 4096 && unsafe { quick(&mut guard, origin_addr, result, target, op, win)? }) {
         guard.win(win)?;
-        check_predefined(&guard, datatype)?;
-        slowly(&mut guard, origin, Some(result), target, op, win)?;
+        check_predefined(&guard, target.datatype)?;
+        slowly(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
     }
     if op == MPI_NO_OP {
         guard.yield_cpu();
@@ -235,18 +174,17 @@ fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn compare_and_swap(
+pub fn compare_and_swap(
     cx: &Call,
-    origin_addr: *const c_void,
-    compare_addr: *const c_void,
-    result_addr: *mut c_void,
-    datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
+    origin_addr: SourceArg,
+    compare_addr: SourceArg,
+    result_addr: TargetArg,
+    target: At,
     win: Win,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
     guard.win(win)?;
+    let At { rank, disp, datatype, .. } = target;
     let Some(bytes) = comparable_size(datatype) else {
         check_predefined(&guard, datatype)?;
         let found = guard.datatype(datatype)?;
@@ -255,19 +193,19 @@ pub unsafe fn compare_and_swap(
             Ok(()) => not_comparable(),
         }));
     };
-    guard.buffer(origin_addr.cast(), 1, datatype)?;
-    guard.buffer(compare_addr.cast(), 1, datatype)?;
-    guard.target(result_addr.cast(), 1, datatype)?;
-    let (new, compare, old) = (origin_addr.cast(), compare_addr.cast(), result_addr.cast());
+    guard.source_of(origin_addr)?;
+    guard.source_of(compare_addr)?;
+    guard.target_of(result_addr)?;
+    let (new, compare, old) = (origin_addr.address(), compare_addr.address(), result_addr.address());
     let window = &mut guard.win_mut(win)?.window;
-    // SAFETY: the target is in its window and may be accessed; the rest is the caller's.
+    // SAFETY: the target is in its window and may be accessed; the other three are one element of the type each.
     let swapped = unsafe {
-        if let Some(at) = window.quick(target_rank, target_disp, bytes) {
-            window.compare_and_swap(target_rank as usize, at, bytes, new, compare, old)
-        } else if let Some(far) = window.quick_far(target_rank, target_disp, bytes) {
+        if let Some(at) = window.quick(rank, disp, bytes) {
+            window.compare_and_swap(rank as usize, at, bytes, new, compare, old)
+        } else if let Some(far) = window.quick_far(rank, disp, bytes) {
             guard.win(win)?.window.compare_and_swap_far(guard.engine.node(), far, bytes, new, compare, old)?
         } else {
-            let Some(spot) = guard.spot(win, target_rank, target_disp, 1, datatype)? else { return Ok(()) };
+            let Some(spot) = guard.spot(win, rank, disp, 1, datatype)? else { return Ok(()) };
             let window = &guard.win(win)?.window;
             match (spot.far(), spot.buf.as_dense()) {
                 (None, Some(at)) => window.compare_and_swap(spot.rank, at, bytes, new, compare, old),
@@ -303,78 +241,25 @@ fn comparable_size(datatype: Datatype) -> Option<usize> {
 
 // ---- with a request: the operation is complete when the call returns ----
 
-pub unsafe fn raccumulate(
-    cx: &Call,
-    origin_addr: *const c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
-    op: Op,
-    win: Win,
-    request: *mut Request,
-) -> Result<()> {
+pub fn raccumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<Request> {
     check_op(op)?;
-    check_passive(&cx.enter()?, &[origin_datatype, target_datatype], target_rank, win)?;
-    check_place(request, "request")?;
-    // SAFETY: passed on; checked.
-    unsafe {
-        accumulate(
-            cx,
-            origin_addr,
-            origin_count,
-            origin_datatype,
-            target_rank,
-            target_disp,
-            target_count,
-            target_datatype,
-            op,
-            win,
-        )?;
-        store_done(cx, request)
-    }
+    check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
+    accumulate(cx, origin_addr, target, op, win)?;
+    Ok(cx.enter()?.sent)
 }
 
-pub unsafe fn rget_accumulate(
+pub fn rget_accumulate(
     cx: &Call,
-    origin_addr: *const c_void,
-    origin_count: i64,
-    origin_datatype: Datatype,
-    result_addr: *mut c_void,
-    result_count: i64,
-    result_datatype: Datatype,
-    target_rank: c_int,
-    target_disp: Aint,
-    target_count: i64,
-    target_datatype: Datatype,
+    origin_addr: SourceArg,
+    result_addr: TargetArg,
+    target: At,
     op: Op,
     win: Win,
-    request: *mut Request,
-) -> Result<()> {
+) -> Result<Request> {
     check_op(op)?;
     // MPI_NO_OP makes nothing of the origin.
-    let origin = if op == MPI_NO_OP { target_datatype } else { origin_datatype };
-    check_passive(&cx.enter()?, &[origin, result_datatype, target_datatype], target_rank, win)?;
-    check_place(request, "request")?;
-    // SAFETY: passed on; checked.
-    unsafe {
-        get_accumulate(
-            cx,
-            origin_addr,
-            origin_count,
-            origin_datatype,
-            result_addr,
-            result_count,
-            result_datatype,
-            target_rank,
-            target_disp,
-            target_count,
-            target_datatype,
-            op,
-            win,
-        )?;
-        store_done(cx, request)
-    }
+    let origin = if op == MPI_NO_OP { target.datatype } else { origin_addr.datatype };
+    check_passive(&cx.enter()?, &[origin, result_addr.datatype, target.datatype], target.rank, win)?;
+    get_accumulate(cx, origin_addr, result_addr, target, op, win)?;
+    Ok(cx.enter()?.sent)
 }

@@ -1,6 +1,5 @@
 //! Synchronisation of windows: fences, post and start, locks, flushes.
 
-use super::{check_place, store};
 use crate::call::Call;
 use oxmpi::rma;
 use oxmpi_abi::Result;
@@ -14,7 +13,7 @@ use std::ffi::c_int;
 // Of the assertions, a fence that is the end of nothing and the beginning of nothing meets nobody, a start that need not
 // check does not wait, and a lock that need not check is none. The others save nothing where memory is coherent.
 
-pub unsafe fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
+pub fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_fence(assert)?;
@@ -33,7 +32,7 @@ pub unsafe fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
 
 // ---- post, start, complete, wait ----
 
-pub unsafe fn win_post(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
+pub fn win_post(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
     let (window, node) = guard.win_and_node(win)?;
@@ -41,7 +40,7 @@ pub unsafe fn win_post(cx: &Call, group: Group, assert: c_int, win: Win) -> Resu
     window.post(node, origins, assert)
 }
 
-pub unsafe fn win_start(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
+pub fn win_start(cx: &Call, group: Group, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let targets = guard.win(win)?.ranks_of(guard.group(group)?)?;
     let window = &mut guard.win_mut(win)?.window;
@@ -57,13 +56,13 @@ pub unsafe fn win_start(cx: &Call, group: Group, assert: c_int, win: Win) -> Res
     Ok(())
 }
 
-pub unsafe fn win_complete(cx: &Call, win: Win) -> Result<()> {
+pub fn win_complete(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let (window, node) = guard.win_and_node(win)?;
     window.complete(node)
 }
 
-pub unsafe fn win_wait(cx: &Call, win: Win) -> Result<()> {
+pub fn win_wait(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     guard.win(win)?.window.check_posted()?;
     cx.wait_window(&mut guard, win, Awaited::Origins, |window| window.try_wait())?;
@@ -71,10 +70,9 @@ pub unsafe fn win_wait(cx: &Call, win: Win) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn win_test(cx: &Call, win: Win, flag: *mut c_int) -> Result<()> {
+pub fn win_test(cx: &Call, win: Win) -> Result<c_int> {
     let mut guard = cx.enter()?;
     guard.win(win)?.window.check_posted()?;
-    check_place(flag, "flag")?;
     guard.progress();
     let window = &mut guard.win_mut(win)?.window;
     let done = window.try_wait();
@@ -82,13 +80,12 @@ pub unsafe fn win_test(cx: &Call, win: Win, flag: *mut c_int) -> Result<()> {
         true => window.synchronize_copies(),
         false => guard.asked_window_in_vain(win, Awaited::Origins)?,
     }
-    // SAFETY: checked.
-    unsafe { store(flag, c_int::from(done), "flag") }
+    Ok(c_int::from(done))
 }
 
 // ---- locks ----
 
-pub unsafe fn win_lock(cx: &Call, lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> Result<()> {
+pub fn win_lock(cx: &Call, lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     let Some(rank) = window.check_lock(lock_type, rank, assert)? else {
@@ -106,7 +103,7 @@ pub unsafe fn win_lock(cx: &Call, lock_type: c_int, rank: c_int, assert: c_int, 
     Ok(())
 }
 
-pub unsafe fn win_lock_all(cx: &Call, assert: c_int, win: Win) -> Result<()> {
+pub fn win_lock_all(cx: &Call, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_lock_all(assert)?;
@@ -120,7 +117,7 @@ pub unsafe fn win_lock_all(cx: &Call, assert: c_int, win: Win) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn win_unlock(cx: &Call, rank: c_int, win: Win) -> Result<()> {
+pub fn win_unlock(cx: &Call, rank: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
@@ -130,7 +127,7 @@ pub unsafe fn win_unlock(cx: &Call, rank: c_int, win: Win) -> Result<()> {
     Ok(())
 }
 
-pub unsafe fn win_unlock_all(cx: &Call, win: Win) -> Result<()> {
+pub fn win_unlock_all(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
@@ -149,30 +146,30 @@ fn wake_all(guard: &Guard, win: Win) -> Result<()> {
 
 // ---- flushes: operations are complete when they return, what is left is their order ----
 
-pub unsafe fn win_flush(cx: &Call, rank: c_int, win: Win) -> Result<()> {
+pub fn win_flush(cx: &Call, rank: c_int, win: Win) -> Result<()> {
     let guard = cx.enter()?;
     guard.win(win)?.window.check_passive_call(rank)?;
     full_fence();
     Ok(())
 }
 
-pub unsafe fn win_flush_all(cx: &Call, win: Win) -> Result<()> {
+pub fn win_flush_all(cx: &Call, win: Win) -> Result<()> {
     cx.enter()?.win(win)?.window.check_any_passive()?;
     full_fence();
     Ok(())
 }
 
-pub unsafe fn win_flush_local(cx: &Call, rank: c_int, win: Win) -> Result<()> {
+pub fn win_flush_local(cx: &Call, rank: c_int, win: Win) -> Result<()> {
     cx.enter()?.win(win)?.window.check_passive_call(rank)
 }
 
-pub unsafe fn win_flush_local_all(cx: &Call, win: Win) -> Result<()> {
+pub fn win_flush_local_all(cx: &Call, win: Win) -> Result<()> {
     cx.enter()?.win(win)?.window.check_any_passive()
 }
 
 /// Outside of an epoch too, where the standard does not ask for it: memory can always be brought in order. Programs that
 /// look at their own memory until others have changed it call this again and again.
-pub unsafe fn win_sync(cx: &Call, win: Win) -> Result<()> {
+pub fn win_sync(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();

@@ -1,6 +1,5 @@
 //! The world model: initialising, finalising, aborting, and who is who in a communicator.
 
-use super::store;
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
 use crate::raise;
@@ -13,17 +12,11 @@ use oxmpi_core::library::World;
 use oxmpi_core::wait::waiting::{Asking, Unending};
 use std::ffi::{c_char, c_int};
 
-pub unsafe fn init(cx: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
+pub fn init(cx: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
     start(cx, MPI_THREAD_SINGLE)
 }
 
-pub unsafe fn init_thread(
-    cx: &Call,
-    _argc: *mut c_int,
-    _argv: *mut *mut *mut c_char,
-    required: c_int,
-    provided: *mut c_int,
-) -> Result<()> {
+pub fn init_thread(cx: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char, required: c_int) -> Result<c_int> {
     let levels = [MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE];
     if !levels.contains(&required) {
         bail!(
@@ -32,8 +25,7 @@ pub unsafe fn init_thread(
         );
     }
     start(cx, required)?;
-    // SAFETY: null or may be written.
-    unsafe { store(provided, required, "provided") }
+    Ok(required)
 }
 
 fn start(cx: &Call, level: c_int) -> Result<()> {
@@ -52,7 +44,7 @@ fn start(cx: &Call, level: c_int) -> Result<()> {
     spawn::join_parents(cx)
 }
 
-pub unsafe fn finalize(cx: &Call) -> Result<()> {
+pub fn finalize(cx: &Call) -> Result<()> {
     drop(cx.enter_world()?);
     // First it frees MPI_COMM_SELF, so that the program's callbacks run while MPI still works.
     cx.library().delete_attributes(Object::Comm(MPI_COMM_SELF))?;
@@ -91,29 +83,25 @@ pub(super) fn flush_and_leave(cx: &Call) {
     LIBRARY.leave();
 }
 
-pub unsafe fn initialized(_cx: &Call, flag: *mut c_int) -> Result<()> {
-    // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(LIBRARY.world() != World::NotYet), "flag") }
+pub fn initialized() -> Result<bool> {
+    Ok(LIBRARY.world() != World::NotYet)
 }
 
-pub unsafe fn finalized(_cx: &Call, flag: *mut c_int) -> Result<()> {
-    // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(LIBRARY.world() == World::Finalized), "flag") }
+pub fn finalized() -> Result<bool> {
+    Ok(LIBRARY.world() == World::Finalized)
 }
 
-pub unsafe fn is_thread_main(cx: &Call, flag: *mut c_int) -> Result<()> {
+pub fn is_thread_main(cx: &Call) -> Result<bool> {
     cx.enter_world()?;
-    // SAFETY: null or may be written.
-    unsafe { store(flag, c_int::from(LIBRARY.is_main_thread()), "flag") }
+    Ok(LIBRARY.is_main_thread())
 }
 
-pub unsafe fn query_thread(cx: &Call, provided: *mut c_int) -> Result<()> {
+pub fn query_thread(cx: &Call) -> Result<c_int> {
     cx.enter_world()?;
-    // SAFETY: null or may be written.
-    unsafe { store(provided, LIBRARY.thread_level(), "provided") }
+    Ok(LIBRARY.thread_level())
 }
 
-pub unsafe fn abort(_cx: &Call, comm: Comm, errorcode: c_int) -> Result<()> {
+pub fn abort(comm: Comm, errorcode: c_int) -> Result<()> {
     let mut of = String::from("the program");
     if let Some(Ok(comm)) = library::enter().as_ref().map(|guard| guard.comm(comm)) {
         of = comm.describe();
@@ -122,14 +110,12 @@ pub unsafe fn abort(_cx: &Call, comm: Comm, errorcode: c_int) -> Result<()> {
     raise::abort(errorcode)
 }
 
-pub unsafe fn comm_rank(cx: &Call, comm: Comm, rank: *mut c_int) -> Result<()> {
+pub fn comm_rank(cx: &Call, comm: Comm) -> Result<c_int> {
     let guard = cx.enter()?;
-    // SAFETY: null or may be written.
-    unsafe { store(rank, guard.comm(comm)?.rank, "rank") }
+    Ok(guard.comm(comm)?.rank)
 }
 
-pub unsafe fn comm_size(cx: &Call, comm: Comm, size: *mut c_int) -> Result<()> {
+pub fn comm_size(cx: &Call, comm: Comm) -> Result<c_int> {
     let guard = cx.enter()?;
-    // SAFETY: null or may be written.
-    unsafe { store(size, guard.comm(comm)?.local_group().len() as c_int, "size") }
+    Ok(guard.comm(comm)?.local_group().len() as c_int)
 }

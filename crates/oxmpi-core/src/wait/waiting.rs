@@ -8,6 +8,7 @@ use crate::process::Process;
 use crate::request::Active;
 use oxmpi_abi::Error;
 use oxmpi_abi::handle::Request;
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -49,6 +50,26 @@ impl Waiting for Requests<'_> {
 
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_requests(self.0);
+        None
+    }
+}
+
+/// As [`Requests`], for those of an array of the program's, where they lie.
+pub struct AnyRequest<'a>(pub &'a [Cell<Request>]);
+
+impl AnyRequest<'_> {
+    fn with<R>(&self, ask: impl FnOnce(&[Request]) -> R) -> R {
+        ask(&self.0.iter().map(Cell::get).collect::<Vec<_>>())
+    }
+}
+
+impl Waiting for AnyRequest<'_> {
+    fn describe(&self, state: &Process) -> String {
+        self.with(|requests| describe::requests(state, requests))
+    }
+
+    fn failed(&self, state: &mut Process) -> Option<Error> {
+        self.with(|requests| state.fail_requests(requests));
         None
     }
 }
