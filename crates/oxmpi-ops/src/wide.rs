@@ -182,7 +182,7 @@ mod soft {
 
     pub(super) fn mul(a: u128, b: u128) -> u128 {
         let (mut a, b) = (vector(a), vector(b));
-        // SAFETY: as above.
+        // SAFETY: a function of two numbers without side effects, called by the platform's convention.
         unsafe { call!(__multf3, a, b) };
         bits(a)
     }
@@ -193,7 +193,7 @@ mod soft {
     }
 
     fn bits(vector: Vector) -> u128 {
-        // SAFETY: as above.
+        // SAFETY: any 16 bytes are a value of either type.
         unsafe { transmute::<Vector, u128>(vector) }
     }
 }

@@ -178,7 +178,7 @@ impl Window {
             same(old, compare, bytes)
         };
         if alike {
-            // SAFETY: as above.
+            // SAFETY: one element of `bytes` bytes may be read at `new` and written at `at`.
             unsafe { copy_elements(new, at, bytes, 1) };
         }
         stripe.give_back();
@@ -208,7 +208,7 @@ impl Window {
         self.take(at.rank, stripe);
         let swap = || {
             get_far(node, old, bytes, at)?;
-            // SAFETY: as the caller says.
+            // SAFETY: `old` and `compare` have `bytes` bytes.
             let alike = unsafe { same(old, compare, bytes) };
             if alike {
                 put_far(node, new, bytes, at)?;
@@ -241,7 +241,8 @@ impl Window {
         if unsafe { self.ask(node, at, what, bytes, [(source, given), (std::ptr::null(), 0)], old) } {
             return Ok(());
         }
-        // SAFETY: as the caller says.
+        // SAFETY: `source` and `old`, unless they are null, have `count` elements, and `from` is a multiple of the
+        // extent below that.
         let own = |from: usize, bytes: usize| unsafe {
             let old = if old.is_null() { old } else { old.add(from) };
             self.combine_alone(node, with, at.behind(from), source.wrapping_add(from), old, bytes / with.extent)
@@ -346,7 +347,7 @@ unsafe fn combine_part(
         _ => {
             let before = if old.is_null() { stage } else { old };
             get_far(node, before, bytes, at)?;
-            // SAFETY: as the caller says.
+            // SAFETY: `before`, `source` and `stage` have `count` elements each.
             unsafe { (with.kernel)(before, source, stage, count) };
             put_far(node, stage, bytes, at)
         }

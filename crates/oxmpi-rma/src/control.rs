@@ -95,7 +95,7 @@ pub struct Control {
 
 // SAFETY: shared memory that is only ever touched through atomics.
 unsafe impl Send for Control {}
-// SAFETY: as above.
+// SAFETY: through `&Control` only atomics, and cells whose use is unsafe, are handed out.
 unsafe impl Sync for Control {}
 
 impl Control {
@@ -115,7 +115,7 @@ impl Control {
     /// A `T` of atomics lies at that offset.
     unsafe fn at<T>(&self, offset: usize) -> &T {
         debug_assert!(offset + size_of::<T>() <= self.layout.end);
-        // SAFETY: as the caller says; the memory lives as long as this.
+        // SAFETY: a `T` of atomics lies there: this function's condition; `new` was promised memory for this one's life.
         unsafe { self.base.add(offset).cast::<T>().as_ref() }
     }
 

@@ -110,7 +110,7 @@ pub(crate) struct Target {
 
 // SAFETY: a token for shared memory; what may be done with it is the epochs' business.
 unsafe impl Send for Target {}
-// SAFETY: as above.
+// SAFETY: nothing changes through `&Target`.
 unsafe impl Sync for Target {}
 
 /// A run of memory of another process, in a rank's window.
@@ -145,7 +145,7 @@ struct Copies {
 
 // SAFETY: a token for memory of this process and of the segment.
 unsafe impl Send for Copies {}
-// SAFETY: as above.
+// SAFETY: nothing changes through `&Copies`.
 unsafe impl Sync for Copies {}
 
 /// What the ranks agreed on about one of them.
@@ -192,7 +192,7 @@ impl Window {
     pub unsafe fn new(making: Making) -> Window {
         let Making { flavor, rank, no_locks, parts, separate, granularity, single_copy, mapping, others } = making;
         let size = parts.len();
-        // SAFETY: as the caller says.
+        // SAFETY: the mapping begins with that many zeroes for this window alone, and the window keeps it.
         let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
         let at = |part: &Part| mapping.base().as_ptr().wrapping_add(part.offset);
         let library_gave = matches!(flavor, Flavor::Allocate | Flavor::Shared);

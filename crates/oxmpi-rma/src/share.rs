@@ -152,7 +152,7 @@ impl Window {
         at: *mut u8,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: as the caller says.
+        // SAFETY: both runs have `bytes` bytes, of which `share` asks for parts alone.
         let own = |start: usize, count: usize| unsafe {
             at.add(start).copy_from(from.add(start), count);
             Ok(())
@@ -176,7 +176,7 @@ impl Window {
         at: *mut u8,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: as the caller says.
+        // SAFETY: both runs have `bytes` bytes, of which `share` asks for parts alone.
         let own = |start: usize, count: usize| unsafe {
             to.add(start).copy_from(at.add(start), count);
             Ok(())
@@ -201,7 +201,7 @@ impl Window {
         count: usize,
     ) -> Result<()> {
         let bytes = count * with.extent;
-        // SAFETY: as the caller says.
+        // SAFETY: all three have `count` elements, but for an `old` that is null; `share` asks for parts of whole elements.
         let own = |start: usize, bytes: usize| unsafe {
             let old = if old.is_null() { old } else { old.add(start) };
             self.combine(rank, with, at.add(start), source.wrapping_add(start), old, bytes / with.extent);
@@ -289,7 +289,7 @@ impl Window {
                     match with.op {
                         Op::NoOp => {}
                         Op::Replace => result = read(at),
-                        // SAFETY: as the caller says; there are as many operands.
+                        // SAFETY: `bytes` bytes at `at` are this window's, and as many operands were read.
                         _ => unsafe { (with.kernel)(at, operands.as_ptr(), at, bytes / with.extent) },
                     }
                 }

@@ -83,7 +83,7 @@ impl Node {
         let wanted = WORD + next as u64;
         // SAFETY: the next rank's two words, which live until the second round.
         let read = unsafe { wait.read(process, (&raw mut found).cast(), theirs, 8) };
-        // SAFETY: as above.
+        // SAFETY: the next rank's two words, which live until the second round.
         let wrote = unsafe { wait.write(process, (&raw const wanted).cast(), theirs + 8, 8) };
         self.close(wait);
         self.show(wait, Call::BARRIER, [0, 0])?;
@@ -232,7 +232,7 @@ impl Node {
         for (at, count) in pieces(count, self.piece() / element) {
             let (at, bytes) = ((start + at) * element, count * element);
             let result = out.map(|out| out.wrapping_add(at));
-            // SAFETY: as the caller says.
+            // SAFETY: `own` has the elements of the part, and `out`, where there is one, room for them.
             let result = unsafe { self.combine(wait, reduction, own, (at, count), result)? };
             if theirs != 0 {
                 // SAFETY: the other's buffer for the result; its own elements of our part have been read.

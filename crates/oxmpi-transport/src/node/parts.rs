@@ -70,7 +70,7 @@ impl Node {
         let reads = self.facts.has(Facts::DIRECT) && !oversubscribed;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
         work.table(me).clear();
-        // SAFETY: as the caller says; nobody looks at our place before we publish.
+        // SAFETY: `own` has all elements; nobody uses the area of our place before we publish.
         unsafe { work.show(0) };
         self.member.publish();
         self.meet_all(wait)?;
@@ -79,7 +79,7 @@ impl Node {
         work.buffers = told.into_iter().map(|(_, buffer)| buffer).collect();
         for piece in 1..=count {
             if piece < count {
-                // SAFETY: as the caller says.
+                // SAFETY: `own` has all elements, which the work refers to.
                 unsafe { self.come_to(wait, &work, piece)? };
             }
             if !work.reads {
@@ -105,7 +105,8 @@ impl Node {
         if work.reads && self.others().any(|rank| work.table(rank).has_reached(index + 1)) {
             work.table(work.me).pass(index);
         } else {
-            // SAFETY: as the caller says; the area is free.
+            // SAFETY: everybody has taken the results of the piece before the last, which was in this area; `own` has
+            // the elements.
             unsafe { work.show(piece) };
         }
         self.wake_all(wait);
@@ -125,7 +126,7 @@ impl Node {
         let index = piece as u64;
         let mut left: Vec<usize> = [work.me].into_iter().chain(self.others()).collect();
         let can_be_late = work.reads && work.area >= LATE;
-        // SAFETY: as the caller says.
+        // SAFETY: all have shown the piece or may be read from, and the work's buffers can be read and written.
         if !can_be_late && unsafe { self.compute(wait, work, piece, work.me)? } {
             left.remove(0);
         }
@@ -144,7 +145,8 @@ impl Node {
             }
             let mut computed = None;
             for (at, &rank) in left.iter().enumerate() {
-                // SAFETY: as the caller says.
+                // SAFETY: all have shown the piece or may be read from, and the work's buffers can be read and
+                // written.
                 if unsafe { self.compute(wait, work, piece, rank)? } {
                     computed = Some(at);
                     break;
@@ -189,7 +191,8 @@ impl Node {
         }
         let result = work.area(piece, work.me).wrapping_add(start);
         let also = Some(work.out.wrapping_add(at + start));
-        // SAFETY: as the caller says; of our elements in the area nobody needs these.
+        // SAFETY: `sources` has the part's elements of all ranks; nobody needs ours in the area, where the result
+        // goes, nor in `out`.
         unsafe { self.fold(&reduction, count, |rank| sources[rank], result, also) };
         work.table(rank).finish(index, work.me);
         self.wake_all(wait);
@@ -237,7 +240,7 @@ impl Work<'_> {
     unsafe fn show(&self, piece: usize) {
         let (at, reduction) = self.piece(piece);
         let from = self.own.wrapping_add(at);
-        // SAFETY: as the caller says; an area has room for all elements of a piece.
+        // SAFETY: `own` has the elements of the piece, and an area has room for them.
         unsafe { copy::bytes(from, self.area(piece, self.me), reduction.count * reduction.element) };
         self.table(self.me).show(piece as u64);
     }
@@ -250,7 +253,7 @@ impl Work<'_> {
         let (at, reduction) = self.piece(piece);
         let (start, count) = self.part(&reduction, rank);
         let from = self.area(piece, by).wrapping_add(start);
-        // SAFETY: as the caller says.
+        // SAFETY: the area of rank `by` has the results of the part, and `out` has room for all elements.
         unsafe { (self.copy)(from, self.out.wrapping_add(at + start), count * reduction.element) };
     }
 }

@@ -113,7 +113,7 @@ impl Node {
         match self.choices.reduce.of(bytes) {
             BoardWay::Chain => {
                 let _stay = self.stay_with_neighbours(bytes);
-                // SAFETY: as the caller says.
+                // SAFETY: `own` has all elements and, at the root, `out` room for them.
                 return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
             }
             // SAFETY: as the caller says.
@@ -314,7 +314,7 @@ impl Node {
         out: *mut u8,
         also: Option<*mut u8>,
     ) {
-        // SAFETY: as the caller says.
+        // SAFETY: the sources of all ranks can be read, and `out` and `also` written, for `count` elements.
         unsafe { fold(reduction, count, (self.ranks(), self.rank()), source, out, also) };
     }
 }

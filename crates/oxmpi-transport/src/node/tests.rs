@@ -33,7 +33,7 @@ impl Wait for Yield {
     }
 
     unsafe fn write(&mut self, _process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: as above.
+        // SAFETY: threads of one process.
         unsafe { from.copy_to_nonoverlapping(std::ptr::with_exposed_provenance_mut(to), bytes) };
         Ok(())
     }
@@ -237,12 +237,12 @@ impl Wait for Slow {
 
     unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
         self.reads += 1;
-        // SAFETY: as the caller says.
+        // SAFETY: the same memory of a thread of this process.
         unsafe { Yield.read(process, to, from, bytes) }
     }
 
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller says.
+        // SAFETY: the same memory of a thread of this process.
         unsafe { Yield.write(process, from, to, bytes) }
     }
 }
