@@ -36,6 +36,9 @@ pub struct Comm {
     pub buffer: Option<BufferPool>,
     /// The session that it was derived from, if it was.
     pub session: Option<Session>,
+    /// It was made from a group, or derived from one that was: a member may join it later, though it has called
+    /// `MPI_Finalize` before.
+    pub from_group: bool,
     /// The hints that the program gave and that mean something here.
     pub hints: Info,
     /// The virtual topology that it was made with, or its original was.
@@ -218,6 +221,7 @@ impl Comm {
             name: Vec::new(),
             buffer: None,
             session: None,
+            from_group: false,
             hints: Info::new(),
             topology: None,
             collectives: 0,

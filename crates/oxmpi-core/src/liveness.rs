@@ -315,9 +315,9 @@ impl Process {
         self.dead_among(context, groups).unwrap_or(error)
     }
 
-    /// The same, unless it was made from a session: a member that has finalized may be about to join it.
+    /// The same, unless it was made from a group: a member that has finalized may be about to join it.
     pub(crate) fn world_comm_of(&self, context: u32) -> Option<&Comm> {
-        self.comm_of(context).filter(|comm| comm.session.is_none())
+        self.comm_of(context).filter(|comm| !comm.from_group)
     }
 
     /// The communicator that uses a context or its twin; one of a file, too.

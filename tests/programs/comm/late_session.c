@@ -33,7 +33,22 @@ int main(void) {
     OK(MPI_Barrier(MPI_COMM_WORLD));
     OK(MPI_Sendrecv(&rank, 1, MPI_INT, 1 - rank, 0, &other, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_EQ(other, 1 - rank);
-    OK(MPI_Finalize());
+    // One process makes a communicator from the group of the world, the other from a session after the world.
+    MPI_Group group;
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    if (rank == 1) {
+        OK(MPI_Group_free(&group));
+        OK(MPI_Finalize());
+        sleep_ms(2000);
+        comm = join(&session);
+    } else {
+        OK(MPI_Comm_create_from_group(group, "late", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+        OK(MPI_Group_free(&group));
+    }
+    OK(MPI_Barrier(comm));
+    OK(MPI_Comm_free(&comm));
+    if (rank == 1) OK(MPI_Session_finalize(&session));
+    else OK(MPI_Finalize());
     printf("done\n");
     return 0;
 }

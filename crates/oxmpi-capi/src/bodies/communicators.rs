@@ -102,7 +102,7 @@ fn original(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Original> {
         let guard = cx.enter()?;
         let found = guard.comm(comm)?;
         let made = Made::new(NOT_YET, found.rank, found.group.clone(), found.local.clone(), found.errhandler);
-        Made { session: found.session, topology: found.topology.clone(), ..made }
+        Made { session: found.session, from_group: found.from_group, topology: found.topology.clone(), ..made }
     };
     hints::update(cx.library(), &mut made.hints, &given, made.session)?;
     let attributes = cx.library().copy_attributes(Object::Comm(comm))?;

@@ -122,7 +122,7 @@ impl Start {
         // Taken out, because what is forgotten below is never freed.
         hints::update(guard.library(), &mut hints, &std::mem::take(&mut self.given), session)?;
         let made = Made::new(context, rank as i32, group, local, self.errhandler);
-        let handle = guard.add_comm(Made { session, hints, ..made })?;
+        let handle = guard.add_comm(Made { session, from_group: true, hints, ..made })?;
         std::mem::forget(self);
         Ok(handle)
     }

@@ -27,7 +27,11 @@ pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: O
     let own = own_peer(guard);
     let Some(rank) = local.as_ref().unwrap_or(&group).position(own) else { unreachable!("made for its members") };
     let from = guard.comm(parent)?;
-    let made = Made { session: from.session, ..Made::new(context, rank as i32, group, local, from.errhandler) };
+    let made = Made {
+        session: from.session,
+        from_group: from.from_group,
+        ..Made::new(context, rank as i32, group, local, from.errhandler)
+    };
     guard.library().errhandlers().share(made.errhandler);
     guard.add_comm(made)
 }
