@@ -271,7 +271,7 @@ fn module(chapters: &BTreeSet<u8>) -> String {
     let mut out = String::from(HEAD);
     out.push_str("//! The C entry points, a file a chapter of the standard.\n");
     out.push_str(
-        "#![allow(non_snake_case, unused_imports, unused_unsafe, unused_variables, clippy::too_many_arguments)]\n\n",
+        "#![allow(non_snake_case, unused_imports, unused_unsafe, unused_variables, clippy::redundant_closure, clippy::too_many_arguments)]\n\n",
     );
     for chapter in chapters {
         let _ = writeln!(out, "mod ch{chapter:02};");
