@@ -3,8 +3,12 @@
 //!
 //! [`run`] starts the ranks over one of the [`Link`]s; [`suite`] is what every link must do. Over the simulated network a
 //! failure prints its seed: `OXMPI_SIM_SEED=N` runs that seed alone, `OXMPI_SIM_SEEDS=N` so many instead of a few.
+//! [`program`] has random programs, whose results [`model`] compares with those of a serial run.
 
+pub mod model;
+pub mod program;
 pub mod random;
+pub mod runner;
 pub mod suite;
 
 use oxmpi_abi::Error;
