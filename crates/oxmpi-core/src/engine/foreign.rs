@@ -99,7 +99,12 @@ impl Messages {
         self.waiting_queues.retain(|&state| state != dead);
         let assembling = match std::mem::take(&mut self.peers.at(dead).assembly) {
             Assembly::Receive(op, _) => Some(op),
-            _ => None,
+            Assembly::Store(message, _) => {
+                // The rest of it will never come, so that no receive may match it.
+                self.forget(message);
+                None
+            }
+            Assembly::None | Assembly::Discard(_) => None,
         };
         let with_dead = |op: &Op| match op {
             Op::Send(send) => send.peer() == dead,
