@@ -18,12 +18,13 @@ ifndef RUSTUP_TOOLCHAIN
   endif
 endif
 
-.PHONY: help demo test install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills soak
+.PHONY: help demo test test-all install bench clean
+.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills simulated soak
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
 	@echo 'make test                 all checks and tests'
+	@echo 'make test-all             the same, and the long ones'
 	@echo "make install PREFIX=...   install (default: $$PREFIX)"
 	@echo 'make stage                build only, into $(STAGE); `sudo make install` copies that'
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
@@ -105,6 +106,14 @@ wrappers: stage
 # Jobs in every state of MPI that lose a rank or their mpirun.
 kills: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 57 --mpirun 19
+
+# Many seeds of the simulated network, and many random programs over it.
+simulated: export OXMPI_SIM_SEEDS := 200
+simulated: export OXMPI_SIM_PROGRAMS := 10000
+simulated:
+	cargo test --package oxmpi-testkit --quiet
+
+test-all: test simulated
 
 soak: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
