@@ -402,6 +402,14 @@ mod tests {
             }
             looks
         };
-        assert!(count(4) * 10 < count(2));
+        // Other programs or tests may use the CPUs at times, which also counts as oversubscribed.
+        let is_sooner = |_| {
+            let sooner = count(4) * 10 < count(2);
+            if !sooner {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            sooner
+        };
+        assert!((0..400).any(is_sooner));
     }
 }
