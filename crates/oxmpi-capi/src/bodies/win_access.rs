@@ -3,6 +3,7 @@
 
 use crate::args::{At, SourceArg, TargetArg};
 use crate::call::Call;
+use oxmpi::rma::access;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
 use oxmpi_core::guard::Guard;
@@ -64,13 +65,12 @@ pub fn put(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<()
     Ok(())
 }
 
-#[inline(never)]
+#[inline(always)]
 fn put_slowly(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Result<()> {
-    guard.win(win)?;
-    let from = guard.source_of(origin)?;
-    match guard.spot(win, target.rank, target.disp, target.count, target.datatype)? {
-        Some(spot) => oxmpi_rma::put(guard.engine.node(), &from, &spot),
-        None => Ok(()),
+    let At { rank, disp, count, datatype } = target;
+    // SAFETY: the parts of `origin`, which is such memory for as long as the call lasts.
+    unsafe {
+        access::put(guard, origin.address(), (origin.count, origin.datatype), (rank, disp), (count, datatype), win)
     }
 }
 
@@ -96,13 +96,12 @@ pub fn get(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<()
     Ok(())
 }
 
-#[inline(never)]
+#[inline(always)]
 fn get_slowly(guard: &mut Guard, origin: TargetArg, target: At, win: Win) -> Result<()> {
-    guard.win(win)?;
-    let to = guard.target_of(origin)?;
-    match guard.spot(win, target.rank, target.disp, target.count, target.datatype)? {
-        Some(spot) => oxmpi_rma::get(guard.engine.node(), &to, &spot),
-        None => Ok(()),
+    let At { rank, disp, count, datatype } = target;
+    // SAFETY: the parts of `origin`, which is such memory for as long as the call lasts.
+    unsafe {
+        access::get(guard, origin.address(), (origin.count, origin.datatype), (rank, disp), (count, datatype), win)
     }
 }
 

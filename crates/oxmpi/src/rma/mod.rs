@@ -1,5 +1,6 @@
 //! One-sided communication: windows over memory of all processes of a communicator. What an access does is in `oxmpi-rma`.
 
+pub mod access;
 pub mod hints;
 pub mod window;
 
