@@ -203,12 +203,11 @@ impl NodeMemory {
         }
     }
 
-    /// Opens the ring to a foreign process.
-    pub(crate) fn open_to_foreign(&self, peer: Peer) -> Box<Producer> {
+    /// Opens the ring to a foreign process; `None` while this process has no rings in its job, before it joins or after
+    /// it has left.
+    pub(crate) fn open_to_foreign(&self, peer: Peer) -> Option<Box<Producer>> {
         let ProcessId { job, slot, .. } = self.known(peer).id;
-        let Some(Job { segment, visit: Some((foreign_sender, rings)) }) = self.foreign.jobs.get(&job) else {
-            unreachable!("a message to a job that this process has left")
-        };
+        let Job { segment, visit: Some((foreign_sender, rings)) } = self.foreign.jobs.get(&job)? else { return None };
         let (foreign_sender, rank) = (*foreign_sender, slot.index());
         // SAFETY: `visit` claimed the foreign sender for this process, and a peer's `tx` is made only while there is none.
         let producer = Box::new(unsafe { Producer::of_foreign_sender(rings, rank) });
@@ -216,7 +215,7 @@ impl NodeMemory {
         segment.foreign_bits(rank)[foreign_sender / 64].fetch_or(1 << (foreign_sender % 64), AcqRel);
         // Release: who hears the bell sees the bit.
         segment.foreign_bell(rank).fetch_add(1, Release);
-        producer
+        Some(producer)
     }
 
     // ---- the dead ----

@@ -256,7 +256,7 @@ impl Outgoing {
             }
             *far = match self.node.pretended_slot(peer) {
                 Some(slot) => Far::Pretended(open(&mut self.ends, &self.node, slot)),
-                None => Far::Foreign(self.node.open_to_foreign(peer)),
+                None => self.node.open_to_foreign(peer).map_or(Far::Unopened, Far::Foreign),
             };
         }
         far
