@@ -19,7 +19,6 @@ mod args;
 mod bodies;
 mod call;
 mod generated;
-mod infos;
 mod keyvals;
 mod library;
 mod raise;

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, On};
 use crate::library::LIBRARY;
-use crate::{infos, raise};
+use crate::raise;
 use oxmpi::comm::{self, hints};
 use oxmpi::group;
 use oxmpi_abi::constants::*;
@@ -78,14 +78,14 @@ pub fn comm_compare(cx: &Call, comm1: Comm, comm2: Comm) -> Result<c_int> {
 pub fn comm_set_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.comm_mut(comm)?;
-    hints::update(cx.library(), &mut found.hints, &infos::get(info)?, found.session)
+    hints::update(cx.library(), &mut found.hints, &LIBRARY.info(info)?, found.session)
 }
 
 pub fn comm_get_info(cx: &Call, comm: Comm) -> Result<InfoHandle> {
     let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let used = hints::in_force(cx.library(), &found.hints, found.session)?;
-    infos::add(used)
+    LIBRARY.add_info(used)
 }
 
 // ---- duplicates ----
@@ -97,7 +97,7 @@ struct Original {
 }
 
 fn original(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Original> {
-    let given = infos::get(info)?;
+    let given = LIBRARY.info(info)?;
     let mut made = {
         let guard = cx.enter()?;
         let found = guard.comm(comm)?;

@@ -3,7 +3,7 @@
 use super::topology::{attach, places};
 use crate::args::{Array, Open, OutArray};
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi::comm::{self, hints};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
@@ -99,7 +99,7 @@ pub fn dist_graph_create(
     comm::check_intra(found)?;
     let (size, mut given) = (found.size(), Info::new());
     // What is wrong here the others hear of: they have described edges and wait for ours.
-    let described = infos::get(info).and_then(|info| {
+    let described = LIBRARY.info(info).and_then(|info| {
         given = info;
         described(size, sources, degrees, destinations, weights)
     });
@@ -144,7 +144,7 @@ pub fn dist_graph_create_adjacent(
     let found = guard.comm(comm_old)?;
     comm::check_intra(found)?;
     let (size, mut given) = (found.size(), Info::new());
-    let described = infos::get(info).and_then(|info| {
+    let described = LIBRARY.info(info).and_then(|info| {
         given = info;
         let (incoming, weighted) = direction(size, sources, sourceweights, ["indegree", "sources", "sourceweights"])?;
         let (outgoing, weighted_out) =

@@ -2,7 +2,7 @@
 
 use crate::args::null_pointer;
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as InfoHandle;
 use oxmpi_abi::types::{Aint, Count, Offset};
@@ -82,7 +82,7 @@ pub fn abi_get_info() -> Result<InfoHandle> {
     for (key, size) in sizes {
         facts.set(key.as_bytes(), size.to_string().as_bytes())?;
     }
-    infos::add(facts)
+    LIBRARY.add_info(facts)
 }
 
 /// What the program, or its Fortran library, told of the Fortran compiler: set once.
@@ -108,14 +108,14 @@ fn fortran() -> std::sync::MutexGuard<'static, Fortran> {
 
 pub fn abi_get_fortran_info() -> Result<InfoHandle> {
     let known = fortran().info.clone();
-    known.map_or(Ok(MPI_INFO_NULL), infos::add)
+    known.map_or(Ok(MPI_INFO_NULL), |info| LIBRARY.add_info(info))
 }
 
 pub fn abi_set_fortran_info(info: InfoHandle) -> Result<()> {
     if info == MPI_INFO_NULL {
         bail!(MPI_ERR_INFO, "the info object is MPI_INFO_NULL");
     }
-    let given = infos::get(info)?;
+    let given = LIBRARY.info(info)?;
     check_fortran(&given)?;
     let mut fortran = fortran();
     if fortran.info.is_some() {

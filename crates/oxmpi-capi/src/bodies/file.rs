@@ -2,7 +2,7 @@
 
 use crate::args::{Out, OutInt, OutText};
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi::datatype as types;
 use oxmpi::file::agree::{Among, agree, tell_pointer};
 use oxmpi::file::open::{self, OpenArgs};
@@ -22,7 +22,7 @@ pub fn file_open(cx: &Call, comm: Comm, filename: &[u8], amode: c_int, info: Inf
     let mut guard = cx.enter()?;
     open::check_comm(&guard, comm)?;
     let args = || {
-        let (hints, permissions) = hints::opening(&infos::get(info)?)?;
+        let (hints, permissions) = hints::opening(&LIBRARY.info(info)?)?;
         let name = filename;
         Ok(OpenArgs { name, mode: Mode::new(amode)?, hints, permissions })
     };
@@ -41,7 +41,7 @@ pub fn file_close(cx: &Call, fh: &Cell<File>) -> Result<()> {
 
 pub fn file_delete(cx: &Call, filename: &[u8], info: InfoHandle) -> Result<()> {
     cx.enter()?;
-    infos::get(info)?;
+    LIBRARY.info(info)?;
     oxmpi_io::delete(filename)
 }
 
@@ -94,13 +94,13 @@ pub fn file_get_amode(cx: &Call, fh: File) -> Result<c_int> {
 pub fn file_set_info(cx: &Call, fh: File, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file_mut(fh)?;
-    hints::update(&mut file.hints, &infos::get(info)?)
+    hints::update(&mut file.hints, &LIBRARY.info(info)?)
 }
 
 pub fn file_get_info(cx: &Call, fh: File) -> Result<InfoHandle> {
     let guard = cx.enter()?;
     let used = hints::in_force(guard.file(fh)?)?;
-    infos::add(used)
+    LIBRARY.add_info(used)
 }
 
 // ---- views ----
@@ -135,7 +135,7 @@ pub fn file_set_view(
         }
         let (etype, filetype) = (guard.datatype(etype)?, guard.datatype(filetype)?);
         let representation = datareps::find(cx.library(), datarep)?;
-        let hints = infos::get(info)?;
+        let hints = LIBRARY.info(info)?;
         let view = View::new(if sequential { 0 } else { disp }, etype, filetype, representation, io.mode.writes())?;
         if sequential && !view.is_dense() {
             bail!(MPI_ERR_TYPE, "a file that is opened with MPI_MODE_SEQUENTIAL cannot have a filetype with gaps");

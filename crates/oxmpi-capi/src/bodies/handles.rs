@@ -6,7 +6,6 @@
 
 use crate::args::null_pointer;
 use crate::generated::variables::*;
-use crate::infos;
 use crate::library::{self, LIBRARY};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
@@ -71,7 +70,7 @@ pub fn info_toint(info: Info) -> c_int {
 }
 
 pub fn info_fromint(info: c_int) -> Info {
-    from_int(info, |int| infos::table().from_low_word(int))
+    from_int(info, |int| LIBRARY.infos().from_low_word(int))
 }
 
 pub fn message_toint(message: Message) -> c_int {
@@ -196,15 +195,15 @@ mod tests {
 
     #[test]
     fn dynamic_handles_come_back_whole_while_they_live() {
-        let handle = infos::add(Content::new()).unwrap();
+        let handle = LIBRARY.add_info(Content::new()).unwrap();
         let int = info_toint(handle);
         assert!(int >= FIRST_DYNAMIC);
         assert_eq!(info_fromint(int), handle);
-        infos::table().remove(handle.0);
+        LIBRARY.infos().remove(handle.0);
         let stale = info_fromint(int);
-        assert!(stale != handle && infos::get(stale).is_err());
+        assert!(stale != handle && LIBRARY.info(stale).is_err());
         for wrong in [0, -1, c_int::MIN, c_int::MAX, FIRST_DYNAMIC] {
-            assert!(infos::get(info_fromint(wrong)).is_err());
+            assert!(LIBRARY.info(info_fromint(wrong)).is_err());
             assert_eq!(info_toint(info_fromint(wrong)), wrong);
             assert_eq!(win_toint(win_fromint(wrong)), wrong);
             assert_eq!(comm_toint(comm_fromint(wrong)), wrong);

@@ -1,7 +1,7 @@
 //! What the machine is made of, and communicators that follow it.
 
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi::comm::{self, hints};
 use oxmpi::hardware::{RESOURCES, Resource, on_node, own_cpus};
 use oxmpi_abi::constants::*;
@@ -25,13 +25,13 @@ pub fn get_hw_resource_info(cx: &Call) -> Result<InfoHandle> {
         let confined = resource.instance(&cpus).is_some();
         facts.set(name.as_bytes(), if confined { b"true" } else { b"false" })?;
     }
-    infos::add(facts)
+    LIBRARY.add_info(facts)
 }
 
 pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, info: InfoHandle) -> Result<Comm> {
     let mut guard = cx.enter()?;
     guard.comm(comm)?;
-    let asked = infos::get(info)?;
+    let asked = LIBRARY.info(info)?;
     let (color, resource) = match split_type {
         MPI_UNDEFINED => (None, None),
         MPI_COMM_TYPE_SHARED => (Some(on_node(guard.engine.node(), 0)), None),

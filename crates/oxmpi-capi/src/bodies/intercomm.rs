@@ -3,7 +3,6 @@
 use super::communicators::inter;
 use crate::args::{Out, null_pointer};
 use crate::call::{Call, On};
-use crate::infos;
 use crate::library::LIBRARY;
 use oxmpi::comm::{self, hints};
 use oxmpi_abi::constants::*;
@@ -105,7 +104,7 @@ impl Start {
         LIBRARY.errhandlers().attach(errhandler, Target::Comm)?;
         cx.raise_on(On::Handler(errhandler, MPI_COMM_NULL.0));
         let mut start = Start { errhandler, given: Info::new() };
-        start.given = infos::get(info)?;
+        start.given = LIBRARY.info(info)?;
         Ok(start)
     }
 

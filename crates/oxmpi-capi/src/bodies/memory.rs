@@ -1,7 +1,7 @@
 //! Memory that the library gives to the program.
 
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi::memory;
 use oxmpi_abi::constants::MPI_ERR_ARG;
 use oxmpi_abi::handle::Info;
@@ -14,7 +14,7 @@ pub fn alloc_mem(cx: &Call, size: Aint, info: Info) -> Result<usize> {
     let Ok(bytes) = usize::try_from(size) else {
         bail!(MPI_ERR_ARG, "the size is {size}, which is negative");
     };
-    let alignment = memory::minimum_alignment(&infos::get(info)?)?;
+    let alignment = memory::minimum_alignment(&LIBRARY.info(info)?)?;
     memory::allocate(&mut guard, bytes, alignment).map(|base| base.expose_provenance())
 }
 

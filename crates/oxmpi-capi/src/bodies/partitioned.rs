@@ -3,7 +3,7 @@
 use super::persistent::make;
 use crate::args::{Array, SourceArg, TargetArg};
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
@@ -20,7 +20,7 @@ fn check_partitions(partitions: c_int, count: i64, info: Info) -> Result<i64> {
         bail!(MPI_ERR_ARG, "the number of partitions is {partitions}; there must be at least one");
     }
     if info != MPI_INFO_NULL {
-        infos::read(info, |_| Ok(()))?;
+        LIBRARY.read_info(info, |_| Ok(()))?;
     }
     let Some(all) = count.checked_mul(i64::from(partitions)) else {
         bail!(MPI_ERR_COUNT, "{partitions} partitions of {count} elements are more than memory can hold");

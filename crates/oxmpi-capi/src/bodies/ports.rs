@@ -2,7 +2,7 @@
 
 use crate::args::Text;
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi::comm;
 use oxmpi::dynamic::ports;
 use oxmpi::dynamic::sockets::Socket;
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub fn open_port(cx: &Call, info: Info) -> Result<String> {
     let mut guard = cx.enter()?;
     // No key means anything here: all ports are of this node.
-    infos::get(info)?;
+    LIBRARY.info(info)?;
     ports::open_port(&mut guard)
 }
 
@@ -70,7 +70,7 @@ fn at_root(guard: &Guard, comm: Comm, root: usize, port_name: Text, info: Info) 
     }
     // SAFETY: this is the root, where the argument is significant.
     let name = String::from_utf8_lossy(unsafe { port_name.get("port_name")? }).into_owned();
-    let patience = match infos::get(info)?.text(TIMEOUT) {
+    let patience = match LIBRARY.info(info)?.text(TIMEOUT) {
         None => None,
         Some(value) => match value.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
             Some(patience) => Some(patience),
@@ -84,7 +84,7 @@ fn at_root(guard: &Guard, comm: Comm, root: usize, port_name: Text, info: Info) 
 
 pub fn publish_name(cx: &Call, service_name: &[u8], info: Info, port_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
-    infos::get(info)?;
+    LIBRARY.info(info)?;
     let (length, most) = (port_name.len(), MPI_MAX_PORT_NAME - 1);
     if length > most as usize {
         bail!(MPI_ERR_PORT, "port_name has {length} characters; the name of a port has at most {most}");
@@ -94,13 +94,13 @@ pub fn publish_name(cx: &Call, service_name: &[u8], info: Info, port_name: &[u8]
 
 pub fn unpublish_name(cx: &Call, service_name: &[u8], info: Info, port_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
-    infos::get(info)?;
+    LIBRARY.info(info)?;
     guard.names.unpublish(service_name, port_name)
 }
 
 pub fn lookup_name(cx: &Call, service_name: &[u8], info: Info) -> Result<Vec<u8>> {
     let guard = cx.enter()?;
-    infos::get(info)?;
+    LIBRARY.info(info)?;
     drop(guard);
     names::look_up(service_name)
 }

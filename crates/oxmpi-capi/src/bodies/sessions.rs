@@ -4,7 +4,6 @@
 use super::world::flush_and_leave;
 use crate::args::{Out, OutText};
 use crate::call::{Call, On};
-use crate::infos;
 use crate::library::{self, LIBRARY};
 use oxmpi::comm::hints::{MEMORY_KINDS, memory_kinds};
 use oxmpi_abi::constants::*;
@@ -36,7 +35,7 @@ pub fn session_init(cx: &Call, info: InfoHandle, errhandler: Errhandler, session
 }
 
 fn open(info: InfoHandle, errhandler: Errhandler) -> Result<Session> {
-    let asked = infos::get(info)?;
+    let asked = LIBRARY.info(info)?;
     let (name, level) = thread_level(asked.text("thread_level"))?;
     let mut hints = Info::new();
     hints.set(b"thread_level", name.as_bytes())?;
@@ -99,12 +98,12 @@ pub fn session_finalize(cx: &Call, session: &Cell<Session>) -> Result<()> {
 
 pub fn session_get_info(session: Session) -> Result<InfoHandle> {
     let hints = LIBRARY.session(session, |found| found.hints.clone())?;
-    infos::add(hints)
+    LIBRARY.add_info(hints)
 }
 
 pub fn session_get_num_psets(cx: &Call, session: Session, info: InfoHandle) -> Result<c_int> {
     LIBRARY.session(session, |_| ())?;
-    infos::get(info)?;
+    LIBRARY.info(info)?;
     let count = cx.enter()?.process_sets().count();
     Ok(count as c_int)
 }
@@ -118,7 +117,7 @@ pub fn session_get_nth_pset(
     pset_name: OutText,
 ) -> Result<()> {
     LIBRARY.session(session, |_| ())?;
-    infos::get(info)?;
+    LIBRARY.info(info)?;
     let guard = cx.enter()?;
     let Some(name) = usize::try_from(n).ok().and_then(|n| guard.process_sets().nth(n)) else {
         let last = guard.process_sets().count() - 1;
@@ -142,7 +141,7 @@ pub fn session_get_pset_info(cx: &Call, session: Session, pset_name: &[u8]) -> R
     let size = cx.enter()?.process_set(pset_name)?.len();
     let mut facts = Info::new();
     facts.set(b"mpi_size", size.to_string().as_bytes())?;
-    infos::add(facts)
+    LIBRARY.add_info(facts)
 }
 
 #[cfg(test)]

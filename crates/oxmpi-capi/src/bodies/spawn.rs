@@ -54,7 +54,7 @@ pub unsafe fn comm_spawn_multiple(
         };
         let infos = infos.elements("array_of_info", "count", MPI_ERR_COUNT)?;
         // Handles first, as everywhere.
-        infos.iter().try_for_each(|&info| crate::infos::get(info).map(drop))?;
+        infos.iter().try_for_each(|&info| LIBRARY.info(info).map(drop))?;
         let commands = commands.elements("array_of_commands", "count", MPI_ERR_COUNT)?;
         let most = most.elements("array_of_maxprocs", "count", MPI_ERR_COUNT)?;
         let each = |i: usize| {
@@ -80,7 +80,7 @@ unsafe fn program(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_in
     }
     // SAFETY: null or strings up to a null pointer.
     let arguments = unsafe { Strings::new(argv) }.all().into_iter().map(<[u8]>::to_vec).collect();
-    Ok(Program { command, arguments, most: maxprocs as usize, info: crate::infos::get(info)? })
+    Ok(Program { command, arguments, most: maxprocs as usize, info: LIBRARY.info(info)? })
 }
 
 /// # Safety

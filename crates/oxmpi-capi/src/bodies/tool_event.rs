@@ -1,6 +1,6 @@
 //! Events of the tool information interface. There are no hints: those that a tool gives are ignored.
 
-use crate::infos;
+use crate::library::LIBRARY;
 use crate::tool::{Answer, Code, INVALID, TOOL, at, check_initialized, enter, index_of, place, put, put_text, store};
 use oxmpi::tool::events::{DroppedFn, EVENTS, EventFn, FreedFn};
 use oxmpi_abi::callbacks::{TEventCbFn, TEventDroppedCbFn, TEventFreeCbFn};
@@ -77,13 +77,16 @@ pub(super) unsafe fn put_no_hints(info: *mut Info) -> Answer {
 /// The place is null or may be written.
 unsafe fn store_no_hints(info: *mut Info) -> Answer {
     place(info)?;
-    let made = infos::get(MPI_INFO_NULL).and_then(infos::add).map_err(|_| Code(MPI_T_ERR_OUT_OF_HANDLES))?;
+    let made = LIBRARY
+        .info(MPI_INFO_NULL)
+        .and_then(|info| LIBRARY.add_info(info))
+        .map_err(|_| Code(MPI_T_ERR_OUT_OF_HANDLES))?;
     // SAFETY: checked.
     unsafe { store(info, made) }
 }
 
 fn check_info(info: Info) -> Answer {
-    infos::get(info).map(|_| ()).map_err(|_| INVALID)
+    LIBRARY.info(info).map(|_| ()).map_err(|_| INVALID)
 }
 
 pub unsafe fn t_event_get_index(name: *const c_char, event_index: *mut c_int) -> Answer {

@@ -2,7 +2,7 @@
 
 use crate::args::OutInt;
 use crate::call::Call;
-use crate::infos;
+use crate::library::LIBRARY;
 use oxmpi::group;
 use oxmpi::memory::minimum_alignment;
 use oxmpi::rma::{WindowArgs, hints, window};
@@ -56,7 +56,7 @@ fn make(
     window::check_comm(&guard, comm)?;
     let size = window::check_size(size)?;
     window::check_unit(unit)?;
-    let given = infos::get(info)?;
+    let given = LIBRARY.info(info)?;
     let alignment = minimum_alignment(&given)?;
     let mut hints = Info::new();
     hints::update(&mut hints, &given, true)?;
@@ -105,7 +105,7 @@ pub fn win_get_group(cx: &Call, win: Win) -> Result<GroupHandle> {
 pub fn win_set_info(cx: &Call, win: Win, info: InfoHandle) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.win_mut(win)?;
-    hints::update(&mut found.hints, &infos::get(info)?, false)?;
+    hints::update(&mut found.hints, &LIBRARY.info(info)?, false)?;
     found.window.no_locks = found.hints.boolean("no_locks") == Some(true);
     Ok(())
 }
@@ -113,5 +113,5 @@ pub fn win_set_info(cx: &Call, win: Win, info: InfoHandle) -> Result<()> {
 pub fn win_get_info(cx: &Call, win: Win) -> Result<InfoHandle> {
     let guard = cx.enter()?;
     let used = hints::in_force(guard.win(win)?)?;
-    infos::add(used)
+    LIBRARY.add_info(used)
 }

@@ -54,7 +54,7 @@ impl Waiting for Requests<'_> {
     }
 }
 
-/// As [`Requests`], for those of an array of the program's, where they lie.
+/// As [`Requests`], for an array of requests in the program's memory.
 pub struct AnyRequest<'a>(pub &'a [Cell<Request>]);
 
 impl AnyRequest<'_> {

@@ -1,14 +1,16 @@
-//! Puts and gets of any datatype, to any target that may be accessed. What is common is done before they are called.
+//! Puts and gets of any datatype. The C boundary handles the most common case itself (one
+//! predefined type, mapped memory) and calls these functions for all others.
 //!
-//! They take the parts of their arguments and not structs, since structs would go through memory, and the calls that do
-//! without them would store them, too: a flush waits for every store.
+//! The functions take the parts of their arguments, not structs. A struct is passed in memory, and
+//! the compiler would store it also for the common case, where each store delays the next flush.
 
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Datatype, Win};
 use oxmpi_core::args::{SourceArg, TargetArg};
 use oxmpi_core::guard::Guard;
 
-/// Writes to a window: at the rank and displacement of the second pair, elements as the third says.
+/// Writes to a window. `origin` and the last pair are count and datatype at the origin and at the
+/// target; the pair between them is the rank and the displacement of the target.
 ///
 /// # Safety
 /// `address` and `origin` are the parts of a [`SourceArg`].
