@@ -1,14 +1,14 @@
 //! A process's own slot in the segment, and the ends of the shared structures that belong to it.
 //!
 //! An end of a ring counts in private memory what it has produced or consumed, and the book of
-//! tickets keeps private free lists. A second copy of an end would overwrite cells that a reader
+//! offer cells keeps private free lists. A second copy of an end would overwrite cells that a reader
 //! still uses. So each end is created here, once in the life of the segment: the word `ends` of the
 //! slot allows one [`OwnSlot`], which remembers the ends that it gave out. Each end keeps the
 //! segment mapped.
 
+use crate::offer_cell::OfferCells;
 use crate::ring::{Consumer, Producer};
 use crate::segment::Segment;
-use crate::ticket::TicketBook;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::AcqRel;
 
@@ -18,7 +18,7 @@ pub struct OwnSlot {
     slot: usize,
     producers: Given,
     consumers: Given,
-    tickets: bool,
+    offer_cells: bool,
 }
 
 impl OwnSlot {
@@ -30,7 +30,13 @@ impl OwnSlot {
             return None;
         }
         let ranks = segment.ranks();
-        Some(OwnSlot { segment, slot, producers: Given::none(ranks), consumers: Given::none(ranks), tickets: false })
+        Some(OwnSlot {
+            segment,
+            slot,
+            producers: Given::none(ranks),
+            consumers: Given::none(ranks),
+            offer_cells: false,
+        })
     }
 
     pub fn segment(&self) -> &Arc<Segment> {
@@ -49,10 +55,10 @@ impl OwnSlot {
         self.consumers.give(from).then(|| Consumer::new(Arc::clone(&self.segment), from, self.slot))
     }
 
-    /// The slot's tickets; `None` if they were given out before.
-    pub fn tickets(&mut self) -> Option<TicketBook> {
-        let first = !std::mem::replace(&mut self.tickets, true);
-        first.then(|| TicketBook::new(Arc::clone(&self.segment), self.slot))
+    /// The slot's offer cells; `None` if they were given out before.
+    pub fn offer_cells(&mut self) -> Option<OfferCells> {
+        let first = !std::mem::replace(&mut self.offer_cells, true);
+        first.then(|| OfferCells::new(Arc::clone(&self.segment), self.slot))
     }
 }
 
@@ -100,8 +106,8 @@ mod tests {
             assert!(own.consumer(peer).is_none());
         }
         assert!(own.producer(70).is_none() && own.consumer(70).is_none());
-        assert!(own.tickets().is_some());
-        assert!(own.tickets().is_none());
+        assert!(own.offer_cells().is_some());
+        assert!(own.offer_cells().is_none());
         drop(own);
         assert!(OwnSlot::claim(segment, 69).is_none(), "its counters are lost, so the slot cannot be used again");
     }

@@ -3,7 +3,7 @@
 //! memory only after a write to it.
 //!
 //! ```text
-//! | job header | rank blocks | wait records | doorbells | foreign senders | ports | table of nodes | tickets | rings |
+//! | job header | rank blocks | wait records | doorbells | foreign senders | ports | table of nodes | offer cells | rings |
 //! | arenas | rings of foreign senders |
 //! ```
 //!
@@ -51,8 +51,8 @@ pub const PORTS: usize = 4096;
 /// any sizes.
 pub const NODE_WORDS: usize = 1 << 18;
 
-/// Number of tickets of a rank for operations that wait for their peer (see `ticket.rs`).
-pub const TICKETS: usize = 1 << 16;
+/// Number of offer cells of a rank for operations that wait for their peer (see `offer_cell.rs`).
+pub const OFFER_CELLS: usize = 1 << 16;
 
 #[repr(C, align(64))]
 pub struct JobHeader {
@@ -98,7 +98,7 @@ pub struct RankBlock {
     /// Where the rank has been waiting for a while, with words for its current call and the one
     /// before.
     pub waiting: SeqRecord<2>,
-    /// Set when the rank's ends of rings and its tickets are in use (see `own_slot.rs`).
+    /// Set when the rank's ends of rings and its offer cells are in use (see `own_slot.rs`).
     pub(crate) ends: AtomicU32,
     /// Set once the rank has called `MPI_Finalize`: it never uses `MPI_COMM_WORLD` or what was made
     /// from it again. It may still open sessions.
@@ -145,7 +145,7 @@ pub struct Layout {
     foreign_bits: usize,
     ports: usize,
     nodes: usize,
-    tickets: usize,
+    offer_cells: usize,
     rings: usize,
     ring_stride: usize,
     /// The end of the part that every process maps.
@@ -185,8 +185,8 @@ impl Layout {
         let foreign_bits = foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>();
         let ports = foreign_bits + up(ranks * FOREIGN_SENDERS / 8, PAGE);
         let nodes = ports + PORTS * 8;
-        let tickets = nodes + NODE_WORDS * 4;
-        let rings = tickets + ranks * TICKETS * CACHE_LINE;
+        let offer_cells = nodes + NODE_WORDS * 4;
+        let rings = offer_cells + ranks * OFFER_CELLS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
         let mapped = up(rings + ranks * ranks * ring_stride, HUGE_PAGE);
         let arena_stride = (ARENAS / ranks.max(1)).min(ARENA) & !(HUGE_PAGE - 1);
@@ -201,7 +201,7 @@ impl Layout {
             foreign_bits,
             ports,
             nodes,
-            tickets,
+            offer_cells,
             rings,
             ring_stride,
             mapped,
@@ -430,10 +430,10 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(self.at::<AtomicU64>(offset).as_ptr(), count) }
     }
 
-    /// The first of `rank`'s [`TICKETS`] tickets.
-    pub(crate) fn tickets(&self, rank: usize) -> NonNull<u8> {
+    /// The first of `rank`'s [`OFFER_CELLS`] offer cells.
+    pub(crate) fn offer_cells(&self, rank: usize) -> NonNull<u8> {
         assert!(rank < self.layout.ranks);
-        self.at(self.layout.tickets + rank * TICKETS * CACHE_LINE)
+        self.at(self.layout.offer_cells + rank * OFFER_CELLS * CACHE_LINE)
     }
 
     /// The ring from one rank to another: one header line, then the cells.
@@ -520,9 +520,9 @@ mod tests {
             assert!(l.foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>() <= l.foreign_bits);
             assert!(l.foreign_bits + ranks * FOREIGN_SENDERS / 8 <= l.ports);
             assert!(l.ports + PORTS * 8 <= l.nodes);
-            assert!(l.nodes + NODE_WORDS * 4 <= l.tickets);
+            assert!(l.nodes + NODE_WORDS * 4 <= l.offer_cells);
             assert!(l.ring_cells <= FOREIGN_CELLS);
-            assert_eq!(l.tickets + ranks * TICKETS * CACHE_LINE, l.rings);
+            assert_eq!(l.offer_cells + ranks * OFFER_CELLS * CACHE_LINE, l.rings);
             assert!(l.rings + ranks * ranks * l.ring_stride <= l.arena(0).0);
             assert_eq!(l.arena(ranks - 1).1, l.foreign_ring(0, 0).offset);
             let last = l.foreign_ring(FOREIGN_SENDERS - 1, ranks - 1);

@@ -18,8 +18,8 @@ const DATA: u8 = 6;
 const WITHDRAWN: u8 = 8;
 const SYNC: u8 = 1;
 
-/// A number that a sender may give to an offer: the first use of its first ticket.
-const TICKET: u64 = 1 << 32;
+/// A number that a sender may give to an offer: the first use of its first offer cell.
+const OFFER_NUMBER: u64 = 1 << 32;
 
 fn pair() -> (Links, Engine) {
     let (fd, _) = Segment::create(2, 2).unwrap();
@@ -43,16 +43,16 @@ fn packets_that_make_no_sense_name_their_sender() {
         ("bytes for no receive", head(DATA, 0, 0), [u64::MAX; 4]),
         ("a message too long to be sent at once", head(EAGER, 0, u32::MAX), [0; 4]),
         ("flags that do not exist", head(EAGER, 2, 8), [0; 4]),
-        ("a synchronous message that its packet has no room for", head(EAGER, SYNC, 1000), [TICKET, 0, 0, 0]),
+        ("a synchronous message that its packet has no room for", head(EAGER, SYNC, 1000), [OFFER_NUMBER, 0, 0, 0]),
         ("a synchronous message without an offer", head(EAGER, SYNC, 8), [0; 4]),
-        ("an offer beyond the sender's", head(OFFER, 0, 0), [10, 0, TICKET | 0xffff_ffff, 0]),
+        ("an offer beyond the sender's", head(OFFER, 0, 0), [10, 0, OFFER_NUMBER | 0xffff_ffff, 0]),
         ("an offer of no use", head(OFFER, 0, 0), [10, 0, 0, 0]),
-        ("an offer of more pieces than bytes", head(OFFER, 0, u32::MAX), [10, 4096, TICKET, 0]),
+        ("an offer of more pieces than bytes", head(OFFER, 0, u32::MAX), [10, 4096, OFFER_NUMBER, 0]),
         ("an answer with a wrong offer", head(CLAIMED, 0, 0), [u64::MAX, 0, 0, 0]),
-        ("an answer for no operation", head(CLAIMED, 0, 0), [TICKET, u64::MAX, 0, 0]),
-        ("an answer for a receive", head(CLAIMED, 0, 0), [TICKET, 0, 0, 0]),
+        ("an answer for no operation", head(CLAIMED, 0, 0), [OFFER_NUMBER, u64::MAX, 0, 0]),
+        ("an answer for a receive", head(CLAIMED, 0, 0), [OFFER_NUMBER, 0, 0, 0]),
         ("an offer given back that nobody asked for", head(WITHDRAWN, 0, 0), [0, 1, 0, 0]),
-        ("a stream of no operation", head(STREAM, 0, 0), [TICKET, 7, 0, 10]),
+        ("a stream of no operation", head(STREAM, 0, 0), [OFFER_NUMBER, 7, 0, 10]),
     ];
     for (name, head, body) in cases {
         let (mut hostile, mut engine) = pair();
@@ -82,8 +82,8 @@ fn a_stream_is_no_longer_than_its_message() {
     let op = engine.send(Mode::Standard, &route, buf).unwrap();
     assert_eq!(hostile.rx.senders(&mut hostile.tx), 1);
     let offer = hostile.rx.next(Peer::at_slot(1)).unwrap();
-    let (ticket, send) = (offer.word(2), offer.word(3));
-    hostile.tx.send_control(Peer::at_slot(1), &head(STREAM, 0, 0), &[ticket, send, 0, 100_001]).unwrap();
+    let (number, send) = (offer.word(2), offer.word(3));
+    hostile.tx.send_control(Peer::at_slot(1), &head(STREAM, 0, 0), &[number, send, 0, 100_001]).unwrap();
     engine.progress();
     let outcome = engine.take_outcome(op).expect("the send has ended");
     assert!(outcome.error.is_some_and(|error| error.text().contains("process 0 of this node")));

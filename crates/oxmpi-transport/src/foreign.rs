@@ -116,7 +116,7 @@ impl NodeMemory {
         Some((&job.segment, known.id.slot))
     }
 
-    /// The segment in which a process has its tickets and rings, and its slot there; `None` for one that is reached
+    /// The segment in which a process has its offer cells and rings, and its slot there; `None` for one that is reached
     /// by packets only. That it is there does not mean that memory is [shared](NodeMemory::shares_memory): nodes may
     /// be pretended.
     pub fn home(&self, peer: Peer) -> Option<(&Segment, Slot)> {

@@ -36,9 +36,9 @@ impl Links {
             io::Error::other(format!("slot {} of the job's shared segment is in use, or does not exist", me.index()))
         };
         let mut ends = OwnSlot::claim(Arc::clone(&segment), me.index()).ok_or_else(taken)?;
-        let book = ends.tickets().ok_or_else(taken)?;
+        let cells = ends.offer_cells().ok_or_else(taken)?;
         let node = NodeMemory::attach(segment, job, nodes);
-        Ok(Links { rx: Incoming::new(node.ranks()), tx: Outgoing::new(ends, book, node) })
+        Ok(Links { rx: Incoming::new(node.ranks()), tx: Outgoing::new(ends, cells, node) })
     }
 
     /// The links of one rank of a simulated network, on a node of its own.

@@ -229,7 +229,7 @@ impl NodeMemory {
     /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
     pub fn copy_to(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         let pid = self.pid_of(peer)?;
-        // SAFETY: `local` comes from the source of a pending send; `remote` from the ticket that its receiver took.
+        // SAFETY: `local` comes from the source of a pending send; `remote` from the offer cell that its receiver took.
         unsafe { cma::write(pid, local, remote) }
     }
 }

@@ -9,11 +9,11 @@ use crate::far::Far;
 use crate::node_memory::NodeMemory;
 use crate::packet::*;
 use crate::table::FarTable;
-use crate::transfer::tickets::Tickets;
+use crate::transfer::own_offers::OwnOffers;
 use oxmpi_base::ids::{Peer, Slot};
+use oxmpi_base::offer_cell::OfferCells;
 use oxmpi_base::own_slot::OwnSlot;
 use oxmpi_base::ring::{self, Consumer, Producer};
-use oxmpi_base::ticket::TicketBook;
 use oxmpi_datatype::{Cursor, Source};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::AcqRel;
@@ -25,7 +25,7 @@ pub struct Full;
 pub struct Outgoing {
     local: Box<[Option<Box<Producer>>]>,
     far: FarTable<Far>,
-    pub(crate) tickets: Tickets,
+    pub(crate) offers: OwnOffers,
     /// Whether the kernel lets us copy from and to peers; assumed until it refuses.
     single_copy: bool,
     /// Makes the ends of rings.
@@ -36,13 +36,13 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    pub(crate) fn new(ends: OwnSlot, book: TicketBook, node: NodeMemory) -> Outgoing {
+    pub(crate) fn new(ends: OwnSlot, cells: OfferCells, node: NodeMemory) -> Outgoing {
         let local = (0..node.ranks()).map(|_| None).collect();
-        let tickets = Tickets::new(book);
+        let offers = OwnOffers::new(cells);
         Outgoing {
             local,
             far: FarTable::default(),
-            tickets,
+            offers,
             single_copy: true,
             ends,
             node,
@@ -289,9 +289,9 @@ impl Outgoing {
         self.far.forget(peer);
     }
 
-    /// Whether offers to and from a peer have tickets.
+    /// Whether offers to and from a peer have cells.
     #[inline]
-    pub(crate) fn has_tickets(&self, peer: Peer) -> bool {
+    pub(crate) fn has_offer_cells(&self, peer: Peer) -> bool {
         !peer.is_far() || self.node.home(peer).is_some()
     }
 

@@ -4,19 +4,19 @@
 //! ```text
 //! sending.rs     the sender's side: offer, withdraw, and what its part in moving the bytes is
 //! receiving.rs   the receiver's side: claim, and how the bytes get into its buffer
-//! tickets.rs     the tickets of this process
+//! own_offers.rs   the offer cells of this process
 //! pieces.rs      which bytes of the other side belong to which of ours, where there are gaps
 //! ```
 //!
-//! Between processes that share memory an offer has a ticket (`oxmpi_base::ticket`): exactly one of claim and withdraw
+//! Between processes that share memory an offer has an offer cell (`oxmpi_base::offer_cell`): exactly one of claim and withdraw
 //! wins on it, and both sides copy straight between the two processes. Without shared memory the receiver owns what was
 //! announced to it: a sender that withdraws asks, and the bytes come as packets. An operation of the engine owns the
 //! state of its transfer and gives it to every call, together with the memory that it moves; nothing here remembers it.
 
+pub(crate) mod own_offers;
 mod pieces;
 mod receiving;
 mod sending;
-pub(crate) mod tickets;
 
 pub use pieces::Place;
 pub use receiving::{RecvTransfer, RemoteOffer};

@@ -9,14 +9,14 @@ use super::{CLAIMED, Control, OPERATION_WORD, STREAM, Step, WITHDRAWN};
 use crate::outgoing::Outgoing;
 use crate::packet::Packet;
 use oxmpi_base::ids::Peer;
-use oxmpi_base::ticket::{Copy as TicketCopy, Ticket, TicketId, ticket_of};
+use oxmpi_base::offer_cell::{Copy as CellCopy, OfferCell, OfferId, offer_cell_of};
 use oxmpi_datatype::{Cursor, Target};
 use std::time::{Duration, Instant};
 
 /// An offer as its receiver knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemoteOffer {
-    /// The sender's ticket; 0 where no memory is shared with it.
+    /// The sender's number of the offer; 0 where no memory is shared with it.
     number: u64,
     /// The sender's operation.
     send: u64,
@@ -33,13 +33,13 @@ pub enum RecvTransfer {
 pub struct Copying {
     peer: Peer,
     offer: RemoteOffer,
-    ticket: TicketId,
+    id: OfferId,
     /// Where the sender said that its bytes are, and how we reach them, once its list is read.
     place: Place,
     far: Option<Far>,
     /// Our pieces, where the buffer has gaps: the sender reads it.
     _list: Option<List>,
-    copy: TicketCopy,
+    copy: CellCopy,
     share: Share,
 }
 
@@ -122,24 +122,24 @@ impl Outgoing {
     }
 
     fn remote_offer(&self, peer: Peer, number: u64, send: u64) -> Result<RemoteOffer, &'static str> {
-        let is_valid = if self.has_tickets(peer) { TicketId::from_wire(number).is_some() } else { number == 0 };
+        let is_valid = if self.has_offer_cells(peer) { OfferId::from_wire(number).is_some() } else { number == 0 };
         if is_valid { Ok(RemoteOffer { number, send }) } else { Err("no such offer") }
     }
 
     /// Claims the message, which its sender can no longer withdraw; `false` when it has withdrawn it.
     pub fn claim(&self, peer: Peer, offer: RemoteOffer) -> bool {
-        self.ticket_of(peer, offer).is_none_or(|(ticket, id)| ticket.take(id))
+        self.offer_cell_of(peer, offer).is_none_or(|(cell, id)| cell.take(id))
     }
 
     /// Whether the message could be claimed now.
     pub fn is_offered(&self, peer: Peer, offer: RemoteOffer) -> bool {
-        self.ticket_of(peer, offer).is_none_or(|(ticket, id)| ticket.is_offered(id))
+        self.offer_cell_of(peer, offer).is_none_or(|(cell, id)| cell.is_offered(id))
     }
 
     /// Tells the sender of a message that came with its announcement, and was claimed, that it is received.
     pub fn acknowledge(&self, peer: Peer, offer: RemoteOffer) -> Control {
-        if let Some((ticket, id)) = self.ticket_of(peer, offer) {
-            ticket.finish(id);
+        if let Some((cell, id)) = self.offer_cell_of(peer, offer) {
+            cell.finish(id);
         }
         Control::new(CLAIMED, [offer.number, offer.send, 0, 0])
     }
@@ -169,22 +169,22 @@ impl Outgoing {
                 target = list.place();
             }
         }
-        let ticket = if target == Place::NONE { None } else { self.ticket_of(peer, offer) };
-        let Some((ticket, id)) = ticket else {
+        let cell = if target == Place::NONE { None } else { self.offer_cell_of(peer, offer) };
+        let Some((cell, id)) = cell else {
             return (Some(RecvTransfer::Stream { from: peer, left: length }), ask_for_stream(offer, op, length));
         };
         let copy =
-            TicketCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
-        ticket.invite(&copy);
-        let copying = Copying { peer, offer, ticket: id, place, far: None, _list: list, copy, share: Share::Both };
+            CellCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
+        cell.invite(&copy);
+        let copying = Copying { peer, offer, id, place, far: None, _list: list, copy, share: Share::Both };
         (Some(RecvTransfer::Copy(Box::new(copying))), Control::new(CLAIMED, [offer.number, offer.send, 0, 0]))
     }
 
     /// The receiver's part in moving the bytes. `op` is the one that [`Outgoing::receive`] got.
     pub fn step_recv(&mut self, transfer: &mut RecvTransfer, op: u64, buf: &Target<'_>) -> Step {
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
-        let (peer, id) = (copying.peer, copying.ticket);
-        let Some((ticket, _)) = self.ticket_of(peer, copying.offer) else { return Step::Idle };
+        let (peer, id) = (copying.peer, copying.id);
+        let Some((cell, _)) = self.offer_cell_of(peer, copying.offer) else { return Step::Idle };
         let Copying { far, copy, share, place, .. } = &mut **copying;
         // Without the sender's list we can copy nothing. But the sender may have copied everything by now and hold its send
         // for done, so it is the first part that we claim which makes us fall back, and no part may be left to claim.
@@ -193,16 +193,16 @@ impl Outgoing {
         match share {
             Share::Both => {
                 let mut step = Step::Idle;
-                if let Some((offset, length)) = ticket.claim(copy) {
+                if let Some((offset, length)) = cell.claim(copy) {
                     if !pieces::copy(call, buf, far, offset as usize, length as usize) {
                         return self.fall_back(transfer, op);
                     }
-                    ticket.add_copied(length);
+                    cell.add_copied(length);
                     step = Step::Moved;
                 }
-                if !ticket.all_copied(copy) {
-                    if ticket.is_broken() {
-                        ticket.close(copy);
+                if !cell.all_copied(copy) {
+                    if cell.is_broken() {
+                        cell.close(copy);
                         *share = Share::Alone { done: 0 };
                     }
                     return step;
@@ -219,7 +219,7 @@ impl Outgoing {
                 }
             }
         }
-        ticket.finish(id);
+        cell.finish(id);
         self.node().wake(peer);
         Step::Done
     }
@@ -231,8 +231,8 @@ impl Outgoing {
         self.forbid_copies();
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
         let Copying { peer, offer, copy, .. } = **copying;
-        if let Some((ticket, _)) = self.ticket_of(peer, offer) {
-            ticket.close(&copy);
+        if let Some((cell, _)) = self.offer_cell_of(peer, offer) {
+            cell.close(&copy);
         }
         *transfer = RecvTransfer::Stream { from: peer, left: copy.length };
         Step::Tell(ask_for_stream(offer, op, copy.length))
@@ -242,10 +242,10 @@ impl Outgoing {
     /// changes.
     pub fn can_step_recv(&self, transfer: &RecvTransfer) -> bool {
         let RecvTransfer::Copy(copying) = transfer else { return false };
-        let Some((ticket, _)) = self.ticket_of(copying.peer, copying.offer) else { return false };
+        let Some((cell, _)) = self.offer_cell_of(copying.peer, copying.offer) else { return false };
         let copy = &copying.copy;
         match copying.share {
-            Share::Both => ticket.has_unclaimed(copy) || ticket.all_copied(copy) || ticket.is_broken(),
+            Share::Both => cell.has_unclaimed(copy) || cell.all_copied(copy) || cell.is_broken(),
             Share::Alone { .. } => true,
         }
     }
@@ -254,10 +254,10 @@ impl Outgoing {
     /// buffer that it has claimed: that is waited for.
     pub fn abort_recv(&mut self, transfer: RecvTransfer) {
         let RecvTransfer::Copy(copying) = transfer else { return };
-        let Some((ticket, _)) = self.ticket_of(copying.peer, copying.offer) else { return };
-        let claimed = ticket.close(&copying.copy).min(copying.copy.length);
+        let Some((cell, _)) = self.offer_cell_of(copying.peer, copying.offer) else { return };
+        let claimed = cell.close(&copying.copy).min(copying.copy.length);
         let start = Instant::now();
-        while !ticket.has_copied(claimed) && !ticket.is_broken() && start.elapsed() < LONGEST_CHUNK {
+        while !cell.has_copied(claimed) && !cell.is_broken() && start.elapsed() < LONGEST_CHUNK {
             if !self.node().is_alive(copying.peer) {
                 return;
             }
@@ -265,11 +265,11 @@ impl Outgoing {
         }
     }
 
-    /// The ticket of an offer, where memory is shared with its sender.
-    fn ticket_of(&self, peer: Peer, offer: RemoteOffer) -> Option<(&Ticket, TicketId)> {
-        let id = TicketId::from_wire(offer.number)?;
+    /// The cell of an offer, where memory is shared with its sender.
+    fn offer_cell_of(&self, peer: Peer, offer: RemoteOffer) -> Option<(&OfferCell, OfferId)> {
+        let id = OfferId::from_wire(offer.number)?;
         let (segment, slot) = self.node().home(peer)?;
-        Some((ticket_of(segment, slot.index(), id), id))
+        Some((offer_cell_of(segment, slot.index(), id), id))
     }
 }
 

@@ -7,7 +7,7 @@ use super::{CLAIMED, Control, DATA, STREAM, Step, WITHDRAW, WITHDRAWN};
 use crate::outgoing::{Full, Outgoing};
 use crate::packet::{Head, Packet};
 use oxmpi_base::ids::Peer;
-use oxmpi_base::ticket::{State, TicketId};
+use oxmpi_base::offer_cell::{OfferId, State};
 use oxmpi_datatype::{Cursor, Source};
 
 /// The state of a message that its sender has offered.
@@ -22,14 +22,14 @@ pub enum SendTransfer {
 
 pub struct Offered {
     /// `None` where no memory is shared with the receiver.
-    ticket: Option<TicketId>,
+    offer: Option<OfferId>,
     pieces: Option<Box<Pieces>>,
     /// The receiver was asked to give the offer back.
     asked: bool,
 }
 
 pub struct Copying {
-    ticket: TicketId,
+    offer: OfferId,
     pieces: Option<Box<Pieces>>,
 }
 
@@ -103,7 +103,7 @@ impl Outgoing {
             // Before a list is made in vain.
             return Err(Full);
         }
-        let ticket = self.offer_ticket(peer)?;
+        let offer = self.new_offer(peer)?;
         let (mut place, mut pieces) = (Place::NONE, None);
         if let Some(at) = dense.filter(|_| self.node().shares_memory(peer)) {
             place = Place::run(at as u64);
@@ -114,8 +114,8 @@ impl Outgoing {
             pieces = Some(Box::new(Pieces { _list: Some(list), far: FarSide::Unknown }));
         }
         let head = Head { aux: place.pieces, ..*head };
-        let sent = self.send_control(peer, &head, &[buf.len() as u64, place.address, number(ticket), op]);
-        self.offered(sent, ticket, pieces)
+        let sent = self.send_control(peer, &head, &[buf.len() as u64, place.address, number(offer), op]);
+        self.offered(sent, offer, pieces)
     }
 
     /// Announces a message of few bytes, which travel with the announcement. The receiver claims it nonetheless.
@@ -126,36 +126,36 @@ impl Outgoing {
         op: u64,
         buf: &Source<'_>,
     ) -> Result<SendTransfer, Full> {
-        let ticket = self.offer_ticket(peer)?;
-        let sent = self.send_first(peer, head, &[number(ticket), op], buf, &mut Cursor::new(), buf.len());
-        self.offered(sent, ticket, None)
+        let offer = self.new_offer(peer)?;
+        let sent = self.send_first(peer, head, &[number(offer), op], buf, &mut Cursor::new(), buf.len());
+        self.offered(sent, offer, None)
     }
 
-    /// A ticket for an offer to a peer that shares memory with us; [`Full`] while all are in use.
-    fn offer_ticket(&mut self, peer: Peer) -> Result<Option<TicketId>, Full> {
-        if !self.has_tickets(peer) {
+    /// A new offer to a peer that shares memory with us; [`Full`] while all cells are in use.
+    fn new_offer(&mut self, peer: Peer) -> Result<Option<OfferId>, Full> {
+        if !self.has_offer_cells(peer) {
             return Ok(None);
         }
-        self.tickets.offer().map(Some).ok_or(Full)
+        self.offers.offer().map(Some).ok_or(Full)
     }
 
     fn offered(
         &mut self,
         sent: Result<(), Full>,
-        ticket: Option<TicketId>,
+        offer: Option<OfferId>,
         pieces: Option<Box<Pieces>>,
     ) -> Result<SendTransfer, Full> {
-        if let (Err(Full), Some(ticket)) = (sent, ticket) {
-            self.tickets.withdraw(ticket);
+        if let (Err(Full), Some(offer)) = (sent, offer) {
+            self.offers.withdraw(offer);
         }
-        sent.map(|()| SendTransfer::Offered(Offered { ticket, pieces, asked: false }))
+        sent.map(|()| SendTransfer::Offered(Offered { offer, pieces, asked: false }))
     }
 
     /// Tries to take an offer back. Never waits for the peer.
     pub fn withdraw(&mut self, op: u64, transfer: &mut SendTransfer) -> Withdrawal {
         let SendTransfer::Offered(offered) = transfer else { return Withdrawal::TooLate };
-        match offered.ticket {
-            Some(ticket) if self.tickets.withdraw(ticket) => Withdrawal::Done,
+        match offered.offer {
+            Some(offer) if self.offers.withdraw(offer) => Withdrawal::Done,
             Some(_) => Withdrawal::TooLate,
             None if offered.asked => Withdrawal::TooLate,
             None => {
@@ -174,19 +174,19 @@ impl Outgoing {
         cursor: &mut Cursor,
     ) -> Result<Answer, &'static str> {
         let wrong = Err("an answer to an offer that was not made to it");
-        let (ticket, asked) = match transfer {
-            SendTransfer::Offered(offered) => (offered.ticket, offered.asked),
-            SendTransfer::Copy(copying) if packet.kind() == STREAM => (Some(copying.ticket), false),
+        let (offer, asked) = match transfer {
+            SendTransfer::Offered(offered) => (offered.offer, offered.asked),
+            SendTransfer::Copy(copying) if packet.kind() == STREAM => (Some(copying.offer), false),
             _ => return wrong,
         };
-        if packet.word(0) != number(ticket) {
+        if packet.word(0) != number(offer) {
             return wrong;
         }
-        match (packet.kind(), ticket) {
+        match (packet.kind(), offer) {
             (CLAIMED, None) => Ok(Answer::Done),
-            (CLAIMED, Some(ticket)) => {
+            (CLAIMED, Some(offer)) => {
                 let SendTransfer::Offered(Offered { pieces, .. }) = transfer else { return wrong };
-                *transfer = SendTransfer::Copy(Copying { ticket, pieces: pieces.take() });
+                *transfer = SendTransfer::Copy(Copying { offer, pieces: pieces.take() });
                 Ok(Answer::Steps)
             }
             (STREAM, _) => {
@@ -194,10 +194,10 @@ impl Outgoing {
                 if length > buf.len() as u64 {
                     return Err("it wants more bytes than the message has");
                 }
-                if let Some(ticket) = ticket {
-                    // Not the receiver's to finish: a send whose ticket is done counts as complete.
-                    self.tickets.book.ticket(ticket).finish(ticket);
-                    self.tickets.book.release(ticket);
+                if let Some(offer) = offer {
+                    // Not the receiver's to finish: a send whose offer is done counts as complete.
+                    self.offers.cells.cell(offer).finish(offer);
+                    self.offers.cells.release(offer);
                 }
                 *transfer = SendTransfer::Stream { receive, length };
                 cursor.seek(buf, 0);
@@ -224,15 +224,15 @@ impl Outgoing {
     }
 
     fn step_copy(&mut self, peer: Peer, copying: &mut Copying, buf: &Source<'_>) -> Step {
-        let id = copying.ticket;
-        let ticket = self.tickets.book.ticket(id);
-        if ticket.state(id) == State::Done {
-            self.tickets.book.release(id);
+        let id = copying.offer;
+        let cell = self.offers.cells.cell(id);
+        if cell.state(id) == State::Done {
+            self.offers.cells.release(id);
             return Step::Done;
         }
-        let Some(copy) = ticket.copy() else { return Step::Idle };
+        let Some(copy) = cell.copy() else { return Step::Idle };
         let mut step = Step::Idle;
-        if !ticket.is_broken() && ticket.has_unclaimed(&copy) {
+        if !cell.is_broken() && cell.has_unclaimed(&copy) {
             let mut run = Far::Run(copy.target);
             let far = if copy.pieces == 0 {
                 &mut run
@@ -246,20 +246,20 @@ impl Outgoing {
                 let FarSide::Known(far) = known else { return Step::Idle };
                 far
             };
-            if let Some((offset, length)) = ticket.claim(&copy) {
+            if let Some((offset, length)) = cell.claim(&copy) {
                 let call = |ours: &[_], theirs: &[_]| self.node().copy_to(peer, ours, theirs);
                 if pieces::copy(call, buf, far, offset as usize, length as usize) {
-                    ticket.add_copied(length);
+                    cell.add_copied(length);
                 } else {
-                    ticket.break_off();
+                    cell.break_off();
                 }
                 self.node().wake(peer);
                 step = Step::Moved;
             }
         }
-        if ticket.all_copied(&copy) {
+        if cell.all_copied(&copy) {
             // Whether the receiver notices now or after an hour of computing is no concern of the send's.
-            self.tickets.spent.push_back(id);
+            self.offers.unreleased.push_back(id);
             return Step::Done;
         }
         step
@@ -287,29 +287,29 @@ impl Outgoing {
     /// changes; it may have gone computing, so this is no time to spin.
     pub fn can_step_send(&self, transfer: &SendTransfer) -> bool {
         let SendTransfer::Copy(copying) = transfer else { return false };
-        let ticket = self.tickets.book.ticket(copying.ticket);
+        let cell = self.offers.cells.cell(copying.offer);
         let lost = copying.pieces.as_ref().is_some_and(|pieces| matches!(pieces.far, FarSide::Lost));
-        let can_help = || ticket.copy().is_some_and(|copy| ticket.has_unclaimed(&copy) && !ticket.is_broken());
-        ticket.state(copying.ticket) == State::Done || (!lost && can_help())
+        let can_help = || cell.copy().is_some_and(|copy| cell.has_unclaimed(&copy) && !cell.is_broken());
+        cell.state(copying.offer) == State::Done || (!lost && can_help())
     }
 
     /// Ends a transfer whose receiver is dead, or is not spoken with any more.
     pub fn abort_send(&mut self, transfer: SendTransfer) {
-        let ticket = match transfer {
-            SendTransfer::Offered(offered) => offered.ticket,
-            SendTransfer::Copy(copying) => Some(copying.ticket),
+        let offer = match transfer {
+            SendTransfer::Offered(offered) => offered.offer,
+            SendTransfer::Copy(copying) => Some(copying.offer),
             SendTransfer::Stream { .. } => None,
         };
-        if let Some(ticket) = ticket
-            && !self.tickets.withdraw(ticket)
+        if let Some(offer) = offer
+            && !self.offers.withdraw(offer)
         {
             // Its receiver may still use it, so it is used again only when that gives it back.
-            self.tickets.spent.push_back(ticket);
+            self.offers.unreleased.push_back(offer);
         }
     }
 }
 
-/// An offer's number in packets; 0 where there is no ticket.
-fn number(ticket: Option<TicketId>) -> u64 {
-    ticket.map_or(0, |ticket| ticket.0)
+/// An offer's number in packets; 0 where there is no offer cell.
+fn number(offer: Option<OfferId>) -> u64 {
+    offer.map_or(0, |offer| offer.0)
 }

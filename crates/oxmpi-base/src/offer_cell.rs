@@ -1,4 +1,4 @@
-//! A ticket is a cache line in the segment that a sender owns. With it, sender and receiver agree
+//! An offer cell is a cache line in the segment that a sender owns. With it, sender and receiver agree
 //! on one message that is not complete when it is announced: whether the sender may still withdraw
 //! it, and which side copies which part.
 //!
@@ -7,25 +7,25 @@
 //!    \--sender withdraw--> withdrawn (a late receiver finds another generation)
 //! ```
 //!
-//! The number in the announcement names the ticket and its generation. After the message is taken,
+//! The number in the announcement names the offer cell and its generation. After the message is taken,
 //! both sides claim chunks of the copy from `claimed`: two waiting ranks copy in parallel, and a
 //! rank that computes delays nothing.
 
-use crate::segment::{Segment, TICKETS};
+use crate::segment::{OFFER_CELLS, Segment};
 use crate::sync::{AtomicU64, Ordering};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Names one use of one ticket of one sender: index (low 32 bits) and generation.
+/// Names one use of one offer cell of one sender: index (low 32 bits) and generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TicketId(pub u64);
+pub struct OfferId(pub u64);
 
-impl TicketId {
-    /// A ticket from a packet of a peer; `None` for a number that no sender gives out.
+impl OfferId {
+    /// An offer cell from a packet of a peer; `None` for a number that no sender gives out.
     #[inline]
-    pub fn from_wire(word: u64) -> Option<TicketId> {
-        let id = TicketId(word);
-        (id.index() < TICKETS && id.generation() != 0).then_some(id)
+    pub fn from_wire(word: u64) -> Option<OfferId> {
+        let id = OfferId(word);
+        (id.index() < OFFER_CELLS && id.generation() != 0).then_some(id)
     }
 
     #[inline]
@@ -53,7 +53,7 @@ const TAKEN: u64 = 2;
 const DONE: u64 = 3;
 
 #[repr(C, align(64))]
-pub struct Ticket {
+pub struct OfferCell {
     /// Generation (high 32 bits) and one of the state numbers.
     state: AtomicU64,
     /// Bytes of the copy that either side has claimed; may exceed `length`.
@@ -83,13 +83,13 @@ pub struct Copy {
     pub chunk: u64,
 }
 
-impl Ticket {
-    fn is(&self, id: TicketId, state: u64) -> u64 {
+impl OfferCell {
+    fn is(&self, id: OfferId, state: u64) -> u64 {
         debug_assert!(id.generation() != 0);
         id.generation() << 32 | state
     }
 
-    pub fn state(&self, id: TicketId) -> State {
+    pub fn state(&self, id: OfferId) -> State {
         // Acquire: what the other side wrote before it changed the state is visible.
         let word = self.state.load(Ordering::Acquire);
         if word >> 32 != id.generation() {
@@ -104,13 +104,13 @@ impl Ticket {
     }
 
     /// Receiver: whether the message is still offered, for a probe.
-    pub fn is_offered(&self, id: TicketId) -> bool {
+    pub fn is_offered(&self, id: OfferId) -> bool {
         self.state(id) == State::Offered
     }
 
     /// Receiver: takes the message, which the sender can no longer withdraw; `false` if it was
     /// withdrawn.
-    pub fn take(&self, id: TicketId) -> bool {
+    pub fn take(&self, id: OfferId) -> bool {
         let (from, taken) = (self.is(id, OFFERED), self.is(id, TAKEN));
         self.state.compare_exchange(from, taken, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -128,12 +128,12 @@ impl Ticket {
     }
 
     /// Receiver: the message is received, and the sender may use its buffer again.
-    pub fn finish(&self, id: TicketId) {
+    pub fn finish(&self, id: OfferId) {
         self.state.store(self.is(id, DONE), Ordering::Release);
     }
 
     /// Sender: withdraws an offer; `false` if the receiver took it first.
-    pub fn withdraw(&self, id: TicketId) -> bool {
+    pub fn withdraw(&self, id: OfferId) -> bool {
         let gone = self.is(id, 0);
         self.state.compare_exchange(self.is(id, OFFERED), gone, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -197,68 +197,68 @@ impl Ticket {
     }
 }
 
-/// A rank's view of its own tickets: which are free, and the generation of each. Tickets with low
+/// A rank's view of its own offer cells: which are free, and the generation of each. Cells with low
 /// numbers are used first, so that few pages are touched.
-pub struct TicketBook {
-    first: NonNull<Ticket>,
+pub struct OfferCells {
+    first: NonNull<OfferCell>,
     free: Vec<u32>,
     fresh: u32,
-    /// Keeps the tickets mapped.
+    /// Keeps the offer cells mapped.
     _segment: Arc<Segment>,
 }
 
 // SAFETY: nothing in it belongs to a thread: the pointer is to atomics in shared memory that the
-// book keeps mapped.
-unsafe impl Send for TicketBook {}
+// `_segment` keeps mapped.
+unsafe impl Send for OfferCells {}
 
-impl TicketBook {
-    /// The book of `rank`. Only [`OwnSlot`](crate::own_slot::OwnSlot) calls it.
-    pub(crate) fn new(segment: Arc<Segment>, rank: usize) -> TicketBook {
-        TicketBook { first: segment.tickets(rank).cast(), free: Vec::new(), fresh: 0, _segment: segment }
+impl OfferCells {
+    /// The offer cells of `rank`. Only [`OwnSlot`](crate::own_slot::OwnSlot) calls it.
+    pub(crate) fn new(segment: Arc<Segment>, rank: usize) -> OfferCells {
+        OfferCells { first: segment.offer_cells(rank).cast(), free: Vec::new(), fresh: 0, _segment: segment }
     }
 
-    /// A ticket in the state Offered, or `None` while all are in use.
-    pub fn offer(&mut self) -> Option<TicketId> {
+    /// An offer cell in the state Offered, or `None` while all are in use.
+    pub fn offer(&mut self) -> Option<OfferId> {
         let index = match self.free.pop() {
             Some(index) => index,
-            None if (self.fresh as usize) < TICKETS => {
+            None if (self.fresh as usize) < OFFER_CELLS => {
                 self.fresh += 1;
                 self.fresh - 1
             }
             None => return None,
         };
-        let ticket = self.at(index as usize);
-        let generation = ((ticket.state.load(Ordering::Relaxed) >> 32) as u32).wrapping_add(1).max(1);
-        let id = TicketId(u64::from(generation) << 32 | u64::from(index));
-        ticket.target.store(0, Ordering::Relaxed);
-        ticket.state.store(ticket.is(id, OFFERED), Ordering::Release);
+        let cell = self.at(index as usize);
+        let generation = ((cell.state.load(Ordering::Relaxed) >> 32) as u32).wrapping_add(1).max(1);
+        let id = OfferId(u64::from(generation) << 32 | u64::from(index));
+        cell.target.store(0, Ordering::Relaxed);
+        cell.state.store(cell.is(id, OFFERED), Ordering::Release);
         Some(id)
     }
 
-    pub fn ticket(&self, id: TicketId) -> &Ticket {
+    pub fn cell(&self, id: OfferId) -> &OfferCell {
         self.at(id.index())
     }
 
-    /// Frees a ticket that is Done or withdrawn.
-    pub fn release(&mut self, id: TicketId) {
-        debug_assert!(matches!(self.ticket(id).state(id), State::Done | State::Gone));
+    /// Frees an offer cell that is Done or withdrawn.
+    pub fn release(&mut self, id: OfferId) {
+        debug_assert!(matches!(self.cell(id).state(id), State::Done | State::Gone));
         self.free.push(id.index() as u32);
     }
 
-    fn at(&self, index: usize) -> &Ticket {
-        assert!(index < TICKETS);
-        // SAFETY: the assertion above: one of the rank's TICKETS tickets, all atomics, which the
-        // book keeps mapped.
+    fn at(&self, index: usize) -> &OfferCell {
+        assert!(index < OFFER_CELLS);
+        // SAFETY: the assertion above: one of the rank's OFFER_CELLS offer cells, all atomics, which
+        // `_segment` keeps mapped.
         unsafe { &*self.first.as_ptr().add(index) }
     }
 }
 
-/// A peer's ticket, as a receiver sees it.
-pub fn ticket_of(segment: &Segment, sender: usize, id: TicketId) -> &Ticket {
-    assert!(id.index() < TICKETS);
-    // SAFETY: the assertion above: one of the sender's TICKETS tickets, all atomics, mapped as long
+/// A peer's offer cell, as a receiver sees it.
+pub fn offer_cell_of(segment: &Segment, sender: usize, id: OfferId) -> &OfferCell {
+    assert!(id.index() < OFFER_CELLS);
+    // SAFETY: the assertion above: one of the sender's OFFER_CELLS offer cells, all atomics, mapped as long
     // as `segment` lives.
-    unsafe { &*segment.tickets(sender).cast::<Ticket>().as_ptr().add(id.index()) }
+    unsafe { &*segment.offer_cells(sender).cast::<OfferCell>().as_ptr().add(id.index()) }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -269,53 +269,53 @@ mod tests {
     fn a_withdrawn_offer_cannot_be_taken_and_the_next_use_is_another() {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
         let segment = Arc::new(segment);
-        let mut book = TicketBook::new(Arc::clone(&segment), 1);
-        let first = book.offer().unwrap();
-        let seen = ticket_of(&segment, 1, first);
+        let mut cells = OfferCells::new(Arc::clone(&segment), 1);
+        let first = cells.offer().unwrap();
+        let seen = offer_cell_of(&segment, 1, first);
         assert!(seen.is_offered(first));
-        assert!(book.ticket(first).withdraw(first));
+        assert!(cells.cell(first).withdraw(first));
         assert!(!seen.take(first));
-        book.release(first);
-        let second = book.offer().unwrap();
+        cells.release(first);
+        let second = cells.offer().unwrap();
         assert_eq!(first.index(), second.index());
         assert!(!seen.take(first), "the old number names nothing");
         assert!(seen.take(second));
-        assert!(!book.ticket(second).withdraw(second));
+        assert!(!cells.cell(second).withdraw(second));
         seen.finish(second);
-        assert_eq!(book.ticket(second).state(second), State::Done);
+        assert_eq!(cells.cell(second).state(second), State::Done);
     }
 
     #[test]
     fn claims_cover_the_copy_once() {
         let (_fd, segment) = Segment::create(1, 1).unwrap();
         let segment = Arc::new(segment);
-        let mut book = TicketBook::new(Arc::clone(&segment), 0);
-        let id = book.offer().unwrap();
+        let mut cells = OfferCells::new(Arc::clone(&segment), 0);
+        let id = cells.offer().unwrap();
         let copy = Copy { target: 4096, pieces: 3, length: 1000, chunk: 300 };
-        assert!(ticket_of(&segment, 0, id).take(id));
-        ticket_of(&segment, 0, id).invite(&copy);
-        assert_eq!(book.ticket(id).copy(), Some(copy));
+        assert!(offer_cell_of(&segment, 0, id).take(id));
+        offer_cell_of(&segment, 0, id).invite(&copy);
+        assert_eq!(cells.cell(id).copy(), Some(copy));
         let mut covered = vec![];
-        while let Some(part) = book.ticket(id).claim(&copy) {
+        while let Some(part) = cells.cell(id).claim(&copy) {
             covered.push(part);
-            book.ticket(id).add_copied(part.1);
+            cells.cell(id).add_copied(part.1);
         }
         assert_eq!(covered, [(0, 300), (300, 300), (600, 300), (900, 100)]);
-        assert!(book.ticket(id).all_copied(&copy));
+        assert!(cells.cell(id).all_copied(&copy));
     }
 
     #[test]
     fn nothing_is_claimed_of_a_closed_copy() {
         let (_fd, segment) = Segment::create(1, 1).unwrap();
         let segment = Arc::new(segment);
-        let mut book = TicketBook::new(Arc::clone(&segment), 0);
-        let id = book.offer().unwrap();
+        let mut cells = OfferCells::new(Arc::clone(&segment), 0);
+        let id = cells.offer().unwrap();
         let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300 };
-        book.ticket(id).invite(&copy);
-        assert_eq!(book.ticket(id).claim(&copy), Some((0, 300)));
-        book.ticket(id).close(&copy);
-        assert!(!book.ticket(id).has_unclaimed(&copy));
-        assert_eq!(book.ticket(id).claim(&copy), None);
+        cells.cell(id).invite(&copy);
+        assert_eq!(cells.cell(id).claim(&copy), Some((0, 300)));
+        cells.cell(id).close(&copy);
+        assert!(!cells.cell(id).has_unclaimed(&copy));
+        assert_eq!(cells.cell(id).claim(&copy), None);
     }
 }
 
@@ -324,9 +324,9 @@ mod loom_tests {
     use super::*;
     use loom::sync::Arc;
 
-    fn ticket() -> Ticket {
+    fn new_cell() -> OfferCell {
         let zero = || AtomicU64::new(0);
-        Ticket {
+        OfferCell {
             state: zero(),
             claimed: zero(),
             copied: zero(),
@@ -342,12 +342,12 @@ mod loom_tests {
     #[test]
     fn loom_take_and_withdraw_exclude_each_other() {
         loom::model(|| {
-            let id = TicketId(1 << 32);
-            let ticket = Arc::new(ticket());
-            ticket.state.store(ticket.is(id, OFFERED), Ordering::Relaxed);
-            let other = Arc::clone(&ticket);
+            let id = OfferId(1 << 32);
+            let cell = Arc::new(new_cell());
+            cell.state.store(cell.is(id, OFFERED), Ordering::Relaxed);
+            let other = Arc::clone(&cell);
             let taker = loom::thread::spawn(move || other.take(id));
-            let withdrawn = ticket.withdraw(id);
+            let withdrawn = cell.withdraw(id);
             assert_ne!(taker.join().unwrap(), withdrawn);
         });
     }
@@ -357,8 +357,8 @@ mod loom_tests {
     #[test]
     fn loom_claims_are_disjoint_and_complete() {
         loom::model(|| {
-            let id = TicketId(1 << 32);
-            let shared = Arc::new(ticket());
+            let id = OfferId(1 << 32);
+            let shared = Arc::new(new_cell());
             shared.state.store(shared.is(id, OFFERED), Ordering::Relaxed);
             let copy = Copy { target: 8, pieces: 0, length: 5, chunk: 2 };
             let sender = Arc::clone(&shared);

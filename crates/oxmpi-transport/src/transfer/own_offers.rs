@@ -1,0 +1,40 @@
+//! The offer cells of this process, with which it offers messages to peers that share memory with it.
+
+use oxmpi_base::offer_cell::{OfferCells, OfferId, State};
+use std::collections::VecDeque;
+
+/// The offer cells of this process.
+pub(crate) struct OwnOffers {
+    pub cells: OfferCells,
+    /// Those of sends that are over, which the receiver has not given back yet.
+    pub unreleased: VecDeque<OfferId>,
+}
+
+impl OwnOffers {
+    pub fn new(cells: OfferCells) -> OwnOffers {
+        OwnOffers { cells, unreleased: VecDeque::new() }
+    }
+
+    /// A cell for an offer; `None` while all are in use.
+    pub fn offer(&mut self) -> Option<OfferId> {
+        // A few at a time, so that many of them cost an offer no more than one.
+        for _ in 0..self.unreleased.len().min(2) {
+            let Some(id) = self.unreleased.pop_front() else { break };
+            if self.cells.cell(id).state(id) == State::Done {
+                self.cells.release(id);
+            } else {
+                self.unreleased.push_back(id);
+            }
+        }
+        self.cells.offer()
+    }
+
+    /// Takes an offer back; `false` when the receiver was faster.
+    pub fn withdraw(&mut self, id: OfferId) -> bool {
+        let won = self.cells.cell(id).withdraw(id);
+        if won {
+            self.cells.release(id);
+        }
+        won
+    }
+}
