@@ -17,6 +17,7 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-coll", true),
     ("oxmpi-transport", false),
     ("oxmpi-rma", false),
+    ("oxmpi-agent", true),
     ("oxmpi-io", false),
     ("oxmpi-core", false),
     ("oxmpi", false),
@@ -27,7 +28,7 @@ const STACK: &[(&str, bool)] = &[
 
 /// The crates beside the stack, and the last crate of the stack that each may depend on.
 const BESIDE: &[(&str, &str)] = &[
-    ("oxmpi-launch", "oxmpi-boot"),
+    ("oxmpi-launch", "oxmpi-agent"),
     ("oxmpi-cli", "oxmpi-boot"),
     ("oxmpi-wrap", "oxmpi-abi"),
     ("oxmpi-testkit", "oxmpi-core"),

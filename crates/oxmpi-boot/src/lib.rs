@@ -10,6 +10,7 @@ pub mod apps;
 pub mod deal;
 pub mod env;
 pub mod foreign;
+pub mod handshake;
 pub mod nodes;
 pub mod spawned;
 
