@@ -18,7 +18,7 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_coll::plan::{Piece, Plan, Region};
 use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Source, Target};
-use oxmpi_transport::own;
+use oxmpi_transport::local;
 use std::sync::Arc;
 
 /// Where the messages of a collective operation go.
@@ -327,7 +327,7 @@ impl Run {
     pub fn new(bound_plan: Arc<BoundPlan>) -> Run {
         if let Some(Packing::First { user, packed }) = &bound_plan.packing {
             // SAFETY: no run of the bound plan has begun to read the bytes: they are performed one at a time.
-            own::copy(user, &unsafe { packed.lend_to_write() });
+            local::copy(user, &unsafe { packed.lend_to_write() });
         }
         Run { bound_plan, next: 0, sends: Vec::new(), recvs: Vec::new(), error: None, called: None, promise: None }
     }

@@ -38,7 +38,7 @@
 //! Looking is a search through everything that the process holds. It is rare, and in exchange nothing is counted where it
 //! would cost every message something.
 
-mod own;
+mod in_use;
 
 use crate::agreement::{Line, Participants, spans_jobs};
 use crate::comm::Ranks;

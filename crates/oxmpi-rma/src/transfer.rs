@@ -5,7 +5,7 @@ use crate::{Far, Spot, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Cursor, Region, Source, Target};
-use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece, own};
+use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece, local};
 use std::io;
 
 /// What is moved at a time where neither side lies in one run.
@@ -19,7 +19,7 @@ pub fn put(node: &NodeMemory, from: &Source<'_>, to: &Spot) -> Result<()> {
         bail!(MPI_ERR_TRUNCATE, "{bytes} bytes do not fit into the {} bytes at the target", to.buf.len());
     }
     match (to.near_target(), to.process) {
-        (Some(to), _) => own::copy_part(from, 0, &to, 0, bytes),
+        (Some(to), _) => local::copy_part(from, 0, &to, 0, bytes),
         (None, Some(process)) => write(node, process, from, &to.buf, bytes)?,
         (None, None) => unreachable!("what is no other process's memory is near"),
     }
@@ -33,7 +33,7 @@ pub fn get(node: &NodeMemory, to: &Target<'_>, from: &Spot) -> Result<()> {
         bail!(MPI_ERR_TRUNCATE, "the {bytes} bytes at the target do not fit into {} bytes", to.len());
     }
     match (from.near_source(), from.process) {
-        (Some(from), _) => own::copy_part(&from, 0, to, 0, bytes),
+        (Some(from), _) => local::copy_part(&from, 0, to, 0, bytes),
         (None, Some(process)) => read(node, process, &from.buf, to, bytes)?,
         (None, None) => unreachable!("what is no other process's memory is near"),
     }

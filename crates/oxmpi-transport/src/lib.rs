@@ -14,7 +14,7 @@
 //! foreign.rs      processes of other jobs on the node
 //! ports.rs        numbers under which a process can be asked for a connection
 //! table.rs        a value for every peer
-//! own.rs          copies within this process
+//! local.rs          copies within this process
 //! node/           collective operations of ranks that share a board
 //! ```
 
@@ -23,10 +23,10 @@ mod far;
 mod foreign;
 mod incoming;
 mod links;
+pub mod local;
 pub mod node;
 mod node_memory;
 mod outgoing;
-pub mod own;
 mod packet;
 mod ports;
 #[cfg(feature = "sim")]

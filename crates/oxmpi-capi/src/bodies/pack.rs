@@ -6,7 +6,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{pack_external as encode, unpack_external as decode};
-use oxmpi_transport::own::copy;
+use oxmpi_transport::local::copy;
 
 /// The place in a packed buffer where a call begins, and how much of the buffer is left there.
 fn place(position: OutInt, size: i64, size_name: &str) -> Result<(usize, usize)> {

@@ -9,14 +9,14 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_PROC_ABORTED, MPI_ERR_TRUNCATE};
 use oxmpi_coll::plan::{Piece, Region, Side, Step};
 use oxmpi_datatype::Source;
-use oxmpi_transport::own;
+use oxmpi_transport::local;
 use std::sync::Arc;
 
 impl Process {
     /// Goes on with a run as far as it can.
     pub fn advance(&mut self, run: &mut Run) -> Turn {
         if let Some(Called { result: Some((from, to)), .. }) = run.called.take() {
-            own::copy(&from, &to);
+            local::copy(&from, &to);
         }
         let bound_plan = Arc::clone(&run.bound_plan);
         while let Some(step) = bound_plan.plan.steps.get(run.next) {
@@ -25,7 +25,7 @@ impl Process {
                 Step::SendLocal { to, piece } => self.start_send(run, *to, piece, true),
                 Step::Recv { from, piece } => self.start_recv(run, *from, piece, false),
                 Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
-                Step::Copy { from, to } => own::copy(&bound_plan.source(from), &bound_plan.target(to)),
+                Step::Copy { from, to } => local::copy(&bound_plan.source(from), &bound_plan.target(to)),
                 Step::Reduce { with, into, side } => {
                     if let Some(call) = reduce(run, with, into, *side) {
                         run.next += 1;
@@ -51,7 +51,7 @@ impl Process {
         if let (Some(Packing::Last { user, packed }), None) = (&bound_plan.packing, &run.error) {
             #[expect(unsafe_code, reason = "the packed bytes are the bound_plan's own")]
             // SAFETY: the bound plan outlives this function, and all that was to be received has come.
-            own::copy(&unsafe { packed.lend() }, user);
+            local::copy(&unsafe { packed.lend() }, user);
         }
         match run.error.take() {
             None => Turn::Done(Ok(())),
@@ -214,7 +214,7 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
     } else {
         let copy = Scratch::new(bound_plan.units(with.region), with.count);
         let first = Piece { offset: 0, ..*with };
-        own::copy(&bound_plan.source(with), &copy.units().target(&first));
+        local::copy(&bound_plan.source(with), &copy.units().target(&first));
         (copy.units().base, Some(copy))
     };
     let from = match &copy {
@@ -225,7 +225,7 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
     // SAFETY: the plan names `into`; `right` is temporary memory of as many elements, kept until the call was made.
     match unsafe { reducer.apply(target, right, with.count) } {
         None => {
-            own::copy(&result.0, &result.1);
+            local::copy(&result.0, &result.1);
             None
         }
         Some(call) => {

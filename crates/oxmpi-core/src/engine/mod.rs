@@ -5,7 +5,7 @@
 //!               large or synchronous: an offer that waits        OFFER
 //! recv.rs       packets meet posted receives, or are kept        (matching/)
 //! transfers.rs  messages that were offered: the links move their bytes, the engine says when and tells the peer
-//! own.rs        messages to oneself
+//! loopback.rs   messages to oneself
 //! foreign.rs    processes of other jobs come and go
 //! ops.rs        operations under way, and how they ended
 //! ```
@@ -14,8 +14,8 @@
 //! caller's business, so that it can let other threads in.
 
 mod foreign;
+mod loopback;
 mod ops;
-mod own;
 mod recv;
 mod send;
 mod transfers;

@@ -234,7 +234,7 @@ impl Messages {
                 }
                 return;
             }
-            Body::Own(send) => return self.deliver_own(op, send),
+            Body::Own(send) => return self.deliver_loopback(op, send),
         }
         if let Some(offer) = message.offer {
             self.acknowledge(message.from, offer);
@@ -256,7 +256,7 @@ impl Messages {
 
     fn unpack_stored(&mut self, op: OpId, bytes: &[u8]) {
         if let Some(recv) = self.ops.recv_mut(op) {
-            oxmpi_transport::own::unpack(bytes, &recv.buf, &mut recv.cursor);
+            oxmpi_transport::local::unpack(bytes, &recv.buf, &mut recv.cursor);
         }
     }
 

@@ -120,7 +120,7 @@ impl Messages {
     #[inline]
     pub fn send(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
         if route.peer == self.tx.own() {
-            return self.send_own(mode, route, buf);
+            return self.send_loopback(mode, route, buf);
         }
         let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.tx.under_pressure(route.peer);
         if !eager {

@@ -3,7 +3,7 @@
 //! Long blocks go in pieces, a round each; who writes is held back by who reads only when its staging buffer is full.
 
 use super::{Call, Node, Wait, demote_lines, pack, pieces, unpack, unpack_streaming};
-use crate::own;
+use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::ENTRY_BYTES;
@@ -65,7 +65,7 @@ impl Node {
             return Ok(());
         };
         if let Some(send) = send {
-            own::copy_part(send, 0, recv, root * block, block);
+            local::copy_part(send, 0, recv, root * block, block);
         }
         for (at, bytes) in pieces(block, self.chunk()) {
             let round = self.listen(call)?;
@@ -115,7 +115,7 @@ impl Node {
             self.close(wait);
         }
         if let (Some(send), Some(recv)) = (send, recv) {
-            own::copy_part(send, root * block, recv, 0, block);
+            local::copy_part(send, root * block, recv, 0, block);
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Node {
             self.member.publish();
             // While the others' are on their way.
             if let Some(send) = send {
-                own::copy_part(send, at, recv, own + at, bytes);
+                local::copy_part(send, at, recv, own + at, bytes);
             }
             for rank in self.others() {
                 self.meet(wait, rank)?;
@@ -186,7 +186,7 @@ impl Node {
             self.member.publish();
             if let Some(send) = send {
                 let own = self.rank() * block + at;
-                own::copy_part(send, own, recv, own, bytes);
+                local::copy_part(send, own, recv, own, bytes);
             }
             for rank in self.others() {
                 self.meet(wait, rank)?;

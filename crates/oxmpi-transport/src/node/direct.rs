@@ -5,7 +5,7 @@
 //! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
 
 use super::{Call, Node, Reduction, Wait, pieces, unpack, unpack_streaming};
-use crate::own;
+use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
 use oxmpi_datatype::{OwnedBytes, Region, Source, Target};
@@ -65,7 +65,7 @@ fn copy_own(send: &Source<'_>, from: usize, recv: &Target<'_>, to: usize, block:
     match send.as_dense() {
         // SAFETY: both are buffers of a pending operation with so many bytes there, and may not overlap.
         Some(base) if block >= STREAM_OWN => unsafe { unpack_streaming(recv, to, base.wrapping_add(from), block) },
-        _ => own::copy_part(send, from, recv, to, block),
+        _ => local::copy_part(send, from, recv, to, block),
     }
 }
 

@@ -9,25 +9,25 @@ use crate::matching::Envelope;
 use oxmpi_datatype::Source;
 
 /// Up to here a message to oneself is copied when it is sent; longer ones wait where they are.
-const OWN_EAGER: usize = 64 << 10;
+const LOOPBACK_EAGER: usize = 64 << 10;
 
 impl Messages {
-    pub(super) fn send_own(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
+    pub(super) fn send_loopback(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
         let envelope = Envelope { context: route.context, source: source(route.source, self.tx.own()), tag: route.tag };
         let bytes = buf.len();
         if let Some(recv) = self.posted.take_match(&envelope) {
             let send = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
             self.begin(recv, &envelope, bytes as u64);
-            self.deliver_own(recv, send);
+            self.deliver_loopback(recv, send);
             self.ops.take_outcome(send);
             return None;
         }
         let from = self.tx.own();
-        if mode == Mode::Standard && bytes <= OWN_EAGER {
+        if mode == Mode::Standard && bytes <= LOOPBACK_EAGER {
             let message = Message {
                 from,
                 bytes: bytes as u64,
-                body: Body::Stored(oxmpi_transport::own::pack(&buf)),
+                body: Body::Stored(oxmpi_transport::local::pack(&buf)),
                 offer: None,
             };
             self.account_stored(from, message.weight(), 0);
@@ -45,11 +45,11 @@ impl Messages {
     }
 
     /// Copies from a send of our own to the receive it met; both are complete then.
-    pub(super) fn deliver_own(&mut self, recv: OpId, send: OpId) {
+    pub(super) fn deliver_loopback(&mut self, recv: OpId, send: OpId) {
         if let Op::Send(from) = self.ops.get(send) {
             let from = from.buf.clone();
             if let Some(to) = self.ops.recv_mut(recv) {
-                oxmpi_transport::own::copy(&from, &to.buf);
+                oxmpi_transport::local::copy(&from, &to.buf);
             }
         }
         self.ops.complete(send);
