@@ -8,36 +8,36 @@ use oxmpi_base::board::LASTING;
 
 /// From the lowest bit: function (10 bits), operation (6), root (14), bytes (34, of the total or of each rank's block).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Call(pub(super) u64);
+pub struct CallSignature(pub(super) u64);
 
 const ROOTS: usize = (1 << 14) - 1;
 const MOST_BYTES: usize = (1 << 34) - 1;
 const _: () = assert!(LASTING == (1 << 30) - 1, "all but the bytes");
 
-impl Call {
-    pub(super) const BARRIER: Call = Call::new(Fun::Barrier, None, ROOTS, 0);
+impl CallSignature {
+    pub(super) const BARRIER: CallSignature = CallSignature::new(Fun::Barrier, None, ROOTS, 0);
 
     /// A call without a root.
-    pub(super) fn of(fun: Fun, op: Option<Op>, bytes: usize) -> Call {
-        Call::new(fun, op, ROOTS, bytes)
+    pub(super) fn of(fun: Fun, op: Option<Op>, bytes: usize) -> CallSignature {
+        CallSignature::new(fun, op, ROOTS, bytes)
     }
 
-    pub(super) fn rooted(fun: Fun, op: Option<Op>, root: usize, bytes: usize) -> Call {
-        Call::new(fun, op, root, bytes)
+    pub(super) fn rooted(fun: Fun, op: Option<Op>, root: usize, bytes: usize) -> CallSignature {
+        CallSignature::new(fun, op, root, bytes)
     }
 
-    const fn new(fun: Fun, op: Option<Op>, root: usize, bytes: usize) -> Call {
+    const fn new(fun: Fun, op: Option<Op>, root: usize, bytes: usize) -> CallSignature {
         let op = match op {
             Some(op) => op.0 as u64 & 0x3f,
             None => 0,
         };
         let root = if root < ROOTS { root } else { ROOTS };
         let bytes = if bytes < MOST_BYTES { bytes } else { MOST_BYTES };
-        Call(fun as u64 | op << 10 | (root as u64) << 16 | (bytes as u64) << 30)
+        CallSignature(fun as u64 | op << 10 | (root as u64) << 16 | (bytes as u64) << 30)
     }
 
     /// The same call, but for the bytes, which are so many at the most.
-    pub(super) fn is_like(self, other: Call, most: usize) -> bool {
+    pub(super) fn is_like(self, other: CallSignature, most: usize) -> bool {
         self.0 & LASTING == other.0 & LASTING && self.bytes().max(other.bytes()) <= most as u64
     }
 
@@ -112,7 +112,7 @@ pub(super) fn gone(rank: usize, me: usize) -> Error {
 
 /// Two ranks made calls that do not belong together: theirs and ours, if both are known.
 #[cold]
-pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(Call, Call)>) -> Error {
+pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(CallSignature, CallSignature)>) -> Error {
     let Some((theirs, ours)) = calls.filter(|(theirs, _)| theirs.makes_sense()) else {
         let text = format!(
             "rank {rank} of the communicator and this one, rank {me}, made different collective calls \
@@ -150,17 +150,21 @@ mod tests {
 
     #[test]
     fn both_calls_are_named() {
-        let (a, b) = (Call::rooted(Fun::Bcast, None, 1, 800), Call::of(Fun::Allreduce, Some(MPI_SUM), 8));
+        let (a, b) =
+            (CallSignature::rooted(Fun::Bcast, None, 1, 800), CallSignature::of(Fun::Allreduce, Some(MPI_SUM), 8));
         let error = mismatch(3, 0, Some((a, b)));
         assert_eq!(error.class(), MPI_ERR_OTHER);
         assert!(error.text().starts_with(
             "rank 3 of the communicator called MPI_Bcast(800 bytes, root 1) while this one, rank 0, called \
              MPI_Allreduce(8 bytes, MPI_SUM)"
         ));
-        assert_eq!(mismatch(1, 0, Some((a, Call::rooted(Fun::Bcast, None, 2, 800)))).class(), MPI_ERR_ROOT);
-        assert_eq!(mismatch(1, 0, Some((a, Call::rooted(Fun::Bcast, None, 1, 801)))).class(), MPI_ERR_COUNT);
-        assert_eq!(mismatch(1, 0, Some((b, Call::of(Fun::Allreduce, Some(MPI_MAX), 8)))).class(), MPI_ERR_OP);
-        assert_eq!(Call::of(Fun::Allgather, None, usize::MAX).describe(), "MPI_Allgather(17179869183 bytes or more)");
-        assert_eq!(Call::BARRIER.describe(), "MPI_Barrier()");
+        assert_eq!(mismatch(1, 0, Some((a, CallSignature::rooted(Fun::Bcast, None, 2, 800)))).class(), MPI_ERR_ROOT);
+        assert_eq!(mismatch(1, 0, Some((a, CallSignature::rooted(Fun::Bcast, None, 1, 801)))).class(), MPI_ERR_COUNT);
+        assert_eq!(mismatch(1, 0, Some((b, CallSignature::of(Fun::Allreduce, Some(MPI_MAX), 8)))).class(), MPI_ERR_OP);
+        assert_eq!(
+            CallSignature::of(Fun::Allgather, None, usize::MAX).describe(),
+            "MPI_Allgather(17179869183 bytes or more)"
+        );
+        assert_eq!(CallSignature::BARRIER.describe(), "MPI_Barrier()");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Long blocks go in pieces, a round each; who writes is held back by who reads only when its staging buffer is full.
 
-use super::{Call, Node, Wait, demote_lines, pack, pieces, unpack, unpack_streaming};
+use super::{CallSignature, Node, Wait, demote_lines, pack, pieces, unpack, unpack_streaming};
 use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
@@ -16,9 +16,9 @@ const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
 impl Node {
     /// `MPI_Bcast`.
     pub fn bcast(&mut self, wait: &mut impl Wait, root: usize, buf: &Target<'_>) -> Result<()> {
-        let call = Call::rooted(Fun::Bcast, None, root, buf.len());
-        self.spread(buf.len());
-        if std::mem::take(&mut self.met) {
+        let call = CallSignature::rooted(Fun::Bcast, None, root, buf.len());
+        self.balance_cpu(buf.len());
+        if std::mem::take(&mut self.arrived) {
             self.sender = Some(root);
         }
         if self.choices.bcast.of(buf.len()) == BoardWay::Direct {
@@ -33,7 +33,7 @@ impl Node {
                 self.wake_all(wait);
             } else {
                 let round = self.listen(call)?;
-                self.meet(wait, root)?;
+                self.await_entry(wait, root)?;
                 // SAFETY: the root has written so many bytes.
                 unsafe { unpack(buf, at, self.found(root, round, bytes), bytes) };
             }
@@ -52,7 +52,7 @@ impl Node {
         send: Option<&Source<'_>>,
         recv: Option<&Target<'_>>,
     ) -> Result<()> {
-        let call = Call::rooted(Fun::Gather, None, root, block);
+        let call = CallSignature::rooted(Fun::Gather, None, root, block);
         let Some(recv) = recv else {
             let Some(send) = send else { return Ok(()) };
             for (at, bytes) in pieces(block, self.chunk()) {
@@ -70,7 +70,7 @@ impl Node {
         for (at, bytes) in pieces(block, self.chunk()) {
             let round = self.listen(call)?;
             for rank in self.others() {
-                self.meet(wait, rank)?;
+                self.await_entry(wait, rank)?;
                 // SAFETY: that rank has written so many bytes.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
@@ -89,7 +89,7 @@ impl Node {
         send: Option<&Source<'_>>,
         recv: Option<&Target<'_>>,
     ) -> Result<()> {
-        let call = Call::rooted(Fun::Scatter, None, root, block);
+        let call = CallSignature::rooted(Fun::Scatter, None, root, block);
         let stride = self.stride(block);
         for (at, bytes) in pieces(block, stride) {
             match (send, recv) {
@@ -105,7 +105,7 @@ impl Node {
                 }
                 (None, Some(recv)) => {
                     let round = self.listen(call)?;
-                    self.meet(wait, root)?;
+                    self.await_entry(wait, root)?;
                     let from = self.found(root, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
                     // SAFETY: the root has written our piece there.
                     unsafe { unpack(recv, at, from, bytes) };
@@ -128,8 +128,8 @@ impl Node {
         send: Option<&Source<'_>>,
         recv: &Target<'_>,
     ) -> Result<()> {
-        let call = Call::of(Fun::Allgather, None, block);
-        self.spread(block * self.ranks());
+        let call = CallSignature::of(Fun::Allgather, None, block);
+        self.balance_cpu(block * self.ranks());
         let way = self.choices.allgather.of(block);
         if way == BoardWay::Direct {
             return self.allgather_directly(wait, call, block, send, recv);
@@ -146,7 +146,7 @@ impl Node {
                 local::copy_part(send, at, recv, own + at, bytes);
             }
             for rank in self.others() {
-                self.meet(wait, rank)?;
+                self.await_entry(wait, rank)?;
                 // SAFETY: that rank has written so many bytes.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
@@ -164,8 +164,8 @@ impl Node {
         send: Option<&Source<'_>>,
         recv: &Target<'_>,
     ) -> Result<()> {
-        let call = Call::of(Fun::Alltoall, None, block);
-        self.spread(block * self.ranks());
+        let call = CallSignature::of(Fun::Alltoall, None, block);
+        self.balance_cpu(block * self.ranks());
         let way = self.choices.alltoall.of(block);
         if way == BoardWay::Direct {
             return self.alltoall_directly(wait, call, block, send, recv);
@@ -189,7 +189,7 @@ impl Node {
                 local::copy_part(send, own, recv, own, bytes);
             }
             for rank in self.others() {
-                self.meet(wait, rank)?;
+                self.await_entry(wait, rank)?;
                 let from = self.found(rank, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
                 // SAFETY: that rank has written our piece there.
                 unsafe { unpack(recv, rank * block + at, from, bytes) };

@@ -4,7 +4,7 @@
 //! A second round ends every operation: nobody goes on before all have read what they needed. A buffer that does not lie in
 //! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
 
-use super::{Call, Node, Reduction, Wait, pieces, unpack, unpack_streaming};
+use super::{CallSignature, Node, Reduction, Wait, pieces, unpack, unpack_streaming};
 use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
@@ -75,7 +75,7 @@ impl Node {
         const WORD: u64 = 0x4f78_4d50_4921_u64;
         let mut words = [WORD + self.rank() as u64, 0];
         let places = words.as_mut_ptr();
-        self.show(wait, Call::BARRIER, [places as u64, 0])?;
+        self.show(wait, CallSignature::BARRIER, [places as u64, 0])?;
         self.meet_all(wait)?;
         let next = (self.rank() + 1) % self.ranks();
         let (theirs, process) = (self.addresses(next).0, self.members[next]);
@@ -86,7 +86,7 @@ impl Node {
         // SAFETY: the next rank's two words, which live until the second round.
         let wrote = unsafe { wait.write(process, (&raw const wanted).cast(), theirs + 8, 8) };
         self.close(wait);
-        self.show(wait, Call::BARRIER, [0, 0])?;
+        self.show(wait, CallSignature::BARRIER, [0, 0])?;
         self.meet_all(wait)?;
         self.close(wait);
         // SAFETY: our own; the rank before us may have written there.
@@ -98,7 +98,7 @@ impl Node {
     pub(super) fn bcast_directly(
         &mut self,
         wait: &mut impl Wait,
-        call: Call,
+        call: CallSignature,
         root: usize,
         buf: &Target<'_>,
     ) -> Result<()> {
@@ -130,7 +130,7 @@ impl Node {
     pub(super) fn allgather_directly(
         &mut self,
         wait: &mut impl Wait,
-        call: Call,
+        call: CallSignature,
         block: usize,
         send: Option<&Source<'_>>,
         recv: &Target<'_>,
@@ -148,7 +148,7 @@ impl Node {
         }
         let pushes = self.ranks() >= PUSHES;
         for rank in self.partners() {
-            self.meet(wait, rank)?;
+            self.await_entry(wait, rank)?;
             let (theirs, process) = (self.addresses(rank), self.members[rank]);
             // SAFETY: a block of that rank's, and the place for it in ours; or ours, and the place in theirs.
             unsafe {
@@ -172,12 +172,12 @@ impl Node {
     pub(super) fn alltoall_directly(
         &mut self,
         wait: &mut impl Wait,
-        call: Call,
+        call: CallSignature,
         block: usize,
         send: Option<&Source<'_>>,
         recv: &Target<'_>,
     ) -> Result<()> {
-        let _stay = self.stay_with_neighbours(block);
+        let _pin = self.pin_with_neighbours(block);
         let own = self.rank() * block;
         // In place, what others want must not be overwritten by what they send.
         let from = send.map_or_else(|| Run::holding(OwnedBytes::packed(recv)), Run::of);
@@ -187,7 +187,7 @@ impl Node {
             copy_own(send, own, recv, own, block);
         }
         for rank in self.partners() {
-            self.meet(wait, rank)?;
+            self.await_entry(wait, rank)?;
             let theirs = self.addresses(rank).0;
             // SAFETY: that rank's block for us, and the place for it in ours.
             unsafe { wait.read(self.members[rank], to.at(rank * block), theirs + own, block)? };
@@ -213,7 +213,7 @@ impl Node {
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
-        call: Call,
+        call: CallSignature,
         own: *const u8,
         out: Option<*mut u8>,
     ) -> Result<()> {
@@ -252,7 +252,7 @@ impl Node {
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
-        call: Call,
+        call: CallSignature,
         own: *const u8,
         out: *mut u8,
     ) -> Result<()> {
@@ -283,7 +283,7 @@ impl Node {
             self.say(round, place);
             self.member.publish();
             for rank in self.others() {
-                self.meet(wait, rank)?;
+                self.await_entry(wait, rank)?;
                 let (start, count) = reduction.part(rank, self.ranks());
                 let from = self.member.staging(rank, self.heard(rank, round)).as_ptr();
                 // SAFETY: that rank has written the results of its part, and has read ours.
@@ -332,7 +332,7 @@ impl Node {
     }
 
     /// Begins a round and shows two addresses.
-    fn show(&mut self, wait: &mut impl Wait, call: Call, addresses: [u64; 2]) -> Result<()> {
+    fn show(&mut self, wait: &mut impl Wait, call: CallSignature, addresses: [u64; 2]) -> Result<()> {
         let round = self.open(wait, call)?;
         self.say_both(round, addresses);
         self.member.publish();
@@ -353,7 +353,7 @@ impl Node {
     }
 
     /// A round in which everybody says that it has read what it needed.
-    fn part(&mut self, wait: &mut impl Wait, call: Call) -> Result<()> {
+    fn part(&mut self, wait: &mut impl Wait, call: CallSignature) -> Result<()> {
         self.open(wait, call)?;
         self.member.publish();
         self.meet_all(wait)?;

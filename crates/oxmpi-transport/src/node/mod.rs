@@ -7,7 +7,7 @@
 //! reduction.rs   the same with arithmetic
 //! parts.rs       long allreduces, whose parts are computed by whoever is free
 //! direct.rs      long ones: straight from one rank's memory to another's
-//! spread.rs      ranks that outnumber CPUs, evenly on them
+//! cpu_balance.rs      ranks that outnumber CPUs, evenly on them
 //! ```
 //!
 //! What a rank does is decided in one table (`oxmpi_coll::choose`) by what is the same on all ranks: the call, its bytes and the
@@ -15,13 +15,13 @@
 //! threads get their turn meanwhile.
 
 mod call;
+mod cpu_balance;
 mod data;
 mod direct;
 mod parts;
 mod reduction;
-mod spread;
 
-pub use call::{Call, different_calls};
+pub use call::{CallSignature, different_calls};
 pub use reduction::{Kernel, Reduction};
 
 use oxmpi_abi::Result;
@@ -138,7 +138,7 @@ pub struct Node {
     /// Memory for what is being combined, once there was any.
     scratch: Vec<u8>,
     /// Whether the last operation was a barrier, and who sent to all after the last one.
-    met: bool,
+    arrived: bool,
     sender: Option<usize>,
     /// A hash of the calls that went another way.
     history: u64,
@@ -176,7 +176,7 @@ impl Node {
             barrier,
             facts,
             scratch: Vec::new(),
-            met: false,
+            arrived: false,
             sender: None,
             history: 0,
             can_go_on: false,
@@ -267,7 +267,8 @@ impl Node {
         }
         self.set_history(history);
         let rank = self.member.compare_histories()?;
-        let calls = self.member.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
+        let calls =
+            self.member.first_difference(rank).map(|(theirs, ours)| (CallSignature(theirs), CallSignature(ours)));
         Some(call::mismatch(rank, self.rank(), calls))
     }
 
@@ -282,7 +283,7 @@ impl Node {
     }
 
     pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
-        self.open(wait, Call::BARRIER)?;
+        self.open(wait, CallSignature::BARRIER)?;
         self.member.publish();
         // If the next call waits for data of another rank, the last one here would only come to wait there.
         let gives_way =
@@ -292,10 +293,10 @@ impl Node {
         if gives_way {
             wait.give_way();
         }
-        if self.met {
+        if self.arrived {
             self.sender = None;
         }
-        self.met = true;
+        self.arrived = true;
         Ok(())
     }
 
@@ -313,7 +314,7 @@ impl Node {
 
     /// Begins a round in which we write our line.
     #[inline]
-    fn open(&mut self, wait: &mut impl Wait, call: Call) -> Result<u64> {
+    fn open(&mut self, wait: &mut impl Wait, call: CallSignature) -> Result<u64> {
         let round = self.listen(call)?;
         if !self.member.is_settled(self.member.replaced()) {
             self.settle(wait, self.member.spare())?;
@@ -323,7 +324,7 @@ impl Node {
 
     /// Begins a round in which we only read.
     #[inline]
-    fn listen(&mut self, call: Call) -> Result<u64> {
+    fn listen(&mut self, call: CallSignature) -> Result<u64> {
         self.check()?;
         Ok(self.member.advance(call.0))
     }
@@ -364,7 +365,7 @@ impl Node {
 
     /// Waits for a rank's line, and compares its call with ours.
     #[inline]
-    fn meet(&mut self, wait: &mut impl Wait, rank: usize) -> Result<()> {
+    fn await_entry(&mut self, wait: &mut impl Wait, rank: usize) -> Result<()> {
         if !self.member.has_arrived(rank) {
             self.await_rank(wait, rank);
         }
@@ -415,7 +416,7 @@ impl Node {
             }
         }
         for rank in self.others() {
-            self.meet(wait, rank)?;
+            self.await_entry(wait, rank)?;
         }
         Ok(())
     }
@@ -483,7 +484,8 @@ impl Node {
             self.give_up(wait);
             return call::gone(rank, self.rank());
         }
-        let calls = self.member.first_difference(rank).map(|(theirs, ours)| (Call(theirs), Call(ours)));
+        let calls =
+            self.member.first_difference(rank).map(|(theirs, ours)| (CallSignature(theirs), CallSignature(ours)));
         self.can_go_on = calls.is_some_and(|(theirs, ours)| theirs.is_like(ours, self.all_in_one_round()));
         if !self.can_go_on {
             self.give_up(wait);

@@ -7,7 +7,7 @@
 //!
 //! All ranks meet once, to learn where the others' steal tables, areas and buffers are.
 
-use super::{Call, Node, Reduction, Wait, call};
+use super::{CallSignature, Node, Reduction, Wait, call};
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
 use oxmpi_base::steal_table::{AREAS, StealTable};
@@ -48,7 +48,7 @@ impl Node {
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
-        call: Call,
+        call: CallSignature,
         way: BoardWay,
         own: *const u8,
         out: *mut u8,

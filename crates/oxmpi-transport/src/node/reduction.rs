@@ -4,7 +4,7 @@
 //! Short: everybody writes, and who wants the result computes it. Long: each rank computes a part for all or, for one root,
 //! adds its elements to those of the ranks before it.
 
-use super::{Call, Node, Wait, pieces};
+use super::{CallSignature, Node, Wait, pieces};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
@@ -64,8 +64,8 @@ impl Node {
         out: *mut u8,
     ) -> Result<()> {
         let bytes = reduction.bytes();
-        let call = Call::of(Fun::Allreduce, Some(reduction.op), bytes);
-        self.spread(bytes);
+        let call = CallSignature::of(Fun::Allreduce, Some(reduction.op), bytes);
+        self.balance_cpu(bytes);
         if bytes <= self.one_round {
             let round = self.open(wait, call)?;
             // SAFETY: `own` has so many bytes, which may be read until this function returns.
@@ -107,12 +107,12 @@ impl Node {
         out: Option<*mut u8>,
     ) -> Result<()> {
         let bytes = reduction.bytes();
-        let call = Call::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
-        self.spread(bytes);
+        let call = CallSignature::rooted(Fun::Reduce, Some(reduction.op), root, bytes);
+        self.balance_cpu(bytes);
         let offset = |at: usize| at * reduction.element;
         match self.choices.reduce.of(bytes) {
             BoardWay::Chain => {
-                let _stay = self.stay_with_neighbours(bytes);
+                let _pin = self.pin_with_neighbours(bytes);
                 // SAFETY: `own` has all elements and, at the root, `out` room for them.
                 return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
             }
@@ -154,7 +154,7 @@ impl Node {
         own: *const u8,
         out: *mut u8,
     ) -> Result<()> {
-        let call = Call::of(Fun::ReduceScatterBlock, Some(reduction.op), reduction.bytes());
+        let call = CallSignature::of(Fun::ReduceScatterBlock, Some(reduction.op), reduction.bytes());
         let (me, ranks) = (self.rank(), self.ranks());
         for (at, count) in pieces(reduction.count, (self.chunk() / ranks / reduction.element).max(1)) {
             let (bytes, offset) = (count * reduction.element, at * reduction.element);
@@ -195,7 +195,7 @@ impl Node {
         out: *mut u8,
     ) -> Result<()> {
         let fun = if exclusive { Fun::Exscan } else { Fun::Scan };
-        let call = Call::of(fun, Some(reduction.op), reduction.bytes());
+        let call = CallSignature::of(fun, Some(reduction.op), reduction.bytes());
         let ranks = self.rank() + usize::from(!exclusive);
         for (at, count) in pieces(reduction.count, self.chunk() / reduction.element) {
             let (bytes, offset) = (count * reduction.element, at * reduction.element);
@@ -208,7 +208,7 @@ impl Node {
                 self.wake(wait, rank);
             }
             for rank in 0..self.rank() {
-                self.meet(wait, rank)?;
+                self.await_entry(wait, rank)?;
             }
             let (own, out) = (own.wrapping_add(offset), out.wrapping_add(offset));
             let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
@@ -235,7 +235,7 @@ impl Node {
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
-        call: Call,
+        call: CallSignature,
         root: usize,
         own: *const u8,
         out: Option<*mut u8>,
@@ -252,7 +252,7 @@ impl Node {
             let own = own.wrapping_add(offset);
             if let Some(out) = out {
                 let round = self.listen(call)?;
-                self.meet(wait, before)?;
+                self.await_entry(wait, before)?;
                 // SAFETY: the rank before us has written as many elements; the rest is as the caller says.
                 unsafe { kernel(self.found(before, round, bytes), own, out.wrapping_add(offset), count) };
             } else {
@@ -263,7 +263,7 @@ impl Node {
                     if before == root {
                         copy::bytes(own, to, bytes);
                     } else {
-                        self.meet(wait, before)?;
+                        self.await_entry(wait, before)?;
                         kernel(self.found(before, round, bytes), own, to, count);
                     }
                 }

@@ -288,7 +288,7 @@ fn oversubscribed_ranks_spread_over_the_cpus() {
             all.confine().unwrap();
             for rank in 0..ranks {
                 if rank == node.rank() {
-                    node.spread(1 << 20);
+                    node.balance_cpu(1 << 20);
                 }
                 node.barrier(&mut Yield).unwrap();
             }
@@ -311,11 +311,11 @@ fn oversubscribed_neighbours_stay_together() {
         return;
     }
     on_cpus(true, ranks, 4096, move |node| {
-        assert!(node.stay_with_neighbours(1000).is_none());
-        let stay = node.stay_with_neighbours(4 << 20);
+        assert!(node.pin_with_neighbours(1000).is_none());
+        let pin = node.pin_with_neighbours(4 << 20);
         let (here, part) = (CpuSet::affinity().unwrap(), node.rank() * all.len() / ranks);
-        assert!(stay.is_some() && here.iter().eq(all.iter().nth(part)), "rank {} on {here}", node.rank());
-        drop(stay);
+        assert!(pin.is_some() && here.iter().eq(all.iter().nth(part)), "rank {} on {here}", node.rank());
+        drop(pin);
         assert_eq!(CpuSet::affinity().unwrap(), all);
     });
 }

@@ -13,7 +13,7 @@ impl Node {
     /// Before an operation of so many bytes a rank: leaves a CPU that has at least two ranks more than another. What this thread
     /// may run on stays as it is.
     #[inline]
-    pub(super) fn spread(&self, bytes: usize) {
+    pub(super) fn balance_cpu(&self, bytes: usize) {
         if bytes >= LONG && self.is_oversubscribed() {
             self.leave_full_cpu();
         }
@@ -22,7 +22,7 @@ impl Node {
     /// For the time of an operation when ranks outnumber CPUs that hands so many bytes from one rank to another at a time: neighbours stay on the
     /// same CPU. Along a chain they hand each other what is in its cache; and all have to wait for a rank that is moved in the middle
     /// of long copies. Where ranks share their work, the scheduler does better.
-    pub(super) fn stay_with_neighbours(&self, bytes: usize) -> Option<CpuPin> {
+    pub(super) fn pin_with_neighbours(&self, bytes: usize) -> Option<CpuPin> {
         if bytes < LONG_WITH_NEIGHBOURS || !self.is_oversubscribed() {
             return None;
         }
