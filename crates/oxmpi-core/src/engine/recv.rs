@@ -7,7 +7,7 @@ use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{Cursor, Target};
-use oxmpi_transport::transfer::{Place, RecvTransfer, RemoteOffer};
+use oxmpi_transport::transfer::{RecvTransfer, RemoteOffer, RemoteRegion};
 use oxmpi_transport::{INLINE_BYTES, Packet, Peer};
 
 pub(super) struct RecvOp {
@@ -58,7 +58,7 @@ pub(super) enum Body {
     /// Bytes that have arrived, fewer than the message has while parts are still coming.
     Stored(Vec<u8>),
     /// The bytes are with the sender.
-    Offered(Place),
+    Offered(RemoteRegion),
     /// A send of our own that has not been matched.
     Own(OpId),
 }
@@ -228,9 +228,9 @@ impl Messages {
                     return;
                 }
             }
-            Body::Offered(place) => {
+            Body::Offered(region) => {
                 if let Some(offer) = message.offer {
-                    self.start_transfer(op, message.from, offer, place, message.bytes);
+                    self.start_transfer(op, message.from, offer, region, message.bytes);
                 }
                 return;
             }
@@ -348,7 +348,7 @@ impl Messages {
     pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, defer_unmatched: bool) -> Arrived {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
-        let (bytes, offer, place) = match self.tx.announced(peer, packet) {
+        let (bytes, offer, region) = match self.tx.announced(peer, packet) {
             Ok(announced) => announced,
             Err(why) => return Arrived::Wrong(why),
         };
@@ -357,14 +357,14 @@ impl Messages {
                 if self.tx.claim(peer, offer) {
                     self.posted.cancel(posted);
                     if self.begin(op, &envelope, bytes).is_some() {
-                        self.start_transfer(op, peer, offer, place, bytes);
+                        self.start_transfer(op, peer, offer, region, bytes);
                     }
                     return Arrived::Done(true);
                 }
             }
             None if defer_unmatched => return Arrived::Deferred,
             None => {
-                let message = Message { from: peer, bytes, body: Body::Offered(place), offer: Some(offer) };
+                let message = Message { from: peer, bytes, body: Body::Offered(region), offer: Some(offer) };
                 self.account_stored(peer, message.weight(), 0);
                 self.unexpected.push(envelope, message);
             }

@@ -5,14 +5,21 @@ use super::ops::{Op, OpId, Outcome};
 use super::recv::{self, Message, RecvOp};
 use super::send::{self, SendOp};
 use super::{Arrived, Messages};
-use oxmpi_transport::transfer::{Answer, OPERATION_WORD, Place, RemoteOffer, Step};
+use oxmpi_transport::transfer::{Answer, OPERATION_WORD, RemoteOffer, RemoteRegion, Step};
 use oxmpi_transport::{Packet, Peer};
 
 impl Messages {
     /// Begins to receive the bytes of an offer that was claimed.
-    pub(super) fn start_transfer(&mut self, op: OpId, peer: Peer, offer: RemoteOffer, place: Place, bytes: u64) {
+    pub(super) fn start_transfer(
+        &mut self,
+        op: OpId,
+        peer: Peer,
+        offer: RemoteOffer,
+        region: RemoteRegion,
+        bytes: u64,
+    ) {
         let Some(recv) = self.ops.recv_mut(op) else { return };
-        let (transfer, control) = self.tx.receive(peer, offer, place, bytes, op.word(), &recv.buf);
+        let (transfer, control) = self.tx.receive(peer, offer, region, bytes, op.word(), &recv.buf);
         match transfer {
             Some(transfer) => {
                 if transfer.needs_steps() {

@@ -18,7 +18,7 @@ mod pieces;
 mod receiving;
 mod sending;
 
-pub use pieces::Place;
+pub use pieces::RemoteRegion;
 pub use receiving::{RecvTransfer, RemoteOffer};
 pub use sending::{Answer, SendTransfer, Withdrawal};
 

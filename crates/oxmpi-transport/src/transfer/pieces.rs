@@ -12,18 +12,18 @@ use std::io;
 
 /// Where a side's bytes are, as the other side is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RemoteRegion {
     /// Of the bytes or, when there are pieces, of their list; 0: no copy is possible.
     pub(super) address: u64,
     /// 0: the bytes lie in one run.
     pub(super) pieces: u32,
 }
 
-impl Place {
-    pub(super) const NONE: Place = Place { address: 0, pieces: 0 };
+impl RemoteRegion {
+    pub(super) const NONE: RemoteRegion = RemoteRegion { address: 0, pieces: 0 };
 
-    pub(super) fn run(address: u64) -> Place {
-        Place { address, pieces: 0 }
+    pub(super) fn run(address: u64) -> RemoteRegion {
+        RemoteRegion { address, pieces: 0 }
     }
 }
 
@@ -45,13 +45,13 @@ impl List {
         (listed == bytes).then(|| List(pieces.into_iter().map(|(at, len)| [at, len]).collect()))
     }
 
-    pub fn place(&self) -> Place {
-        Place { address: self.0.as_ptr() as u64, pieces: self.0.len() as u32 }
+    pub fn region(&self) -> RemoteRegion {
+        RemoteRegion { address: self.0.as_ptr() as u64, pieces: self.0.len() as u32 }
     }
 }
 
 /// The other side's bytes, as this side reaches them.
-pub(super) enum Far {
+pub(super) enum RemotePieces {
     Run(usize),
     Pieces {
         list: Vec<[usize; 2]>,
@@ -61,18 +61,18 @@ pub(super) enum Far {
     },
 }
 
-impl Far {
+impl RemotePieces {
     /// Reads the list, if there is one; `None` when that is not possible.
-    pub fn read(node: &NodeMemory, peer: Peer, place: Place) -> Option<Far> {
-        let address = place.address as usize;
-        let count = place.pieces as usize;
+    pub fn read(node: &NodeMemory, peer: Peer, region: RemoteRegion) -> Option<RemotePieces> {
+        let address = region.address as usize;
+        let count = region.pieces as usize;
         if count == 0 {
-            return Some(Far::Run(address));
+            return Some(RemotePieces::Run(address));
         }
         let mut list = vec![[0usize; 2]; count];
         let bytes = size_of_val(&list[..]);
         let local = (list.as_mut_ptr() as usize, bytes);
-        copy_run(|l, r| node.copy_from(peer, l, r), local, (address, bytes)).then_some(Far::Pieces {
+        copy_run(|l, r| node.copy_from(peer, l, r), local, (address, bytes)).then_some(RemotePieces::Pieces {
             list,
             index: 0,
             start: 0,
@@ -80,16 +80,16 @@ impl Far {
     }
 
     /// Bytes that cannot be reached: every copy fails.
-    pub fn nothing() -> Far {
-        Far::Pieces { list: Vec::new(), index: 0, start: 0 }
+    pub fn nothing() -> RemotePieces {
+        RemotePieces::Pieces { list: Vec::new(), index: 0, start: 0 }
     }
 
     /// The pieces from byte `from` of the stream on, until they are `bytes` or as many as a call takes.
     fn pieces(&mut self, from: usize, bytes: usize, out: &mut Vec<Piece>) {
         out.clear();
         let (list, index, start) = match self {
-            Far::Run(address) => return out.push((*address + from, bytes)),
-            Far::Pieces { list, index, start } => (list, index, start),
+            RemotePieces::Run(address) => return out.push((*address + from, bytes)),
+            RemotePieces::Pieces { list, index, start } => (list, index, start),
         };
         if from < *start {
             (*index, *start) = (0, 0);
@@ -118,11 +118,11 @@ impl Far {
 pub(super) fn copy(
     call: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
     near: &Region,
-    far: &mut Far,
+    far: &mut RemotePieces,
     from: usize,
     bytes: usize,
 ) -> bool {
-    if let (Some(near), Far::Run(far)) = (near.as_dense(), &*far) {
+    if let (Some(near), RemotePieces::Run(far)) = (near.as_dense(), &*far) {
         return copy_run(call, (near as usize + from, bytes), (far + from, bytes));
     }
     let mut cursor = Cursor::new();
@@ -157,7 +157,7 @@ fn copy_run(call: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>, near: Piece,
 mod tests {
     use super::*;
 
-    fn all(far: &mut Far, from: usize, bytes: usize) -> Vec<Piece> {
+    fn all(far: &mut RemotePieces, from: usize, bytes: usize) -> Vec<Piece> {
         let mut out = vec![(1, 1)];
         far.pieces(from, bytes, &mut out);
         out
@@ -166,21 +166,21 @@ mod tests {
     #[test]
     fn pieces_of_any_part_of_the_stream() {
         let list = vec![[100, 10], [200, 5], [300, 20]];
-        let mut far = Far::Pieces { list, index: 0, start: 0 };
+        let mut far = RemotePieces::Pieces { list, index: 0, start: 0 };
         assert_eq!(all(&mut far, 0, 35), [(100, 10), (200, 5), (300, 20)]);
         assert_eq!(all(&mut far, 12, 4), [(202, 3), (300, 1)]);
         assert_eq!(all(&mut far, 15, 20), [(300, 20)]);
         assert_eq!(all(&mut far, 34, 1), [(319, 1)]);
         assert_eq!(all(&mut far, 3, 7), [(103, 7)], "backwards again");
         assert_eq!(all(&mut far, 9, 2), [(109, 1), (200, 1)]);
-        assert_eq!(all(&mut Far::Run(1000), 5, 7), [(1005, 7)]);
-        assert_eq!(all(&mut Far::nothing(), 5, 7), []);
+        assert_eq!(all(&mut RemotePieces::Run(1000), 5, 7), [(1005, 7)]);
+        assert_eq!(all(&mut RemotePieces::nothing(), 5, 7), []);
     }
 
     #[test]
     fn no_more_pieces_than_a_call_takes() {
         let list = (0..3000).map(|i| [10 * i, 4]).collect();
-        let mut far = Far::Pieces { list, index: 0, start: 0 };
+        let mut far = RemotePieces::Pieces { list, index: 0, start: 0 };
         let first = all(&mut far, 0, 12000);
         assert_eq!((first.len(), first[MAX_PIECES - 1]), (MAX_PIECES, (10 * (MAX_PIECES - 1), 4)));
         let next = all(&mut far, 4 * MAX_PIECES, 12000 - 4 * MAX_PIECES);
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn copies_between_lists() {
         let list = vec![[7, 3], [100, 20], [200, 41]];
-        let mut far = Far::Pieces { list, index: 0, start: 0 };
+        let mut far = RemotePieces::Pieces { list, index: 0, start: 0 };
         let near = Region::dense(std::ptr::without_provenance_mut(1000), 64);
         let moved = std::cell::RefCell::new(vec![0; 64]);
         let call = |ours: &[Piece], theirs: &[Piece]| {

@@ -4,7 +4,7 @@
 //!
 //! The buffer must stay as it is until a step or a packet says that the transfer is over, or it was aborted.
 
-use super::pieces::{self, Far, List, Place};
+use super::pieces::{self, List, RemotePieces, RemoteRegion};
 use super::{CLAIMED, Control, OPERATION_WORD, STREAM, Step, WITHDRAWN};
 use crate::outgoing::Outgoing;
 use crate::packet::Packet;
@@ -35,8 +35,8 @@ pub struct Copying {
     offer: RemoteOffer,
     id: OfferId,
     /// Where the sender said that its bytes are, and how we reach them, once its list is read.
-    place: Place,
-    far: Option<Far>,
+    region: RemoteRegion,
+    far: Option<RemotePieces>,
     /// Our pieces, where the buffer has gaps: the sender reads it.
     _list: Option<List>,
     copy: CellCopy,
@@ -108,12 +108,12 @@ impl RemoteOffer {
 
 impl Outgoing {
     /// What an announcement says: the message's length, the offer, and where the bytes are.
-    pub fn announced(&self, peer: Peer, packet: &Packet<'_>) -> Result<(u64, RemoteOffer, Place), &'static str> {
-        let (bytes, place) = (packet.word(0), Place { address: packet.word(1), pieces: packet.head().aux });
-        if u64::from(place.pieces) > bytes {
+    pub fn announced(&self, peer: Peer, packet: &Packet<'_>) -> Result<(u64, RemoteOffer, RemoteRegion), &'static str> {
+        let (bytes, region) = (packet.word(0), RemoteRegion { address: packet.word(1), pieces: packet.head().aux });
+        if u64::from(region.pieces) > bytes {
             return Err("an offer with more pieces than bytes");
         }
-        Ok((bytes, self.remote_offer(peer, packet.word(2), packet.word(3))?, place))
+        Ok((bytes, self.remote_offer(peer, packet.word(2), packet.word(3))?, region))
     }
 
     /// The offer of a message whose bytes came with the announcement.
@@ -150,7 +150,7 @@ impl Outgoing {
         &mut self,
         peer: Peer,
         offer: RemoteOffer,
-        place: Place,
+        region: RemoteRegion,
         bytes: u64,
         op: u64,
         buf: &Target<'_>,
@@ -159,24 +159,24 @@ impl Outgoing {
         if length == 0 {
             return (None, self.acknowledge(peer, offer));
         }
-        let (mut target, mut list) = (Place::NONE, None);
-        if place != Place::NONE && self.may_copy_with(peer) {
+        let (mut target, mut list) = (RemoteRegion::NONE, None);
+        if region != RemoteRegion::NONE && self.may_copy_with(peer) {
             match buf.as_dense() {
-                Some(run) => target = Place::run(run as u64),
+                Some(run) => target = RemoteRegion::run(run as u64),
                 None => list = List::of(buf, length as usize),
             }
             if let Some(list) = &list {
-                target = list.place();
+                target = list.region();
             }
         }
-        let cell = if target == Place::NONE { None } else { self.offer_cell_of(peer, offer) };
+        let cell = if target == RemoteRegion::NONE { None } else { self.offer_cell_of(peer, offer) };
         let Some((cell, id)) = cell else {
             return (Some(RecvTransfer::Stream { from: peer, left: length }), ask_for_stream(offer, op, length));
         };
         let copy =
             CellCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
         cell.invite(&copy);
-        let copying = Copying { peer, offer, id, place, far: None, _list: list, copy, share: Share::Both };
+        let copying = Copying { peer, offer, id, region, far: None, _list: list, copy, share: Share::Both };
         (Some(RecvTransfer::Copy(Box::new(copying))), Control::new(CLAIMED, [offer.number, offer.send, 0, 0]))
     }
 
@@ -185,10 +185,11 @@ impl Outgoing {
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
         let (peer, id) = (copying.peer, copying.id);
         let Some((cell, _)) = self.offer_cell_of(peer, copying.offer) else { return Step::Idle };
-        let Copying { far, copy, share, place, .. } = &mut **copying;
+        let Copying { far, copy, share, region, .. } = &mut **copying;
         // Without the sender's list we can copy nothing. But the sender may have copied everything by now and hold its send
         // for done, so it is the first part that we claim which makes us fall back, and no part may be left to claim.
-        let far = far.get_or_insert_with(|| Far::read(self.node(), peer, *place).unwrap_or(Far::nothing()));
+        let far = far
+            .get_or_insert_with(|| RemotePieces::read(self.node(), peer, *region).unwrap_or(RemotePieces::nothing()));
         let call = |ours: &[_], theirs: &[_]| self.node().copy_from(peer, ours, theirs);
         match share {
             Share::Both => {

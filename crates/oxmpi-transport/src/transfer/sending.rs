@@ -2,7 +2,7 @@
 //! unless the sender withdraws first. The buffer must stay as it is until a step or an answer says that the transfer is
 //! over, or it was withdrawn or aborted.
 
-use super::pieces::{self, Far, List, Place};
+use super::pieces::{self, List, RemotePieces, RemoteRegion};
 use super::{CLAIMED, Control, DATA, STREAM, Step, WITHDRAW, WITHDRAWN};
 use crate::outgoing::{Full, Outgoing};
 use crate::packet::{Head, Packet};
@@ -39,14 +39,14 @@ struct Pieces {
     /// Our own, which the receiver reads.
     _list: Option<List>,
     /// The receiver's, once its help was asked for.
-    far: FarSide,
+    far: RemoteSide,
 }
 
 #[derive(Default)]
-enum FarSide {
+enum RemoteSide {
     #[default]
     Unknown,
-    Known(Far),
+    Known(RemotePieces),
     /// The list could not be read: the receiver was faster, or the kernel forbids it.
     Lost,
 }
@@ -104,17 +104,17 @@ impl Outgoing {
             return Err(Full);
         }
         let offer = self.new_offer(peer)?;
-        let (mut place, mut pieces) = (Place::NONE, None);
+        let (mut region, mut pieces) = (RemoteRegion::NONE, None);
         if let Some(at) = dense.filter(|_| self.node().shares_memory(peer)) {
-            place = Place::run(at as u64);
+            region = RemoteRegion::run(at as u64);
         } else if self.may_copy_with(peer)
             && let Some(list) = List::of(buf, buf.len())
         {
-            place = list.place();
-            pieces = Some(Box::new(Pieces { _list: Some(list), far: FarSide::Unknown }));
+            region = list.region();
+            pieces = Some(Box::new(Pieces { _list: Some(list), far: RemoteSide::Unknown }));
         }
-        let head = Head { aux: place.pieces, ..*head };
-        let sent = self.send_control(peer, &head, &[buf.len() as u64, place.address, number(offer), op]);
+        let head = Head { aux: region.pieces, ..*head };
+        let sent = self.send_control(peer, &head, &[buf.len() as u64, region.address, number(offer), op]);
         self.offered(sent, offer, pieces)
     }
 
@@ -233,17 +233,17 @@ impl Outgoing {
         let Some(copy) = cell.copy() else { return Step::Idle };
         let mut step = Step::Idle;
         if !cell.is_broken() && cell.has_unclaimed(&copy) {
-            let mut run = Far::Run(copy.target);
+            let mut run = RemotePieces::Run(copy.target);
             let far = if copy.pieces == 0 {
                 &mut run
             } else {
                 // Read before a part is claimed: the list is there as long as there is something to claim.
-                let place = Place { address: copy.target as u64, pieces: copy.pieces as u32 };
+                let region = RemoteRegion { address: copy.target as u64, pieces: copy.pieces as u32 };
                 let known = &mut copying.pieces.get_or_insert_default().far;
-                if let FarSide::Unknown = known {
-                    *known = Far::read(self.node(), peer, place).map_or(FarSide::Lost, FarSide::Known);
+                if let RemoteSide::Unknown = known {
+                    *known = RemotePieces::read(self.node(), peer, region).map_or(RemoteSide::Lost, RemoteSide::Known);
                 }
-                let FarSide::Known(far) = known else { return Step::Idle };
+                let RemoteSide::Known(far) = known else { return Step::Idle };
                 far
             };
             if let Some((offset, length)) = cell.claim(&copy) {
@@ -288,7 +288,7 @@ impl Outgoing {
     pub fn can_step_send(&self, transfer: &SendTransfer) -> bool {
         let SendTransfer::Copy(copying) = transfer else { return false };
         let cell = self.offers.cells.cell(copying.offer);
-        let lost = copying.pieces.as_ref().is_some_and(|pieces| matches!(pieces.far, FarSide::Lost));
+        let lost = copying.pieces.as_ref().is_some_and(|pieces| matches!(pieces.far, RemoteSide::Lost));
         let can_help = || cell.copy().is_some_and(|copy| cell.has_unclaimed(&copy) && !cell.is_broken());
         cell.state(copying.offer) == State::Done || (!lost && can_help())
     }
