@@ -26,6 +26,7 @@ pub mod ring;
 pub mod segment;
 pub mod seq_record;
 pub mod slots;
+pub mod socket;
 pub mod steal_table;
 pub mod stripe;
 mod sync;

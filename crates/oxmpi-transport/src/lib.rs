@@ -8,6 +8,7 @@
 //! end.rs          what every link has
 //! far.rs          the links behind an entry for a far peer
 //! sim/            a simulated network, for tests only (feature `sim`)
+//! tcp/            links between nodes
 //! packet.rs       the layout of a packet; a packet that is borrowed until it is popped
 //! transfer/       messages that wait with their sender, and how their bytes move
 //! node_memory.rs  facts and memory of the node, without messages
@@ -32,6 +33,7 @@ mod ports;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod table;
+pub mod tcp;
 pub mod transfer;
 
 pub use end::Life;
