@@ -9,8 +9,8 @@
 
 use crate::control::STRIPES;
 use crate::request::{PART_UNIT, SHORTEST, What};
-use crate::transfer::{get_far, put_far};
-use crate::{Far, Window};
+use crate::transfer::{get_remote, put_remote};
+use crate::{RemoteRun, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::stripe::Stripe;
@@ -189,10 +189,10 @@ impl Window {
     ///
     /// # Safety
     /// The last three have room for the element.
-    pub unsafe fn compare_and_swap_far(
+    pub unsafe fn compare_and_swap_remote(
         &self,
         node: &NodeMemory,
-        at: Far,
+        at: RemoteRun,
         bytes: usize,
         new: *const u8,
         compare: *const u8,
@@ -207,11 +207,11 @@ impl Window {
         let stripe = self.stripe(at.rank, at.offset);
         self.take(at.rank, stripe);
         let swap = || {
-            get_far(node, old, bytes, at)?;
+            get_remote(node, old, bytes, at)?;
             // SAFETY: `old` and `compare` have `bytes` bytes.
             let alike = unsafe { same(old, compare, bytes) };
             if alike {
-                put_far(node, new, bytes, at)?;
+                put_remote(node, new, bytes, at)?;
             }
             Ok(alike)
         };
@@ -224,11 +224,11 @@ impl Window {
     ///
     /// # Safety
     /// `source` and `old`, where they are not null, have `count` elements.
-    pub unsafe fn combine_far(
+    pub unsafe fn combine_remote(
         &self,
         node: &NodeMemory,
         with: &Combine,
-        at: Far,
+        at: RemoteRun,
         source: *const u8,
         old: *mut u8,
         count: usize,
@@ -256,12 +256,12 @@ impl Window {
     /// The same without the target's help.
     ///
     /// # Safety
-    /// As for [`Window::combine_far`].
+    /// As for [`Window::combine_remote`].
     unsafe fn combine_alone(
         &self,
         node: &NodeMemory,
         with: &Combine,
-        mut at: Far,
+        mut at: RemoteRun,
         mut source: *const u8,
         mut old: *mut u8,
         mut count: usize,
@@ -330,11 +330,11 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 }
 
 /// # Safety
-/// As for [`Window::combine_far`]; the stage has room for `count` elements, and the stripes are held.
+/// As for [`Window::combine_remote`]; the stage has room for `count` elements, and the stripes are held.
 unsafe fn combine_part(
     node: &NodeMemory,
     with: &Combine,
-    at: Far,
+    at: RemoteRun,
     source: *const u8,
     old: *mut u8,
     stage: *mut u8,
@@ -342,14 +342,14 @@ unsafe fn combine_part(
 ) -> Result<()> {
     let bytes = count * with.extent;
     match with.op {
-        Op::NoOp => get_far(node, old, bytes, at),
-        Op::Replace if old.is_null() => put_far(node, source, bytes, at),
+        Op::NoOp => get_remote(node, old, bytes, at),
+        Op::Replace if old.is_null() => put_remote(node, source, bytes, at),
         _ => {
             let before = if old.is_null() { stage } else { old };
-            get_far(node, before, bytes, at)?;
+            get_remote(node, before, bytes, at)?;
             // SAFETY: `before`, `source` and `stage` have `count` elements each.
             unsafe { (with.kernel)(before, source, stage, count) };
-            put_far(node, stage, bytes, at)
+            put_remote(node, stage, bytes, at)
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::accumulate::quick_combine;
 use crate::request::{AssistRequest, MOST_BYTES, Order, What, pause};
-use crate::{Far, Flavor, Window};
+use crate::{Flavor, RemoteRun, Window};
 use oxmpi_base::prefetch;
 use oxmpi_base::work_request::Wanted;
 use oxmpi_transport::{NodeMemory, Peer};
@@ -93,7 +93,7 @@ impl Window {
     pub(crate) unsafe fn ask(
         &self,
         node: &NodeMemory,
-        at: Far,
+        at: RemoteRun,
         what: What,
         length: usize,
         given: [(*const u8, usize); 2],

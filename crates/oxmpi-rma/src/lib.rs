@@ -5,7 +5,7 @@
 //! the kernel forbids those, every rank has a public copy of its memory in the segment, which is brought in line at its own
 //! synchronisation calls: that is the standard's separate memory model, and the window says so.
 //!
-//! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `place.rs` finds the
+//! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `target_region.rs` finds the
 //! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
 //! `assist.rs` makes small ones faster where the target is in the library, `share.rs` long ones. Waiting is the caller's
 //! business.
@@ -14,16 +14,16 @@ mod accumulate;
 mod assist;
 mod control;
 mod epoch;
-mod place;
 mod request;
 mod scattered;
 mod share;
+mod target_region;
 mod transfer;
 
 pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
 pub use control::{Control, WindowLock};
-pub use place::Spot;
 pub use share::SHORTEST_MAPPED;
+pub use target_region::TargetRegion;
 pub use transfer::{get, put};
 
 use assist::ResponseHistory;
@@ -115,7 +115,7 @@ unsafe impl Sync for Target {}
 
 /// A run of memory of another process, in a rank's window.
 #[derive(Clone, Copy)]
-pub struct Far {
+pub struct RemoteRun {
     pub rank: usize,
     pub process: Peer,
     pub address: usize,
@@ -123,10 +123,10 @@ pub struct Far {
     pub offset: usize,
 }
 
-impl Far {
+impl RemoteRun {
     /// So many bytes further on.
-    pub(crate) fn behind(self, bytes: usize) -> Far {
-        Far { address: self.address + bytes, offset: self.offset + bytes, ..self }
+    pub(crate) fn behind(self, bytes: usize) -> RemoteRun {
+        RemoteRun { address: self.address + bytes, offset: self.offset + bytes, ..self }
     }
 }
 
@@ -298,7 +298,7 @@ impl Window {
     /// Where bytes of a rank's memory are in its own process, when they are not mapped here, may be accessed now and are
     /// part of the window. Whatever is unusual or wrong is `None`.
     #[inline]
-    pub fn quick_far(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<Far> {
+    pub fn try_remote_run(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<RemoteRun> {
         let number = rank as usize;
         let target = self.targets.get(number)?;
         if !target.base.is_null() || number == self.rank || (!self.all_open && target.open == Open::Shut) {
@@ -314,7 +314,7 @@ impl Window {
         }
         self.touched = true;
         self.poll_requests();
-        Some(Far { rank: number, process: target.process, address: target.address + start, offset: start })
+        Some(RemoteRun { rank: number, process: target.process, address: target.address + start, offset: start })
     }
 
     /// Comes to a round of a meeting; returns the number that others must reach.

@@ -4,7 +4,7 @@
 
 use crate::accumulate::STAGE_BYTES;
 use crate::transfer::transfer_pieces;
-use crate::{Combine, Spot, Window};
+use crate::{Combine, TargetRegion, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Cursor, Datatype, Named, Region, Source, Target};
@@ -22,10 +22,10 @@ impl Window {
         (with, element): (&Combine, &Named),
         origin: Option<&Source<'_>>,
         result: Option<&Target<'_>>,
-        spot: &Spot,
+        region: &TargetRegion,
         target: (&Datatype, u64),
     ) -> Result<()> {
-        let (size, room) = (element.size(), spot.buf.len());
+        let (size, room) = (element.size(), region.buf.len());
         let given = origin.map_or(0, |origin| origin.len());
         if given > room {
             bail!(MPI_ERR_TRUNCATE, "{given} bytes do not fit into the {room} bytes at the target");
@@ -33,13 +33,13 @@ impl Window {
         if let Some(result) = result.filter(|result| result.len() < room) {
             bail!(MPI_ERR_TRUNCATE, "the {room} bytes at the target do not fit into {} bytes", result.len());
         }
-        if spot.buf.overlaps() {
+        if region.buf.overlaps() {
             bail!(MPI_ERR_TYPE, "entries of the target's datatype overlap; nothing can be accumulated there");
         }
         let (combined, touched) = (given / size, if result.is_some() { room / size } else { given / size });
         let mut source = Elements::new(origin, None, element);
         let mut old = Elements::new(result.map(|result| &**result), result, element);
-        let mut places = Places::new(spot, element, target, touched);
+        let mut places = Places::new(region, element, target, touched);
         let nothing = Combine { op: Op::NoOp, ..*with };
         let (mut runs, mut stage) = (Vec::new(), Vec::new());
         let most = (STAGE_BYTES / with.extent).max(1);
@@ -53,12 +53,12 @@ impl Window {
             let to = old.room(count);
             runs.clear();
             places.next(count, &mut runs);
-            match spot.process {
-                None => self.combine_runs(spot, with, &runs, from, to),
+            match region.process {
+                None => self.combine_runs(region, with, &runs, from, to),
                 Some(process) => {
                     let plain = element.size() == element.extent();
-                    let far = FarRuns { node, process, spot, plain };
-                    self.combine_far_runs(&far, with, &runs, from, to, &mut stage)?;
+                    let remote = RemoteRuns { node, process, region, plain };
+                    self.combine_remote_runs(&remote, with, &runs, from, to, &mut stage)?;
                 }
             }
             old.store(count);
@@ -68,12 +68,12 @@ impl Window {
     }
 
     /// In memory that is mapped here.
-    fn combine_runs(&self, spot: &Spot, with: &Combine, runs: &[Run], mut from: *const u8, mut to: *mut u8) {
+    fn combine_runs(&self, region: &TargetRegion, with: &Combine, runs: &[Run], mut from: *const u8, mut to: *mut u8) {
         for &(address, count) in runs {
             // SAFETY: the run is in the window; where they are not null, source and old have as many elements.
             unsafe {
                 let at = std::ptr::with_exposed_provenance_mut(address);
-                self.combine(spot.rank, with, at, from, to, count);
+                self.combine(region.rank, with, at, from, to, count);
             }
             from = behind(from.cast_mut(), count * with.extent);
             to = behind(to, count * with.extent);
@@ -81,24 +81,24 @@ impl Window {
     }
 
     /// In memory of another process.
-    fn combine_far_runs(
+    fn combine_remote_runs(
         &self,
-        far: &FarRuns,
+        remote: &RemoteRuns,
         with: &Combine,
         runs: &[Run],
         mut from: *const u8,
         mut to: *mut u8,
         stage: &mut Vec<u8>,
     ) -> Result<()> {
-        let spot = far.spot;
+        let region = remote.region;
         for runs in runs.chunks(MAX_PIECES) {
             let stripes = runs.iter().fold(0, |mask, &(address, count)| {
-                mask | self.stripes_of(address.wrapping_sub(spot.origin), count * with.extent, with.extent)
+                mask | self.stripes_of(address.wrapping_sub(region.origin), count * with.extent, with.extent)
             });
-            self.take_stripes(spot.rank, stripes);
+            self.take_stripes(region.rank, stripes);
             // SAFETY: where they are not null, source and old have as many elements as the runs.
-            let result = unsafe { far.combine(with, runs, from, to, stage) };
-            self.give_stripes_back(spot.rank, stripes);
+            let result = unsafe { remote.combine(with, runs, from, to, stage) };
+            self.give_stripes_back(region.rank, stripes);
             result?;
             let bytes = runs.iter().map(|run| run.1 * with.extent).sum();
             from = behind(from.cast_mut(), bytes);
@@ -114,15 +114,15 @@ fn behind(at: *mut u8, bytes: usize) -> *mut u8 {
 }
 
 /// Runs of elements in another process.
-struct FarRuns<'a> {
+struct RemoteRuns<'a> {
     node: &'a NodeMemory,
     process: Peer,
-    spot: &'a Spot,
+    region: &'a TargetRegion,
     /// Elements have no gaps.
     plain: bool,
 }
 
-impl FarRuns<'_> {
+impl RemoteRuns<'_> {
     /// # Safety
     /// The stripes are held; `from` and `to`, where they are not null, have as many elements as the runs together.
     unsafe fn combine(
@@ -261,10 +261,15 @@ enum Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn new(spot: &'a Spot, element: &Named, (datatype, count): (&Datatype, u64), touched: usize) -> Places<'a> {
+    fn new(
+        region: &'a TargetRegion,
+        element: &Named,
+        (datatype, count): (&Datatype, u64),
+        touched: usize,
+    ) -> Places<'a> {
         let (size, extent) = (element.size(), element.extent());
         if size == extent {
-            return Places::Plain { buf: &spot.buf, cursor: Cursor::new(), size };
+            return Places::Plain { buf: &region.buf, cursor: Cursor::new(), size };
         }
         let mut runs = Vec::new();
         let mut left = touched;
@@ -275,7 +280,7 @@ impl<'a> Places<'a> {
                 if elements == 0 {
                     break 'all;
                 }
-                runs.push(((spot.start as i128 + start + run.disp) as usize, elements));
+                runs.push(((region.start as i128 + start + run.disp) as usize, elements));
                 left -= elements;
             }
         }

@@ -6,7 +6,7 @@
 use crate::accumulate::{Combine, quick_combine};
 use crate::request::{AssistRequest, Order, PART_UNIT, What, pause};
 use crate::transfer::transfer_run;
-use crate::{Far, Target, Window};
+use crate::{RemoteRun, Target, Window};
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::{MPI_NO_OP, MPI_REPLACE};
 use oxmpi_base::wait;
@@ -51,7 +51,7 @@ impl Window {
     pub(crate) fn share(
         &self,
         node: &NodeMemory,
-        at: Far,
+        at: RemoteRun,
         what: What,
         bytes: usize,
         ends: [usize; 2],
@@ -130,13 +130,13 @@ impl Window {
     }
 
     /// A run of a rank's memory that is mapped here, if its rank may help with a long operation on it.
-    fn helped_at(&self, rank: usize, at: *mut u8, bytes: usize, ends: [usize; 2]) -> Option<Far> {
+    fn helped_at(&self, rank: usize, at: *mut u8, bytes: usize, ends: [usize; 2]) -> Option<RemoteRun> {
         let Target { base, process, .. } = self.targets[rank];
         // Buffers that are memory of the target's themselves are rare, and better copied by one.
         let apart = |&end: &usize| end + bytes <= at.addr() || at.addr() + bytes <= end;
         let offset = at.addr().wrapping_sub(base.addr());
         let helps = self.has_bell && rank != self.rank && ends.iter().all(apart);
-        helps.then_some(Far { rank, process, address: at.addr(), offset })
+        helps.then_some(RemoteRun { rank, process, address: at.addr(), offset })
     }
 
     /// A long put into memory that is mapped here.
@@ -158,7 +158,7 @@ impl Window {
             Ok(())
         };
         match self.helped_at(rank, at, bytes, [from.expose_provenance(), 0]) {
-            Some(far) => self.share(node, far, What::Put, bytes, [from.addr(), 0], own),
+            Some(remote) => self.share(node, remote, What::Put, bytes, [from.addr(), 0], own),
             None => own(0, bytes),
         }
     }
@@ -182,7 +182,7 @@ impl Window {
             Ok(())
         };
         match self.helped_at(rank, at, bytes, [0, to.expose_provenance()]) {
-            Some(far) => self.share(node, far, What::Get, bytes, [0, to.addr()], own),
+            Some(remote) => self.share(node, remote, What::Get, bytes, [0, to.addr()], own),
             None => own(0, bytes),
         }
     }
@@ -211,7 +211,7 @@ impl Window {
         let what = What::Combine { op, datatype, fetch: !old.is_null() };
         let ends = [source.expose_provenance(), old.expose_provenance()];
         match self.helped_at(rank, at, bytes, ends).filter(|_| PART_UNIT.is_multiple_of(with.extent)) {
-            Some(far) => self.share(node, far, what, bytes, ends, own),
+            Some(remote) => self.share(node, remote, what, bytes, ends, own),
             None => own(0, bytes),
         }
     }

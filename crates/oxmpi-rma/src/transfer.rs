@@ -1,7 +1,7 @@
 //! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
 
 use crate::request::{SHORTEST, What};
-use crate::{Far, Spot, Window};
+use crate::{RemoteRun, TargetRegion, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Cursor, Region, Source, Target};
@@ -13,7 +13,7 @@ const STAGE: usize = 64 << 10;
 
 /// Puts all of a buffer into a window. Entries of the target's type may overlap: the standard forbids it, programs do it all
 /// the same, and the last of them stays.
-pub fn put(node: &NodeMemory, from: &Source<'_>, to: &Spot) -> Result<()> {
+pub fn put(node: &NodeMemory, from: &Source<'_>, to: &TargetRegion) -> Result<()> {
     let bytes = from.len();
     if bytes > to.buf.len() {
         bail!(MPI_ERR_TRUNCATE, "{bytes} bytes do not fit into the {} bytes at the target", to.buf.len());
@@ -27,7 +27,7 @@ pub fn put(node: &NodeMemory, from: &Source<'_>, to: &Spot) -> Result<()> {
 }
 
 /// Gets all of a piece of a window.
-pub fn get(node: &NodeMemory, to: &Target<'_>, from: &Spot) -> Result<()> {
+pub fn get(node: &NodeMemory, to: &Target<'_>, from: &TargetRegion) -> Result<()> {
     let bytes = from.buf.len();
     if bytes > to.len() {
         bail!(MPI_ERR_TRUNCATE, "the {bytes} bytes at the target do not fit into {} bytes", to.len());
@@ -45,17 +45,17 @@ impl Window {
     ///
     /// # Safety
     /// `bytes` bytes at `from` may be read until this returns.
-    pub unsafe fn put_run(&self, node: &NodeMemory, from: *const u8, bytes: usize, to: Far) -> Result<()> {
+    pub unsafe fn put_run(&self, node: &NodeMemory, from: *const u8, bytes: usize, to: RemoteRun) -> Result<()> {
         let nothing = (std::ptr::null(), 0);
         // SAFETY: `bytes` bytes at `from` may be read, and nothing comes back.
         if unsafe { self.ask(node, to, What::Put, bytes, [(from, bytes), nothing], std::ptr::null_mut()) } {
             return Ok(());
         }
         if bytes < SHORTEST {
-            return put_far(node, from, bytes, to);
+            return put_remote(node, from, bytes, to);
         }
         self.share(node, to, What::Put, bytes, [from.expose_provenance(), 0], |at, count| {
-            put_far(node, from.wrapping_add(at), count, to.behind(at))
+            put_remote(node, from.wrapping_add(at), count, to.behind(at))
         })
     }
 
@@ -63,30 +63,30 @@ impl Window {
     ///
     /// # Safety
     /// `bytes` bytes at `to` may be written until this returns.
-    pub unsafe fn get_run(&self, node: &NodeMemory, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
+    pub unsafe fn get_run(&self, node: &NodeMemory, to: *mut u8, bytes: usize, from: RemoteRun) -> Result<()> {
         let nothing = (std::ptr::null(), 0);
         // SAFETY: nothing is given, and `to` has room for the run.
         if unsafe { self.ask(node, from, What::Get, bytes, [nothing, nothing], to) } {
             return Ok(());
         }
         if bytes < SHORTEST {
-            return get_far(node, to, bytes, from);
+            return get_remote(node, to, bytes, from);
         }
         self.share(node, from, What::Get, bytes, [0, to.expose_provenance()], |at, count| {
-            get_far(node, to.wrapping_add(at), count, from.behind(at))
+            get_remote(node, to.wrapping_add(at), count, from.behind(at))
         })
     }
 }
 
 /// With a system call.
 #[inline]
-pub(crate) fn put_far(node: &NodeMemory, from: *const u8, bytes: usize, to: Far) -> Result<()> {
+pub(crate) fn put_remote(node: &NodeMemory, from: *const u8, bytes: usize, to: RemoteRun) -> Result<()> {
     transfer_run(|local, remote| node.copy_to(to.process, local, remote), from.expose_provenance(), to.address, bytes)
 }
 
 /// With a system call.
 #[inline]
-pub(crate) fn get_far(node: &NodeMemory, to: *mut u8, bytes: usize, from: Far) -> Result<()> {
+pub(crate) fn get_remote(node: &NodeMemory, to: *mut u8, bytes: usize, from: RemoteRun) -> Result<()> {
     transfer_run(
         |local, remote| node.copy_from(from.process, local, remote),
         to.expose_provenance(),
@@ -101,12 +101,12 @@ fn write(node: &NodeMemory, process: Peer, from: &Source<'_>, to: &Region, bytes
         return transfer_run(transfer, from.expose_provenance(), to.addr(), bytes);
     }
     let mut stage = Stage::new(from, bytes);
-    let (mut near, mut far) = (Cursor::new(), Cursor::new());
+    let (mut near, mut remote) = (Cursor::new(), Cursor::new());
     let mut pieces = Vec::new();
-    while far.position() < bytes {
-        let at = far.position();
+    while remote.position() < bytes {
+        let at = remote.position();
         pieces.clear();
-        let part = far.iovecs(to, &mut pieces, MAX_PIECES, (bytes - at).min(stage.room));
+        let part = remote.iovecs(to, &mut pieces, MAX_PIECES, (bytes - at).min(stage.room));
         let local = stage.address(at);
         if stage.dense.is_none() {
             near.pack_into(from, &mut stage.memory[..part]);
@@ -122,12 +122,12 @@ fn read(node: &NodeMemory, process: Peer, from: &Region, to: &Target<'_>, bytes:
         return transfer_run(transfer, to.expose_provenance(), from.addr(), bytes);
     }
     let mut stage = Stage::new(to, bytes);
-    let (mut near, mut far) = (Cursor::new(), Cursor::new());
+    let (mut near, mut remote) = (Cursor::new(), Cursor::new());
     let mut pieces = Vec::new();
-    while far.position() < bytes {
-        let at = far.position();
+    while remote.position() < bytes {
+        let at = remote.position();
         pieces.clear();
-        let part = far.iovecs(from, &mut pieces, MAX_PIECES, (bytes - at).min(stage.room));
+        let part = remote.iovecs(from, &mut pieces, MAX_PIECES, (bytes - at).min(stage.room));
         let local = stage.address(at);
         transfer_pieces(transfer, local, &mut pieces)?;
         if stage.dense.is_none() {

@@ -32,10 +32,10 @@ fn put_to_all(me: &Rank, win: Win) {
     for target in 0..me.size {
         let value = [(me.rank * 10 + target) as u64];
         let mut guard = call.enter().unwrap();
-        let spot = guard.spot(win, target as i32, me.rank as i64, 1, MPI_UINT64_T).unwrap().unwrap();
+        let region = guard.target_region(win, target as i32, me.rank as i64, 1, MPI_UINT64_T).unwrap().unwrap();
         // SAFETY: the value lives until the put is complete, which is when it returns.
         let from = unsafe { Source::dense(value.as_ptr().cast(), 8) };
-        oxmpi_rma::put(guard.engine.node(), &from, &spot).unwrap();
+        oxmpi_rma::put(guard.engine.node(), &from, &region).unwrap();
     }
     fence(&call, win);
 }
@@ -83,10 +83,11 @@ fn a_target_outside_the_window_is_an_error() {
         let win = make(&me, Flavor::Allocate, 0, 16);
         let call = Call::new(me.library, Fun::Put, On::Win(win));
         fence(&call, win);
-        let spot = |rank, disp| call.enter().unwrap().spot(win, rank, disp, 1, MPI_UINT64_T).err().map(|e| e.class());
-        assert_eq!(spot(1, 1), None);
-        assert_eq!(spot(1, 2), Some(MPI_ERR_RMA_RANGE));
-        assert_eq!(spot(2, 0), Some(MPI_ERR_RANK));
+        let class =
+            |rank, disp| call.enter().unwrap().target_region(win, rank, disp, 1, MPI_UINT64_T).err().map(|e| e.class());
+        assert_eq!(class(1, 1), None);
+        assert_eq!(class(1, 2), Some(MPI_ERR_RMA_RANGE));
+        assert_eq!(class(2, 0), Some(MPI_ERR_RANK));
         fence(&call, win);
         rma::remove(&call, win).unwrap();
     });

@@ -7,13 +7,13 @@ use oxmpi::rma::access;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
 use oxmpi_core::guard::Guard;
-use oxmpi_rma::{Far, SHORTEST_MAPPED};
+use oxmpi_rma::{RemoteRun, SHORTEST_MAPPED};
 use std::ffi::c_int;
 
 /// Where plain bytes lie at the target.
 enum Plain {
     Here(*mut u8),
-    Far(Far),
+    Remote(RemoteRun),
 }
 
 /// Where bytes lie at the target, if all is plain: elements of one type on both sides, `bytes` long in all.
@@ -25,7 +25,7 @@ fn quick(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: At, w
     let window = &mut guard.windows.get_mut(win.0)?.window;
     match window.quick(target.rank, target.disp, bytes) {
         Some(at) => Some(Plain::Here(at)),
-        None => Some(Plain::Far(window.quick_far(target.rank, target.disp, bytes)?)),
+        None => Some(Plain::Remote(window.try_remote_run(target.rank, target.disp, bytes)?)),
     }
 }
 
@@ -57,8 +57,8 @@ pub fn put(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<()
             window.put_mapped(node, target.rank as usize, from, at, bytes)?;
         },
         // SAFETY: a plain source and memory of the target's window, `bytes` long both.
-        Some(Plain::Far(far)) => unsafe {
-            guard.win(win)?.window.put_run(guard.engine.node(), from, bytes, far)?;
+        Some(Plain::Remote(remote)) => unsafe {
+            guard.win(win)?.window.put_run(guard.engine.node(), from, bytes, remote)?;
         },
         None => put_slowly(&mut guard, origin_addr, target, win)?,
     }
@@ -88,8 +88,8 @@ pub fn get(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<()
             window.get_mapped(node, target.rank as usize, to, at, bytes)?;
         },
         // SAFETY: a plain origin and memory of the target's window, `bytes` long both.
-        Some(Plain::Far(far)) => unsafe {
-            guard.win(win)?.window.get_run(guard.engine.node(), to, bytes, far)?;
+        Some(Plain::Remote(remote)) => unsafe {
+            guard.win(win)?.window.get_run(guard.engine.node(), to, bytes, remote)?;
         },
         None => get_slowly(&mut guard, origin_addr, target, win)?,
     }

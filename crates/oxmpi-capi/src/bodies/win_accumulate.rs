@@ -45,9 +45,9 @@ unsafe fn quick(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: A
         }
         return Ok(true);
     }
-    let Some(far) = found.window.quick_far(target.rank, target.disp, bytes) else { return Ok(false) };
+    let Some(remote) = found.window.try_remote_run(target.rank, target.disp, bytes) else { return Ok(false) };
     // SAFETY: the target is in its window; origin and result hold as many elements of the same type.
-    unsafe { guard.win(win)?.window.combine_far(guard.engine.node(), &with, far, from, result, count)? };
+    unsafe { guard.win(win)?.window.combine_remote(guard.engine.node(), &with, remote, from, result, count)? };
     Ok(true)
 }
 
@@ -88,8 +88,8 @@ fn slowly(guard: &mut Guard, origin: SourceArg, result: Option<TargetArg>, targe
         to = Some(guard.target_of(result)?);
         types.push(result.datatype);
     }
-    let Some(spot) = guard.spot(win, rank, disp, count, datatype)? else { return Ok(()) };
-    if spot.buf.is_empty() && from.as_ref().is_none_or(|from| from.is_empty()) {
+    let Some(region) = guard.target_region(win, rank, disp, count, datatype)? else { return Ok(()) };
+    if region.buf.is_empty() && from.as_ref().is_none_or(|from| from.is_empty()) {
         return Ok(());
     }
     let types = types.into_iter().map(|datatype| guard.datatype(datatype)).collect::<Result<Vec<_>>>()?;
@@ -98,7 +98,7 @@ fn slowly(guard: &mut Guard, origin: SourceArg, result: Option<TargetArg>, targe
     let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent(), handles };
     let window = &guard.win(win)?.window;
     let target = (&**types[0], count as u64);
-    window.accumulate(guard.engine.node(), (&with, element), from.as_ref(), to.as_ref(), &spot, target)
+    window.accumulate(guard.engine.node(), (&with, element), from.as_ref(), to.as_ref(), &region, target)
 }
 
 fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
@@ -202,14 +202,16 @@ pub fn compare_and_swap(
     let swapped = unsafe {
         if let Some(at) = window.quick(rank, disp, bytes) {
             window.compare_and_swap(rank as usize, at, bytes, new, compare, old)
-        } else if let Some(far) = window.quick_far(rank, disp, bytes) {
-            guard.win(win)?.window.compare_and_swap_far(guard.engine.node(), far, bytes, new, compare, old)?
+        } else if let Some(remote) = window.try_remote_run(rank, disp, bytes) {
+            guard.win(win)?.window.compare_and_swap_remote(guard.engine.node(), remote, bytes, new, compare, old)?
         } else {
-            let Some(spot) = guard.spot(win, rank, disp, 1, datatype)? else { return Ok(()) };
+            let Some(region) = guard.target_region(win, rank, disp, 1, datatype)? else { return Ok(()) };
             let window = &guard.win(win)?.window;
-            match (spot.far(), spot.buf.as_dense()) {
-                (None, Some(at)) => window.compare_and_swap(spot.rank, at, bytes, new, compare, old),
-                (Some(far), _) => window.compare_and_swap_far(guard.engine.node(), far, bytes, new, compare, old)?,
+            match (region.remote_run(), region.buf.as_dense()) {
+                (None, Some(at)) => window.compare_and_swap(region.rank, at, bytes, new, compare, old),
+                (Some(remote), _) => {
+                    window.compare_and_swap_remote(guard.engine.node(), remote, bytes, new, compare, old)?
+                }
                 (None, None) => true,
             }
         }

@@ -13,7 +13,7 @@ use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::Datatype;
 use oxmpi_ops::{Op, Reduction};
-use oxmpi_rma::{Spot, Window};
+use oxmpi_rma::{TargetRegion, Window};
 use oxmpi_transport::NodeMemory;
 use std::sync::Arc;
 
@@ -145,14 +145,14 @@ impl Process {
     }
 
     /// The piece of a window that an operation is for, once the rank may be accessed; `None` for `MPI_PROC_NULL`.
-    pub fn spot(
+    pub fn target_region(
         &mut self,
         win: handle::Win,
         rank: i32,
         disp: i64,
         count: i64,
         datatype: handle::Datatype,
-    ) -> Result<Option<Spot>> {
+    ) -> Result<Option<TargetRegion>> {
         self.win(win)?;
         self.datatype(datatype)?;
         let window = &mut self.win_mut(win)?.window;
@@ -164,7 +164,7 @@ impl Process {
         check_count(count)?;
         let found = self.datatype(datatype)?;
         check_usable(found, count)?;
-        self.win(win)?.window.spot(rank, disp, count as u64, found).map(Some)
+        self.win(win)?.window.target_region(rank, disp, count as u64, found).map(Some)
     }
 
     // ---- files ----

@@ -26,8 +26,8 @@ pub unsafe fn put(
     guard.win(win)?;
     // SAFETY: the parts of such an argument, by this function's condition.
     let from = guard.source_of(unsafe { SourceArg::new(address.cast(), origin.0, origin.1) })?;
-    match guard.spot(win, rank, disp, count, datatype)? {
-        Some(spot) => oxmpi_rma::put(guard.engine.node(), &from, &spot),
+    match guard.target_region(win, rank, disp, count, datatype)? {
+        Some(region) => oxmpi_rma::put(guard.engine.node(), &from, &region),
         None => Ok(()),
     }
 }
@@ -48,8 +48,8 @@ pub unsafe fn get(
     guard.win(win)?;
     // SAFETY: the parts of such an argument, by this function's condition.
     let to = guard.target_of(unsafe { TargetArg::new(address.cast(), origin.0, origin.1) })?;
-    match guard.spot(win, rank, disp, count, datatype)? {
-        Some(spot) => oxmpi_rma::get(guard.engine.node(), &to, &spot),
+    match guard.target_region(win, rank, disp, count, datatype)? {
+        Some(region) => oxmpi_rma::get(guard.engine.node(), &to, &region),
         None => Ok(()),
     }
 }

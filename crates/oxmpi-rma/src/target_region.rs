@@ -1,6 +1,6 @@
 //! Finds the memory of another rank that an operation means, and refuses what is not part of the window.
 
-use crate::{Far, Flavor, Target, Window};
+use crate::{Flavor, RemoteRun, Target, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Cursor, Datatype, Region, Source, Target as Written};
@@ -8,7 +8,7 @@ use oxmpi_transport::Peer;
 use std::sync::Arc;
 
 /// A piece of a rank's window.
-pub struct Spot {
+pub struct TargetRegion {
     pub buf: Region,
     /// Whose addresses the buffer has, when they are not this process's.
     pub process: Option<Peer>,
@@ -19,10 +19,10 @@ pub struct Spot {
     pub start: usize,
 }
 
-impl Spot {
+impl TargetRegion {
     /// The same as memory that this process can read; `None` when it is another process's.
     pub(crate) fn near_source(&self) -> Option<Source<'_>> {
-        // SAFETY: `Window::spot` found all of it inside a window that is mapped here or this process's own, and the
+        // SAFETY: `Window::target_region` found all of it inside a window that is mapped here or this process's own, and the
         // window keeps its memory for as long as it can be accessed.
         self.process.is_none().then(|| unsafe { Source::new(self.buf.clone()) })
     }
@@ -34,24 +34,24 @@ impl Spot {
     }
 
     /// The same as a run of another process's memory; `None` when it is no run, or this process's.
-    pub fn far(&self) -> Option<Far> {
+    pub fn remote_run(&self) -> Option<RemoteRun> {
         let address = self.buf.as_dense()?.addr();
         let offset = address.wrapping_sub(self.origin);
-        self.process.map(|process| Far { rank: self.rank, process, address, offset })
+        self.process.map(|process| RemoteRun { rank: self.rank, process, address, offset })
     }
 }
 
 impl Window {
     /// So many elements of a type at a displacement in a rank's window.
-    pub fn spot(&self, rank: usize, disp: i64, count: u64, datatype: &Arc<Datatype>) -> Result<Spot> {
+    pub fn target_region(&self, rank: usize, disp: i64, count: u64, datatype: &Arc<Datatype>) -> Result<TargetRegion> {
         let target = &self.targets[rank];
         // What the elements span, from the place that the displacement names.
-        let far = (i128::from(count) - 1).max(0) * datatype.extent();
+        let span = (i128::from(count) - 1).max(0) * datatype.extent();
         let (low, high) = match count == 0 || datatype.size() == 0 {
             true => (0, 0),
             false => {
                 let low = datatype.true_lb();
-                (low + far.min(0), low + datatype.true_extent() + far.max(0))
+                (low + span.min(0), low + datatype.true_extent() + span.max(0))
             }
         };
         let (start, base) = if self.flavor == Flavor::Dynamic {
@@ -70,7 +70,7 @@ impl Window {
         let direct = !base.is_null() || rank == self.rank;
         let origin = if direct { base } else { remote(target) };
         let named = origin.wrapping_offset(start as isize);
-        Ok(Spot {
+        Ok(TargetRegion {
             buf: Region::typed(named, count, datatype),
             process: (!direct).then_some(target.process),
             rank,
