@@ -1,7 +1,7 @@
 //! Assist requests: a rank that is in the library carries out small operations of others on its own memory, which takes less time
 //! than the system calls by which they would reach it. It looks for them while it waits, and in passing whenever it accesses
 //! the window itself. Nobody depends on that: what is not taken up at once is taken back, and the origin does it itself.
-//! Only for memory that is not mapped everywhere. `request.rs` has what is asked, `share.rs` what both sides do together.
+//! Only for memory that is not mapped everywhere. `request.rs` has what is asked, `cooperative.rs` what both sides do together.
 
 use crate::accumulate::quick_combine;
 use crate::request::{AssistRequest, MOST_BYTES, Order, What, pause};
@@ -152,8 +152,8 @@ impl Window {
     /// Does what other ranks ask for; true when one did. Parts of long operations only with the means to reach others.
     #[inline]
     pub fn serve(&self, node: Option<&NodeMemory>) -> bool {
-        if !self.is_far {
-            return self.has_bell && node.is_some_and(|node| self.answer_bell(node));
+        if !self.is_remote {
+            return self.has_work_doorbell && node.is_some_and(|node| self.answer_work_doorbell(node));
         }
         self.control.while_looking(self.rank, || self.serve_all(node))
     }
@@ -176,7 +176,7 @@ impl Window {
     /// What a rank does in passing that accesses the window.
     #[inline]
     pub fn poll_requests(&self) {
-        if self.is_far {
+        if self.is_remote {
             self.poll_requests_now();
         }
     }

@@ -32,7 +32,7 @@ struct RankControl {
     _pad: [u8; 56],
     lock: WindowLock,
     /// How often others have offered the rank parts of long operations.
-    bell: Lone,
+    work_doorbell: Lone,
     /// Changes whenever the rank looks for assist requests, and is odd while it does.
     looks: Lone,
 }
@@ -177,13 +177,13 @@ impl Control {
     /// Says to a rank that something was offered to it.
     pub fn ring(&self, rank: usize) {
         // Release: whoever hears it sees what was offered.
-        self.rank_control(rank).bell.0.fetch_add(1, Release);
+        self.rank_control(rank).work_doorbell.0.fetch_add(1, Release);
     }
 
-    /// How often a rank's bell was rung.
+    /// How often a rank's work doorbell was rung.
     #[inline]
     pub fn rings(&self, rank: usize) -> u32 {
-        self.rank_control(rank).bell.0.load(Acquire)
+        self.rank_control(rank).work_doorbell.0.load(Acquire)
     }
 
     /// While it does something a rank looks for assist requests, or soon will; said by that rank alone.

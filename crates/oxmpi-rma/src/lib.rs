@@ -7,22 +7,22 @@
 //!
 //! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `target_region.rs` finds the
 //! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
-//! `assist.rs` makes small ones faster where the target is in the library, `share.rs` long ones. Waiting is the caller's
+//! `assist.rs` makes small ones faster where the target is in the library, `cooperative.rs` long ones. Waiting is the caller's
 //! business.
 
 mod accumulate;
 mod assist;
 mod control;
+mod cooperative;
 mod epoch;
 mod request;
 mod scattered;
-mod share;
 mod target_region;
 mod transfer;
 
 pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
 pub use control::{Control, WindowLock};
-pub use share::SHORTEST_MAPPED;
+pub use cooperative::SHORTEST_MAPPED;
 pub use target_region::TargetRegion;
 pub use transfer::{get, put};
 
@@ -70,9 +70,9 @@ pub struct Window {
     started: Box<[u32]>,
     exposed: Box<[u32]>,
     /// This rank's memory is not mapped by others, who may ask it for assist requests.
-    is_far: bool,
+    is_remote: bool,
     /// This rank's memory is mapped by all, but one may help another with long operations, and rings for that.
-    has_bell: bool,
+    has_work_doorbell: bool,
     /// How often this rank has heard it.
     heard: AtomicU32,
     /// Accesses of this rank's that may pass before it looks for assist requests again.
@@ -150,7 +150,7 @@ unsafe impl Sync for Copies {}
 
 /// What the ranks agreed on about one of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct WindowMember {
     /// Which process it is.
     pub process: Peer,
     pub size: usize,
@@ -168,12 +168,12 @@ pub struct Part {
 const BLOCK: usize = 4 << 10;
 const LONG_BLOCK: usize = 32 << 10;
 
-/// A window in the making.
-pub struct Making {
+/// What a window is made from.
+pub struct WindowSpec {
     pub flavor: Flavor,
     pub rank: usize,
     pub no_locks: bool,
-    pub parts: Vec<Part>,
+    pub members: Vec<WindowMember>,
     /// The program's memory is reached through public copies.
     pub separate: bool,
     /// How much memory the program wants an accumulate to lock at a time.
@@ -187,29 +187,29 @@ pub struct Making {
 
 impl Window {
     /// # Safety
-    /// The mapping begins with [`Control::bytes`] of zeroes for this window alone, behind which the parts lie; the
+    /// The mapping begins with [`Control::bytes`] of zeroes for this window alone, behind which the memory of the members lies; the
     /// program's memory stays where it is until the window is freed.
-    pub unsafe fn new(making: Making) -> Window {
-        let Making { flavor, rank, no_locks, parts, separate, granularity, single_copy, mapping, others } = making;
-        let size = parts.len();
+    pub unsafe fn new(spec: WindowSpec) -> Window {
+        let WindowSpec { flavor, rank, no_locks, members, separate, granularity, single_copy, mapping, others } = spec;
+        let size = members.len();
         // SAFETY: the mapping begins with that many zeroes for this window alone, and the window keeps it.
         let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
-        let at = |part: &Part| mapping.base().as_ptr().wrapping_add(part.offset);
+        let at = |member: &WindowMember| mapping.base().as_ptr().wrapping_add(member.offset);
         let library_gave = matches!(flavor, Flavor::Allocate | Flavor::Shared);
-        let targets = parts.iter().enumerate().map(|(number, part)| {
+        let targets = members.iter().enumerate().map(|(number, member)| {
             let base = match flavor {
-                _ if library_gave || separate => at(part),
-                _ if number == rank => std::ptr::with_exposed_provenance_mut(part.address),
+                _ if library_gave || separate => at(member),
+                _ if number == rank => std::ptr::with_exposed_provenance_mut(member.address),
                 _ => match &others[number] {
                     Some((mapping, inside)) => mapping.base().as_ptr().wrapping_add(*inside),
                     None => std::ptr::null_mut(),
                 },
             };
-            let Part { process, size, unit, address, .. } = *part;
+            let WindowMember { process, size, unit, address, .. } = *member;
             Target { base, size, unit, open: Open::Shut, address, process }
         });
         let targets: Box<[Target]> = targets.collect();
-        let own = parts[rank];
+        let own = members[rank];
         let base = if library_gave { at(&own) as usize } else { own.address };
         let facts = Facts {
             size: own.size as i64,
@@ -217,7 +217,7 @@ impl Window {
             flavor: flavor as i32,
             model: if separate { MPI_WIN_SEPARATE } else { MPI_WIN_UNIFIED },
         };
-        let longest = parts.iter().map(|part| part.size).max().unwrap_or(0);
+        let longest = members.iter().map(|member| member.size).max().unwrap_or(0);
         let block = granularity.unwrap_or((longest / STRIPES).clamp(BLOCK, LONG_BLOCK));
         let is_long = longest >= SHORTEST_MAPPED;
         let mut window = Window {
@@ -234,8 +234,8 @@ impl Window {
             exposure: Exposure::Closed,
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
-            is_far: !library_gave && !separate && !own.shared && size > 1,
-            has_bell: (library_gave || own.shared) && single_copy && !separate && is_long && size > 1,
+            is_remote: !library_gave && !separate && !own.shared && size > 1,
+            has_work_doorbell: (library_gave || own.shared) && single_copy && !separate && is_long && size > 1,
             heard: AtomicU32::new(0),
             passing: AtomicU32::new(0),
             helpless: AtomicBool::new(false),
@@ -399,6 +399,6 @@ impl Window {
 
     /// Whether something may be [asked](Window::serve) of this rank.
     pub fn may_serve(&self) -> bool {
-        self.is_far || self.has_bell
+        self.is_remote || self.has_work_doorbell
     }
 }

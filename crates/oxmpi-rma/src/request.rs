@@ -1,5 +1,5 @@
 //! What a rank asks of another for an access to its window: the words that both read and write. They must depend on no
-//! other file of this crate; `assist.rs` and `share.rs` ask and answer.
+//! other file of this crate; `assist.rs` and `cooperative.rs` ask and answer.
 
 use oxmpi_base::work_request::WorkRequest;
 use std::cell::UnsafeCell;

@@ -16,7 +16,7 @@ use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::wait::window::Awaited;
 use oxmpi_core::window::Win;
-use oxmpi_rma::{Control, Flavor, Making, Part, Window};
+use oxmpi_rma::{Control, Flavor, Window, WindowMember, WindowSpec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -139,20 +139,30 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         }
         bail!(MPI_ERR_NO_MEM, "another process cannot map the window's memory");
     }
-    let part = |number: usize| {
+    let member = |number: usize| {
         let MemberInfo { size, unit, address, area, .. } = all[number];
         let offset = plan.offset(number, &offsets);
-        Part { process: members.peer(Rank::new(number)), size, unit, address, offset, shared: area.bytes > 0 }
+        WindowMember { process: members.peer(Rank::new(number)), size, unit, address, offset, shared: area.bytes > 0 }
     };
     let granularity = all[0].granularity as usize;
     let agreed = granularity > 0 && all.iter().all(|one| one.granularity == all[0].granularity);
     let granularity = agreed.then(|| granularity.clamp(64, 1 << 20));
     let no_locks = hints.boolean("no_locks") == Some(true);
-    let parts = (0..all.len()).map(part).collect();
+    let window_members = (0..all.len()).map(member).collect();
     let single_copy = guard.engine.may_copy();
-    let making = Making { flavor, rank, no_locks, parts, separate, granularity, single_copy, mapping, others };
+    let spec = WindowSpec {
+        flavor,
+        rank,
+        no_locks,
+        members: window_members,
+        separate,
+        granularity,
+        single_copy,
+        mapping,
+        others,
+    };
     // SAFETY: the mapping is as the plan wants it, fresh and so all zeroes.
-    let window = unsafe { Window::new(making) };
+    let window = unsafe { Window::new(spec) };
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
     guard.add_window(made)

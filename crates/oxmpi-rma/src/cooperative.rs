@@ -111,7 +111,7 @@ impl Window {
 
     /// Looks whether somebody has offered parts since the last time, where nobody asks for anything else.
     #[inline]
-    pub(crate) fn answer_bell(&self, node: &NodeMemory) -> bool {
+    pub(crate) fn answer_work_doorbell(&self, node: &NodeMemory) -> bool {
         let rung = self.control.rings(self.rank);
         rung != self.heard.load(Relaxed) && self.answer(node, rung)
     }
@@ -135,7 +135,7 @@ impl Window {
         // Buffers that are memory of the target's themselves are rare, and better copied by one.
         let apart = |&end: &usize| end + bytes <= at.addr() || at.addr() + bytes <= end;
         let offset = at.addr().wrapping_sub(base.addr());
-        let helps = self.has_bell && rank != self.rank && ends.iter().all(apart);
+        let helps = self.has_work_doorbell && rank != self.rank && ends.iter().all(apart);
         helps.then_some(RemoteRun { rank, process, address: at.addr(), offset })
     }
 
@@ -225,7 +225,7 @@ impl Window {
         }
         // SAFETY: taken, so that nobody else looks at them.
         let (Order { what, length, offset }, ends) = unsafe { (*request.order.get(), *request.near.get()) };
-        let Some((from, count)) = work.claim(Parts::new(what, length, !self.is_far).target, length) else {
+        let Some((from, count)) = work.claim(Parts::new(what, length, !self.is_remote).target, length) else {
             work.finish();
             return false;
         };
