@@ -69,7 +69,7 @@ impl Window {
             return;
         }
         let wait = || stripe.wait(self.stripe_pauses);
-        if rank == self.rank && self.is_remote { self.control.while_looking(rank, wait) } else { wait() }
+        if rank == self.rank && self.is_remote { self.control.while_polling(rank, wait) } else { wait() }
     }
 
     /// Combines a run of elements in memory that is mapped here. `source` is null for `MPI_NO_OP`; `old`, unless it is

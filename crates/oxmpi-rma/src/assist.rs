@@ -20,21 +20,21 @@ pub struct ResponseHistory {
     /// It answered the last time.
     is_responsive: AtomicU32,
     /// Looks for an answer that are worth while beyond the usual.
-    patience: AtomicU32,
+    extra_polls: AtomicU32,
     failures: AtomicU32,
     skip: AtomicU32,
-    /// Its [number](crate::Control::looks) when that was last asked for.
-    looks: AtomicU32,
+    /// Its [number](crate::Control::poll_count) when that was last asked for.
+    polls: AtomicU32,
 }
 
 /// How often the origin looks for the answer before it takes the question back: for about as long as system calls take, and
 /// somewhat longer where a target has much to do, and does it.
-const LOOKS: u32 = 20;
-const MORE_LOOKS: u32 = 80;
+const POLLS: u32 = 20;
+const MORE_POLLS: u32 = 80;
 
 /// The same for a target that is seen to look for assist requests: who does without it locks it out meanwhile, so that the next
 /// one waits in vain, too, and soon everybody does without.
-const MOST_LOOKS: u32 = 20_000;
+const MAX_POLLS: u32 = 20_000;
 
 /// Accesses to the window that a rank makes before it looks again, when nothing was asked of it.
 const PASSING: u32 = 1;
@@ -43,11 +43,11 @@ impl ResponseHistory {
     /// Whether to ask now. Also where ranks outnumber CPUs: a target that does not run is soon no longer asked, and one
     /// that does saves the others from holding up everybody with a stripe in their hands.
     #[inline]
-    fn is_inviting(&self, node: &NodeMemory, process: Peer, looks: impl FnOnce() -> u32) -> bool {
+    fn is_inviting(&self, node: &NodeMemory, process: Peer, polls: impl FnOnce() -> u32) -> bool {
         if self.is_responsive.load(Relaxed) != 0 {
             return true;
         }
-        if !node.is_waiting(process) && !self.has_looked(looks()) {
+        if !node.is_waiting(process) && !self.has_polled(polls()) {
             return false;
         }
         let skip = self.skip.load(Relaxed);
@@ -58,18 +58,18 @@ impl ResponseHistory {
     }
 
     /// Whether it looks for assist requests, or has done so since this was last asked.
-    fn has_looked(&self, looks: u32) -> bool {
-        let before = self.looks.load(Relaxed);
-        self.looks.store(looks, Relaxed);
-        looks != before || looks % 2 == 1
+    fn has_polled(&self, polls: u32) -> bool {
+        let before = self.polls.load(Relaxed);
+        self.polls.store(polls, Relaxed);
+        polls != before || polls % 2 == 1
     }
 
-    fn answered(&self, looks: u32) {
+    fn answered(&self, polls: u32) {
         self.is_responsive.store(1, Relaxed);
         self.failures.store(0, Relaxed);
-        let patience = self.patience.load(Relaxed);
-        let wanted = (2 * looks).saturating_sub(LOOKS).min(MORE_LOOKS);
-        self.patience.store(if wanted > patience { wanted } else { patience - patience / 8 }, Relaxed);
+        let poll_limit = self.extra_polls.load(Relaxed);
+        let wanted = (2 * polls).saturating_sub(POLLS).min(MORE_POLLS);
+        self.extra_polls.store(if wanted > poll_limit { wanted } else { poll_limit - poll_limit / 8 }, Relaxed);
     }
 
     #[cold]
@@ -79,7 +79,7 @@ impl ResponseHistory {
         self.failures.store(failures, Relaxed);
         self.skip.store(1 << failures, Relaxed);
         self.is_responsive.store(0, Relaxed);
-        self.patience.store(0, Relaxed);
+        self.extra_polls.store(0, Relaxed);
     }
 }
 
@@ -100,7 +100,7 @@ impl Window {
         back: *mut u8,
     ) -> bool {
         let (room, history) = (what.room(length), &self.history[at.rank]);
-        if room > what.most() || !history.is_inviting(node, at.process, || self.control.looks(at.rank)) {
+        if room > what.most() || !history.is_inviting(node, at.process, || self.control.poll_count(at.rank)) {
             return false;
         }
         let Some(request) = self.control.requests(at.rank).get(self.rank) else { return false };
@@ -121,31 +121,31 @@ impl Window {
             // A look now would take the line away from the target, which writes it again when it is done.
             (0..self.answering_pauses).for_each(|_| std::hint::spin_loop());
         }
-        let mut patience = LOOKS + history.patience.load(Relaxed);
-        let mut looks = 0;
+        let mut poll_limit = POLLS + history.extra_polls.load(Relaxed);
+        let mut polls = 0;
         while !request.work.is_done() {
-            if looks >= patience {
-                if looks < MOST_LOOKS && history.has_looked(self.control.looks(at.rank)) {
+            if polls >= poll_limit {
+                if polls < MAX_POLLS && history.has_polled(self.control.poll_count(at.rank)) {
                     // It has much to do, and will come to this.
-                    patience = looks + LOOKS;
+                    poll_limit = polls + POLLS;
                 } else if request.work.withdraw() {
                     history.ignored();
                     return false;
                 }
                 // Else the target is at it, and its program cannot keep it from ending.
-            } else if looks % 2 == 1 {
+            } else if polls % 2 == 1 {
                 // The target may be asking us. Not too often, or the answer's line is taken away while it is written.
                 self.serve(None);
             }
-            pause(looks);
+            pause(polls);
             std::hint::spin_loop();
-            looks += 1;
+            polls += 1;
         }
         if !back.is_null() {
             // SAFETY: done, so that the bytes are ours again; the caller vouches for the room.
             unsafe { back.copy_from_nonoverlapping(bytes, length) };
         }
-        history.answered(looks);
+        history.answered(polls);
         true
     }
 
@@ -155,7 +155,7 @@ impl Window {
         if !self.is_remote {
             return self.has_work_doorbell && node.is_some_and(|node| self.answer_work_doorbell(node));
         }
-        self.control.while_looking(self.rank, || self.serve_all(node))
+        self.control.while_polling(self.rank, || self.serve_all(node))
     }
 
     fn serve_all(&self, node: Option<&NodeMemory>) -> bool {

@@ -34,7 +34,7 @@ struct RankControl {
     /// How often others have offered the rank parts of long operations.
     work_doorbell: Lone,
     /// Changes whenever the rank looks for assist requests, and is odd while it does.
-    looks: Lone,
+    poll_count: Lone,
 }
 
 /// The lock of one rank's memory, for `MPI_Win_lock`.
@@ -188,21 +188,21 @@ impl Control {
 
     /// While it does something a rank looks for assist requests, or soon will; said by that rank alone.
     #[inline]
-    pub fn while_looking<T>(&self, rank: usize, does: impl FnOnce() -> T) -> T {
-        let looks = &self.rank_control(rank).looks.0;
-        let before = looks.load(Relaxed);
-        looks.store(before | 1, Relaxed);
+    pub fn while_polling<T>(&self, rank: usize, does: impl FnOnce() -> T) -> T {
+        let polls = &self.rank_control(rank).poll_count.0;
+        let before = polls.load(Relaxed);
+        polls.store(before | 1, Relaxed);
         let done = does();
         // Not if that goes on.
         if before.is_multiple_of(2) {
-            looks.store(before.wrapping_add(2), Relaxed);
+            polls.store(before.wrapping_add(2), Relaxed);
         }
         done
     }
 
     /// A number that is odd while a rank looks for assist requests, and another one after that.
-    pub fn looks(&self, rank: usize) -> u32 {
-        self.rank_control(rank).looks.0.load(Relaxed)
+    pub fn poll_count(&self, rank: usize) -> u32 {
+        self.rank_control(rank).poll_count.0.load(Relaxed)
     }
 
     /// The table of what a rank has attached; only of a dynamic window.

@@ -89,7 +89,7 @@ impl Window {
                 break;
             }
         }
-        let mut looks = 0;
+        let mut polls = 0;
         loop {
             match work.end() {
                 End::Over => return result,
@@ -101,9 +101,9 @@ impl Window {
                     return own(from as usize, count as usize);
                 }
                 End::NotYet => {
-                    pause(looks);
+                    pause(polls);
                     std::hint::spin_loop();
-                    looks += 1;
+                    polls += 1;
                 }
             }
         }

@@ -75,8 +75,8 @@ pub(crate) const SHORTEST: usize = 32 << 10;
 pub(crate) const PART_UNIT: usize = 4096;
 
 /// What is done between looks at something that another rank is doing right now, unless its CPU was taken from it.
-pub(crate) fn pause(looks: u32) {
-    if looks % 256 == 255 {
+pub(crate) fn pause(polls: u32) {
+    if polls % 256 == 255 {
         std::thread::yield_now();
     }
 }

@@ -10,12 +10,12 @@ use oxmpi_base::wait;
 use oxmpi_rma::Window;
 
 /// Looks at a peer's word before waiting in earnest. Few where another rank may need this CPU, or another thread the lock.
-fn quick_looks(guard: &Guard) -> usize {
+fn first_polls(guard: &Guard) -> usize {
     if guard.is_shared() || wait::is_oversubscribed(guard.shared().job()) { 4 } else { 2000 }
 }
 
 /// How often a reader lets waiting writers go first: not for ever, since it may be what another holder waits for.
-const POLITE_LOOKS: u32 = 1000;
+const POLITE_POLLS: u32 = 1000;
 
 /// The ranks of a window that a call waits for.
 #[derive(Clone, Copy)]
@@ -98,9 +98,9 @@ impl Call<'_> {
         whom: Awaited,
         mut ready: impl FnMut(&mut Window) -> bool,
     ) -> Result<()> {
-        let looks = quick_looks(guard);
+        let polls = first_polls(guard);
         if let Ok((window, node)) = guard.win_and_node(win) {
-            for _ in 0..looks {
+            for _ in 0..polls {
                 if ready(window) {
                     return Ok(());
                 }
@@ -117,10 +117,10 @@ impl Call<'_> {
     /// Waits for the lock of a rank's memory, which is held.
     pub fn wait_for_lock(&self, guard: &mut Guard, win: Win, rank: usize, exclusive: bool) -> Result<()> {
         guard.win(win)?.window.control.lock(rank).begin_waiting(exclusive);
-        let mut looks = 0;
+        let mut polls = 0;
         let taken = self.wait_window(guard, win, Awaited::Holders(rank), |window| {
-            looks += 1;
-            window.control.lock(rank).try_take(window.rank, exclusive, looks < POLITE_LOOKS)
+            polls += 1;
+            window.control.lock(rank).try_take(window.rank, exclusive, polls < POLITE_POLLS)
         });
         guard.win(win)?.window.control.lock(rank).end_waiting(exclusive);
         taken
@@ -128,14 +128,14 @@ impl Call<'_> {
 
     /// Takes the locks of all ranks, shared. Waits for whichever lock is in the way, holding none.
     pub fn take_all_locks(&self, guard: &mut Guard, win: Win) -> Result<()> {
-        let mut looks = 0;
+        let mut polls = 0;
         loop {
             let window = &guard.win(win)?.window;
-            let Err(rank) = window.try_lock_all(guard.engine.node(), looks < POLITE_LOOKS) else { return Ok(()) };
+            let Err(rank) = window.try_lock_all(guard.engine.node(), polls < POLITE_POLLS) else { return Ok(()) };
             guard.win(win)?.window.control.lock(rank).begin_waiting(false);
             let free = self.wait_window(guard, win, Awaited::Holders(rank), |window| {
-                looks += 1;
-                window.control.lock(rank).is_free_to_read(looks < POLITE_LOOKS)
+                polls += 1;
+                window.control.lock(rank).is_free_to_read(polls < POLITE_POLLS)
             });
             guard.win(win)?.window.control.lock(rank).end_waiting(false);
             free?;
