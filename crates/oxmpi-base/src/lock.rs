@@ -27,12 +27,12 @@ impl Lock {
     #[inline]
     pub fn take(&self) {
         if self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            self.take_slowly();
+            self.take_contended();
         }
     }
 
     #[cold]
-    fn take_slowly(&self) {
+    fn take_contended(&self) {
         for _ in 0..SPINS {
             if self.state.load(Ordering::Relaxed) == FREE
                 && self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()

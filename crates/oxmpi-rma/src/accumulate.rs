@@ -33,7 +33,7 @@ pub struct Combine {
 
 /// A quick answer for predefined types without gaps: `None` for all else, and where the two do not go together.
 #[inline]
-pub fn quick_combine(op: usize, datatype: usize) -> Option<Combine> {
+pub fn predefined_combine(op: usize, datatype: usize) -> Option<Combine> {
     let found = oxmpi_ops::dense(op, datatype)?;
     Some(Combine { op: found.op, kernel: found.kernel, extent: found.size, handles: [op as u32, datatype as u32] })
 }

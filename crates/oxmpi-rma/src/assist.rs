@@ -3,7 +3,7 @@
 //! the window itself. Nobody depends on that: what is not taken up at once is taken back, and the origin does it itself.
 //! Only for memory that is not mapped everywhere. `request.rs` has what is asked, `cooperative.rs` what both sides do together.
 
-use crate::accumulate::quick_combine;
+use crate::accumulate::predefined_combine;
 use crate::request::{AssistRequest, MOST_BYTES, Order, What, pause};
 use crate::{Flavor, RemoteRun, Window};
 use oxmpi_base::prefetch;
@@ -229,7 +229,7 @@ impl Window {
                 What::Put => copy_few(bytes, at, length),
                 What::Get => copy_few(at, bytes, length),
                 What::Combine { op, datatype, fetch } => {
-                    let Some(with) = quick_combine(op as usize, datatype as usize) else { return };
+                    let Some(with) = predefined_combine(op as usize, datatype as usize) else { return };
                     let count = length / with.extent;
                     if !fetch {
                         return self.combine(self.rank, &with, at, bytes, std::ptr::null_mut(), count);

@@ -3,7 +3,7 @@
 //! claims it first, so a target that goes away, or never comes, leaves its parts to the origin and keeps nobody waiting for
 //! longer than one of them takes.
 
-use crate::accumulate::{Combine, quick_combine};
+use crate::accumulate::{Combine, predefined_combine};
 use crate::request::{AssistRequest, Order, PART_UNIT, What, pause};
 use crate::transfer::transfer_run;
 use crate::{RemoteRun, Target, Window};
@@ -273,7 +273,7 @@ impl Window {
             What::Get => write().ok(),
             What::CompareAndSwap => None,
             What::Combine { op, datatype, fetch } => {
-                let with = quick_combine(op as usize, datatype as usize)?;
+                let with = predefined_combine(op as usize, datatype as usize)?;
                 let mut operands = Vec::<u8>::new();
                 let direct = with.op == Op::NoOp || with.op == Op::Replace;
                 if !direct {

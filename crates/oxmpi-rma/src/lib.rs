@@ -20,7 +20,7 @@ mod scattered;
 mod target_region;
 mod transfer;
 
-pub use accumulate::{Combine, check_comparable, only_element, quick_combine};
+pub use accumulate::{Combine, check_comparable, only_element, predefined_combine};
 pub use control::{Control, WindowLock};
 pub use cooperative::SHORTEST_MAPPED;
 pub use target_region::TargetRegion;
@@ -279,7 +279,7 @@ impl Window {
     /// Where bytes of a rank's memory are mapped here, when they may be accessed now and are part of the window. Whatever
     /// is unusual or wrong is `None`.
     #[inline(always)]
-    pub fn quick(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<*mut u8> {
+    pub fn try_mapped(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<*mut u8> {
         // A negative rank becomes a large one.
         let target = self.targets.get(rank as usize)?;
         if target.base.is_null() || (!self.all_open && target.open == Open::Shut) {

@@ -44,7 +44,7 @@ pub(super) fn incoming(
 #[inline(always)]
 pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
-    if send_quickly(&mut guard, buf, dest, tag, comm) {
+    if try_send(&mut guard, buf, dest, tag, comm) {
         return Ok(());
     }
     send_mode(cx, guard, Mode::Standard, buf, dest, tag, comm)
@@ -53,7 +53,7 @@ pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: C
 /// A small contiguous message with nothing in its way is sent here and now. Whatever is unusual or wrong answers
 /// `false`, and the long way finds out.
 #[inline(always)]
-fn send_quickly(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
+fn try_send(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
     let Some(buf) = buf.plain() else { return false };
     let Ok(comm) = guard.comm(comm) else { return false };
     if dest as u32 >= comm.size() as u32 || tag < 0 {
@@ -107,7 +107,7 @@ pub fn bsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: 
 #[inline(always)]
 pub fn isend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let mut guard = cx.enter()?;
-    if send_quickly(&mut guard, buf, dest, tag, comm) {
+    if try_send(&mut guard, buf, dest, tag, comm) {
         return Ok(guard.sent);
     }
     start_send(guard, Mode::Standard, buf, dest, tag, comm)
@@ -143,7 +143,7 @@ pub fn ibsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm:
 /// Looks at a ring before a receive is entered into the books: most messages are here by then. Few where somebody else
 /// may need this CPU or this lock in order to answer.
 #[inline]
-fn quick_looks(guard: &Guard) -> usize {
+fn first_polls(guard: &Guard) -> usize {
     if guard.is_shared() {
         1
     } else if oxmpi_base::wait::is_oversubscribed(guard.shared().job()) {
@@ -163,7 +163,7 @@ pub fn recv(
     status: OutStatus,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    if let Some(received) = recv_quickly(&mut guard, buf, source, tag, comm) {
+    if let Some(received) = try_recv(&mut guard, buf, source, tag, comm) {
         status.set(&received);
         return Ok(());
     }
@@ -173,7 +173,7 @@ pub fn recv(
 /// A message of one packet that is here, or comes soon, is received at once. Whatever is unusual or wrong answers `None`,
 /// and the long way finds out.
 #[inline(always)]
-fn recv_quickly(guard: &mut Guard, buf: TargetArg, source: c_int, tag: c_int, comm: Comm) -> Option<Status> {
+fn try_recv(guard: &mut Guard, buf: TargetArg, source: c_int, tag: c_int, comm: Comm) -> Option<Status> {
     let buf = buf.plain()?;
     let comm = guard.comm(comm).ok()?;
     if source as u32 >= comm.size() as u32 || tag < 0 {
@@ -181,7 +181,7 @@ fn recv_quickly(guard: &mut Guard, buf: TargetArg, source: c_int, tag: c_int, co
     }
     let peer = comm.peer(source);
     let pattern = Pattern { context: comm.context, source, tag };
-    for _ in 0..quick_looks(guard) {
+    for _ in 0..first_polls(guard) {
         match guard.engine.recv_small(peer, &pattern, &buf) {
             Small::Received(received) => return Some(received),
             Small::Nothing => std::hint::spin_loop(),

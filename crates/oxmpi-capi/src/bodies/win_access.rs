@@ -18,12 +18,12 @@ enum Plain {
 
 /// Where bytes lie at the target, if all is plain: elements of one type on both sides, `bytes` long in all.
 #[inline(always)]
-fn quick(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: At, win: Win) -> Option<Plain> {
+fn try_plain(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: At, win: Win) -> Option<Plain> {
     if (target.count, target.datatype) != origin {
         return None;
     }
     let window = &mut guard.windows.get_mut(win.0)?.window;
-    match window.quick(target.rank, target.disp, bytes) {
+    match window.try_mapped(target.rank, target.disp, bytes) {
         Some(at) => Some(Plain::Here(at)),
         None => Some(Plain::Remote(window.try_remote_run(target.rank, target.disp, bytes)?)),
     }
@@ -47,8 +47,8 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 pub fn put(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let from = origin_addr.address();
-    let Some(bytes) = origin_addr.plain_bytes() else { return put_slowly(&mut guard, origin_addr, target, win) };
-    match quick(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
+    let Some(bytes) = origin_addr.plain_bytes() else { return put_general(&mut guard, origin_addr, target, win) };
+    match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
         // SAFETY: a plain source is `bytes` long; so is the target, which is in its window and may be accessed.
         Some(Plain::Here(at)) if bytes < SHORTEST_MAPPED => unsafe { copy(from, at, bytes) },
         // SAFETY: a plain source and mapped memory of the target's window, `bytes` long both.
@@ -60,13 +60,13 @@ pub fn put(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<()
         Some(Plain::Remote(remote)) => unsafe {
             guard.win(win)?.window.put_run(guard.engine.node(), from, bytes, remote)?;
         },
-        None => put_slowly(&mut guard, origin_addr, target, win)?,
+        None => put_general(&mut guard, origin_addr, target, win)?,
     }
     Ok(())
 }
 
 #[inline(always)]
-fn put_slowly(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Result<()> {
+fn put_general(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Result<()> {
     let At { rank, disp, count, datatype } = target;
     // SAFETY: the parts of `origin`, which is such memory for as long as the call lasts.
     unsafe {
@@ -78,8 +78,8 @@ fn put_slowly(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Res
 pub fn get(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let to = origin_addr.address();
-    let Some(bytes) = origin_addr.plain_bytes() else { return get_slowly(&mut guard, origin_addr, target, win) };
-    match quick(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
+    let Some(bytes) = origin_addr.plain_bytes() else { return get_general(&mut guard, origin_addr, target, win) };
+    match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
         // SAFETY: a plain origin is `bytes` long; so is the target, which is in its window and may be accessed.
         Some(Plain::Here(at)) if bytes < SHORTEST_MAPPED => unsafe { copy(at, to, bytes) },
         // SAFETY: a plain origin and mapped memory of the target's window, `bytes` long both.
@@ -91,13 +91,13 @@ pub fn get(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<()
         Some(Plain::Remote(remote)) => unsafe {
             guard.win(win)?.window.get_run(guard.engine.node(), to, bytes, remote)?;
         },
-        None => get_slowly(&mut guard, origin_addr, target, win)?,
+        None => get_general(&mut guard, origin_addr, target, win)?,
     }
     Ok(())
 }
 
 #[inline(always)]
-fn get_slowly(guard: &mut Guard, origin: TargetArg, target: At, win: Win) -> Result<()> {
+fn get_general(guard: &mut Guard, origin: TargetArg, target: At, win: Win) -> Result<()> {
     let At { rank, disp, count, datatype } = target;
     // SAFETY: the parts of `origin`, which is such memory for as long as the call lasts.
     unsafe {

@@ -23,8 +23,15 @@ fn is_like(address: *const u8, count: i64, datatype: Datatype, target: At) -> bo
 /// # Safety
 /// A result that is not null has room for the elements that the target has.
 #[inline(always)]
-unsafe fn quick(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: At, op: Op, win: Win) -> Result<bool> {
-    let Some(with) = oxmpi_rma::quick_combine(op.0, target.datatype.0) else { return Ok(false) };
+unsafe fn try_predefined(
+    guard: &mut Guard,
+    origin: SourceArg,
+    result: *mut u8,
+    target: At,
+    op: Op,
+    win: Win,
+) -> Result<bool> {
+    let Some(with) = oxmpi_rma::predefined_combine(op.0, target.datatype.0) else { return Ok(false) };
     let from = origin.address();
     let has_operand = op == MPI_NO_OP || is_like(from, origin.count, origin.datatype, target);
     if !(1..1 << 31).contains(&target.count) || !has_operand {
@@ -33,7 +40,7 @@ unsafe fn quick(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: A
     let Some(found) = guard.windows.get_mut(win.0) else { return Ok(false) };
     let count = target.count as usize;
     let bytes = count * with.extent;
-    if let Some(at) = found.window.quick(target.rank, target.disp, bytes) {
+    if let Some(at) = found.window.try_mapped(target.rank, target.disp, bytes) {
         let rank = target.rank as usize;
         // SAFETY: the target is in its window and may be accessed; the origin holds as many elements of the same type, or is
         // not read, and so does a result.
@@ -52,7 +59,7 @@ unsafe fn quick(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: A
 }
 
 /// # Safety
-/// As for [`quick`]; the rank's memory is mapped there.
+/// As for [`try_predefined`]; the rank's memory is mapped there.
 #[cold]
 unsafe fn long(
     guard: &Guard,
@@ -70,7 +77,14 @@ unsafe fn long(
 }
 
 #[inline(never)]
-fn slowly(guard: &mut Guard, origin: SourceArg, result: Option<TargetArg>, target: At, op: Op, win: Win) -> Result<()> {
+fn accumulate_general(
+    guard: &mut Guard,
+    origin: SourceArg,
+    result: Option<TargetArg>,
+    target: At,
+    op: Op,
+    win: Win,
+) -> Result<()> {
     guard.win(win)?;
     let handle = op;
     let op = check_op(op)?;
@@ -118,10 +132,10 @@ fn bad_op(op: Op) -> Error {
 pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     // SAFETY: there is no result.
-    if op != MPI_NO_OP && unsafe { quick(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
+    if op != MPI_NO_OP && unsafe { try_predefined(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
     }
-    slowly(&mut guard, origin_addr, None, target, op, win)
+    accumulate_general(&mut guard, origin_addr, None, target, op, win)
 }
 
 #[inline(always)]
@@ -137,10 +151,10 @@ pub fn get_accumulate(
     let (result, count) = (result_addr.address(), result_addr.count);
     let fits = is_like(result, count, result_addr.datatype, target);
     // SAFETY: the result has as many elements of the same type as the target.
-    if fits && unsafe { quick(&mut guard, origin_addr, result, target, op, win)? } {
+    if fits && unsafe { try_predefined(&mut guard, origin_addr, result, target, op, win)? } {
         return Ok(());
     }
-    slowly(&mut guard, origin_addr, Some(result_addr), target, op, win)
+    accumulate_general(&mut guard, origin_addr, Some(result_addr), target, op, win)
 }
 
 #[inline(always)]
@@ -155,10 +169,10 @@ pub fn fetch_and_op(
     let mut guard = cx.enter()?;
     let result = result_addr.address();
     // SAFETY: the result is one element of the type that the target has.
-    if !(result as usize >= 4096 && unsafe { quick(&mut guard, origin_addr, result, target, op, win)? }) {
+    if !(result as usize >= 4096 && unsafe { try_predefined(&mut guard, origin_addr, result, target, op, win)? }) {
         guard.win(win)?;
         check_predefined(&guard, target.datatype)?;
-        slowly(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
+        accumulate_general(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
     }
     if op == MPI_NO_OP {
         guard.yield_cpu();
@@ -200,7 +214,7 @@ pub fn compare_and_swap(
     let window = &mut guard.win_mut(win)?.window;
     // SAFETY: the target is in its window and may be accessed; the other three are one element of the type each.
     let swapped = unsafe {
-        if let Some(at) = window.quick(rank, disp, bytes) {
+        if let Some(at) = window.try_mapped(rank, disp, bytes) {
             window.compare_and_swap(rank as usize, at, bytes, new, compare, old)
         } else if let Some(remote) = window.try_remote_run(rank, disp, bytes) {
             guard.win(win)?.window.compare_and_swap_remote(guard.engine.node(), remote, bytes, new, compare, old)?
