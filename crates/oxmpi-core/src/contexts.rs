@@ -31,7 +31,7 @@
 //! nobody was ever going to receive.
 //!
 //! # Several jobs
-//! Processes of different jobs have no shares that are theirs alone, so numbers with the first bit set are always proposed with that
+//! Processes of different jobs have no results that are theirs alone, so numbers with the first bit set are always proposed with that
 //! question. Two agreements may want the same number at the same time: a process that says yes to one holds the number for it,
 //! and says no to others, until the agreement has come to its end.
 //!
@@ -205,9 +205,9 @@ fn none_left() -> Error {
     Error::new(MPI_ERR_OTHER, "all contexts are in use: too many communicators exist at a time")
 }
 
-/// One process's part in a split.
+/// What a process passes to a split.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct SplitArgs {
     /// `None`: in no communicator.
     pub color: Option<u32>,
     pub key: i32,
@@ -215,7 +215,7 @@ pub struct Part {
 
 /// What a split gives a process: the processes of its own color in their order, of its group and, between groups, of the
 /// other one.
-pub struct Share {
+pub struct SplitResult {
     pub context: u32,
     pub near: Vec<Peer>,
     pub far: Vec<Peer>,
@@ -229,17 +229,17 @@ pub async fn split(
     line: Line,
     participants: Participants,
     is_near: Option<Vec<bool>>,
-    part: Part,
-) -> Result<Option<Share>> {
+    args: SplitArgs,
+) -> Result<Option<SplitResult>> {
     const WIDTH: usize = 3;
     const NO_COLOR: u64 = u64::MAX;
     let own = propose(&line, &participants.members).await;
     let [context, used] = own.to_words();
     // The key in order: its sign bit flipped, it compares as an unsigned number.
-    let order = (part.key as u32 ^ 1 << 31) as u64;
-    let said = [part.color.map_or(NO_COLOR, u64::from), used << 32 | order, context];
+    let order = (args.key as u32 ^ 1 << 31) as u64;
+    let said = [args.color.map_or(NO_COLOR, u64::from), used << 32 | order, context];
     let all = line.gather(&participants, &said).await?;
-    let Some(color) = part.color else {
+    let Some(color) = args.color else {
         if own != NONE_LEFT {
             line.give_back(own);
         }
@@ -279,7 +279,7 @@ pub async fn split(
         participants.tag,
     );
     let context = settle(&line, &new, Some(proposal), 0).await?;
-    Ok(Some(Share { context, near, far }))
+    Ok(Some(SplitResult { context, near, far }))
 }
 
 /// What two groups come to when they join for an intercommunicator: its context and the other group.
@@ -529,29 +529,29 @@ mod tests {
     fn a_split_of_any_size() {
         for size in [1, 2, 3, 7, 8, 33, 1000] {
             let mut world = World::new(size);
-            let part = |rank: usize| Part {
+            let args = |rank: usize| SplitArgs {
                 color: (rank % 7 != 3).then_some((rank * rank % 5) as u32),
                 key: (rank as i32 * 7919) % 13 - 6,
             };
-            let shares = everybody(&mut world, size, |line, participants| {
-                let part = part(participants.rank);
-                split(line, participants, None, part)
+            let results = everybody(&mut world, size, |line, participants| {
+                let args = args(participants.rank);
+                split(line, participants, None, args)
             });
-            for (rank, share) in shares.iter().enumerate() {
-                let share = share.as_ref().unwrap();
-                let Some(color) = part(rank).color else {
-                    assert!(share.is_none());
+            for (rank, result) in results.iter().enumerate() {
+                let result = result.as_ref().unwrap();
+                let Some(color) = args(rank).color else {
+                    assert!(result.is_none());
                     continue;
                 };
-                let mut expected: Vec<usize> = (0..size).filter(|&other| part(other).color == Some(color)).collect();
-                expected.sort_by_key(|&other| part(other).key);
-                let share = share.as_ref().unwrap();
-                assert!(share.near.iter().copied().eq(expected.iter().map(|&slot| Peer::at_slot(slot))));
-                let first = shares[expected[0]].as_ref().unwrap().as_ref().unwrap();
-                assert_eq!(share.context, first.context);
-                assert_eq!((share.context >> 12) as usize, expected[0], "the first of the part proposes");
+                let mut expected: Vec<usize> = (0..size).filter(|&other| args(other).color == Some(color)).collect();
+                expected.sort_by_key(|&other| args(other).key);
+                let result = result.as_ref().unwrap();
+                assert!(result.near.iter().copied().eq(expected.iter().map(|&slot| Peer::at_slot(slot))));
+                let first = results[expected[0]].as_ref().unwrap().as_ref().unwrap();
+                assert_eq!(result.context, first.context);
+                assert_eq!((result.context >> 12) as usize, expected[0], "the first of the part proposes");
             }
-            let colors: std::collections::BTreeSet<_> = (0..size).filter_map(|rank| part(rank).color).collect();
+            let colors: std::collections::BTreeSet<_> = (0..size).filter_map(|rank| args(rank).color).collect();
             assert_eq!(world.given_back, size - colors.len());
             // Messages: n log n; words: everybody hears three from each.
             let rounds = size.next_power_of_two().trailing_zeros() as usize;
@@ -563,23 +563,23 @@ mod tests {
     fn a_split_between_two_groups() {
         // Processes 0 to 4 on one side, 5 to 7 on the other; odd colors exist on one side only.
         let mut world = World::new(8);
-        let shares = everybody(&mut world, 8, |line, participants| {
+        let results = everybody(&mut world, 8, |line, participants| {
             let rank = participants.rank;
             let is_near = (0..8).map(|other| (other < 5) == (rank < 5)).collect();
             let color = if rank < 5 { rank as u32 % 2 } else { 0 };
-            split(line, participants, Some(is_near), Part { color: Some(color), key: -(rank as i32) })
+            split(line, participants, Some(is_near), SplitArgs { color: Some(color), key: -(rank as i32) })
         });
-        for (rank, share) in shares.into_iter().enumerate() {
-            let share = share.unwrap();
+        for (rank, result) in results.into_iter().enumerate() {
+            let result = result.unwrap();
             if rank < 5 && rank % 2 == 1 {
-                assert!(share.is_none());
+                assert!(result.is_none());
                 continue;
             }
-            let share = share.unwrap();
+            let result = result.unwrap();
             let (low, high) = ([4, 2, 0].map(Peer::at_slot), [7, 6, 5].map(Peer::at_slot));
             let sides = if rank < 5 { [&low[..], &high[..]] } else { [&high[..], &low[..]] };
-            assert_eq!([&share.near[..], &share.far[..]], sides);
-            assert_eq!(share.context >> 12, 4);
+            assert_eq!([&result.near[..], &result.far[..]], sides);
+            assert_eq!(result.context >> 12, 4);
         }
     }
 

@@ -3,7 +3,7 @@
 use oxmpi_base::cpus::CpuSet;
 use oxmpi_base::ids::Peer;
 use oxmpi_core::comm::Ranks;
-use oxmpi_core::topology::order::{LEVELS, Place};
+use oxmpi_core::topology::order::{LEVELS, Position};
 use oxmpi_transport::NodeMemory;
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,8 +89,8 @@ pub fn on_node(node: &NodeMemory, instance: u32) -> u32 {
 }
 
 /// Where the processes of a group run; nothing when not all are bound. What is inside a node is looked at where all are on
-/// one: others do not know where the processes of a node are bound, and all must come to the same places.
-pub fn places(node: &NodeMemory, group: &Ranks) -> Vec<Place> {
+/// one: others do not know where the processes of a node are bound, and all must come to the same positions.
+pub fn positions(node: &NodeMemory, group: &Ranks) -> Vec<Position> {
     let on = |process: Peer| node.id_of(process).node.number();
     let first = group.iter().next().map(on);
     if group.iter().any(|process| Some(on(process)) != first) {
@@ -100,24 +100,24 @@ pub fn places(node: &NodeMemory, group: &Ranks) -> Vec<Place> {
             .collect();
     }
     let cpus: Option<Vec<usize>> = group.iter().map(|process| node.cpu_of(process)).collect();
-    cpus.map_or_else(Vec::new, |cpus| places_of(&cpus))
+    cpus.map_or_else(Vec::new, |cpus| positions_of(&cpus))
 }
 
-/// The places of processes of one node, by the CPU of each.
-fn places_of(cpus: &[usize]) -> Vec<Place> {
+/// The positions of processes of one node, by the CPU of each.
+fn positions_of(cpus: &[usize]) -> Vec<Position> {
     const KINDS: [Resource; LEVELS - 1] =
         [Resource::Package, Resource::NumaNode, Resource::Cache(3), Resource::Cache(2), Resource::Core];
     // CPUs come again and again, and what sysfs says of one is read from files.
-    static KNOWN: Mutex<BTreeMap<usize, Place>> = Mutex::new(BTreeMap::new());
+    static KNOWN: Mutex<BTreeMap<usize, Position>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut place = |cpu: usize| {
+    let mut position = |cpu: usize| {
         *known.entry(cpu).or_insert_with(|| {
             let one = CpuSet::from_iter([cpu]);
             let inside = KINDS.map(|kind| kind.instance(&one).unwrap_or(0));
             std::array::from_fn(|level| if level == 0 { 0 } else { inside[level - 1] })
         })
     };
-    cpus.iter().map(|&cpu| place(cpu)).collect()
+    cpus.iter().map(|&cpu| position(cpu)).collect()
 }
 
 fn of_cpu(cpu: usize, name: &str) -> Option<CpuSet> {

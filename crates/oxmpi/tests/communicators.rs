@@ -10,7 +10,7 @@ use oxmpi_abi::handle::Comm;
 use oxmpi_base::ids;
 use oxmpi_core::attributes::{Callbacks, DeleteFn, Object, OnCopy, Owner, Value};
 use oxmpi_core::comm::Ranks;
-use oxmpi_core::contexts::Part;
+use oxmpi_core::contexts::SplitArgs;
 use ranks::{Rank, with_ranks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,8 +34,8 @@ fn the_parts_of_a_split_work_side_by_side() {
         let call = me.call(Fun::CommSplit);
         // In reverse order; the last rank is in no part.
         let color = (me.rank < 4).then_some(me.rank as u32 % 2);
-        let part = Part { color, key: -(me.rank as i32) };
-        let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, part).unwrap();
+        let args = SplitArgs { color, key: -(me.rank as i32) };
+        let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, args).unwrap();
         assert_eq!(made == MPI_COMM_NULL, me.rank == 4);
         if made == MPI_COMM_NULL {
             return;
@@ -79,8 +79,8 @@ fn a_communicator_of_some_ranks_leaves_the_others_alone() {
 fn attributes_end_with_their_communicator_and_belong_to_one_rank() {
     with_ranks(2, |me| {
         let call = me.call(Fun::CommSplit);
-        let part = Part { color: Some(0), key: 0 };
-        let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, part).unwrap();
+        let args = SplitArgs { color: Some(0), key: 0 };
+        let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, args).unwrap();
         let deleted = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&deleted);
         let delete: DeleteFn = Box::new(move |call| {

@@ -10,7 +10,7 @@ use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Request}
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Object};
 use oxmpi_core::comm::{Comm as Made, Ranks};
-use oxmpi_core::contexts::{self, NOT_YET, Part};
+use oxmpi_core::contexts::{self, NOT_YET, SplitArgs};
 use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::request::Active;
@@ -173,8 +173,8 @@ pub fn comm_create(cx: &Call, comm: Comm, group: GroupHandle) -> Result<Comm> {
     let (ranks, rank) = part_of(&guard, found, group)?;
     let handle = if found.is_inter() {
         // Nobody knows the other side's group, so the two have to find each other.
-        let part = Part { color: rank.map(|_| 0), key: rank.unwrap_or_default() as i32 };
-        comm::split(cx, &mut guard, comm, part)?
+        let args = SplitArgs { color: rank.map(|_| 0), key: rank.unwrap_or_default() as i32 };
+        comm::split(cx, &mut guard, comm, args)?
     } else {
         comm::create(cx, &mut guard, comm, rank.map(|_| ranks))?
     };
@@ -205,7 +205,7 @@ pub fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int) -> Result<Com
         0.. => Some(color as u32),
         _ => bail!(MPI_ERR_ARG, "the color is {color}; it must be MPI_UNDEFINED or not negative"),
     };
-    let handle = comm::split(cx, &mut guard, comm, Part { color, key })?;
+    let handle = comm::split(cx, &mut guard, comm, SplitArgs { color, key })?;
     Ok(handle)
 }
 

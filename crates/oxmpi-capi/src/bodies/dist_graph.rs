@@ -1,6 +1,6 @@
 //! Distributed graphs: communicators whose processes each describe a part of who is whose neighbour.
 
-use super::topology::{attach, places};
+use super::topology::{attach, positions};
 use crate::args::{Array, Open, OutArray};
 use crate::call::Call;
 use crate::library::LIBRARY;
@@ -103,9 +103,10 @@ pub fn dist_graph_create(
         given = info;
         described(size, sources, degrees, destinations, weights)
     });
-    let (own, places) = (comm::own_peer(&guard), places(&guard, comm_old, reorder)?);
+    let (own, positions) = (comm::own_peer(&guard), positions(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
-    let made = comm::run_agreement(cx, &mut guard, |line| distributed::create(line, participants, described, places))?;
+    let made =
+        comm::run_agreement(cx, &mut guard, |line| distributed::create(line, participants, described, positions))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     Ok(handle)
 }
@@ -154,10 +155,10 @@ pub fn dist_graph_create_adjacent(
         }
         Ok(Adjacency { incoming, outgoing, weighted })
     });
-    let (own, places) = (comm::own_peer(&guard), places(&guard, comm_old, reorder)?);
+    let (own, positions) = (comm::own_peer(&guard), positions(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
     let made = comm::run_agreement(cx, &mut guard, |line| {
-        distributed::create_adjacent(line, participants, described, places)
+        distributed::create_adjacent(line, participants, described, positions)
     })?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     Ok(handle)

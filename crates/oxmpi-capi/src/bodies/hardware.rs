@@ -8,7 +8,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::{Peer, Rank};
-use oxmpi_core::contexts::Part;
+use oxmpi_core::contexts::SplitArgs;
 use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use std::ffi::c_int;
@@ -56,7 +56,7 @@ pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, inf
         (Some(()), Some((color, name))) => (Some(color), Some(name)),
         _ => (color, None),
     };
-    let handle = comm::split(cx, &mut guard, comm, Part { color, key })?;
+    let handle = comm::split(cx, &mut guard, comm, SplitArgs { color, key })?;
     if handle != MPI_COMM_NULL {
         let made = guard.comm_mut(handle)?;
         hints::update(cx.library(), &mut made.hints, &asked, made.session)?;

@@ -15,7 +15,7 @@ use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
-use oxmpi_core::topology::order::{self, Place, new_rank};
+use oxmpi_core::topology::order::{self, Position, new_rank};
 use oxmpi_core::topology::{Topology, dims};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -34,9 +34,9 @@ pub fn topo_test(cx: &Call, comm: Comm) -> Result<c_int> {
 // ---- what is common ----
 
 /// Where the processes of a communicator run; nothing when the order is to be kept, or when not all are bound.
-pub(super) fn places(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Place>> {
+pub(super) fn positions(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Position>> {
     let found = guard.comm(comm)?;
-    Ok(if reorder == 0 { Vec::new() } else { hardware::places(guard.engine.node(), &found.group) })
+    Ok(if reorder == 0 { Vec::new() } else { hardware::positions(guard.engine.node(), &found.group) })
 }
 
 /// Makes a communicator of the first processes of another, in an order or in their own. The rest get `MPI_COMM_NULL`.
@@ -94,7 +94,7 @@ pub fn cart_create(
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     let cart = cart_for(found, dims, periods)?;
-    let order = order::for_grid(&cart, &places(&guard, comm_old, reorder)?);
+    let order = order::for_grid(&cart, &positions(&guard, comm_old, reorder)?);
     let count = cart.size() as usize;
     create_first(cx, &mut guard, comm_old, count, order.as_deref(), Topology::Cart(cart))
 }
@@ -103,7 +103,7 @@ pub fn cart_map(cx: &Call, comm: Comm, dims: Array<c_int>, periods: Array<c_int>
     let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let cart = cart_for(found, dims, periods)?;
-    let order = order::for_grid(&cart, &places(&guard, comm, 1)?);
+    let order = order::for_grid(&cart, &positions(&guard, comm, 1)?);
     Ok(new_rank(found.rank, cart.size(), order.as_deref()))
 }
 
@@ -191,7 +191,7 @@ pub fn graph_create(
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     let graph = graph_for(found, indx, edges)?;
-    let order = order::for_graph(nnodes as usize, &graph.links(), &places(&guard, comm_old, reorder)?);
+    let order = order::for_graph(nnodes as usize, &graph.links(), &positions(&guard, comm_old, reorder)?);
     create_first(cx, &mut guard, comm_old, nnodes as usize, order.as_deref(), Topology::Graph(graph))
 }
 
@@ -199,7 +199,7 @@ pub fn graph_map(cx: &Call, comm: Comm, nnodes: c_int, indx: Array<c_int>, edges
     let guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let graph = graph_for(found, indx, edges)?;
-    let order = order::for_graph(nnodes as usize, &graph.links(), &places(&guard, comm, 1)?);
+    let order = order::for_graph(nnodes as usize, &graph.links(), &positions(&guard, comm, 1)?);
     Ok(new_rank(found.rank, nnodes, order.as_deref()))
 }
 

@@ -4,13 +4,13 @@
 //! distance with that bit left to go. So a process sends two messages a round however the edges lie, and log n rounds
 //! are enough.
 //!
-//! Where ranks may be reordered and run at different places, everybody hears of all edges, and takes those of the node that
+//! Where ranks may be reordered and run at different positions, everybody hears of all edges, and takes those of the node that
 //! it becomes.
 //!
 //! The description of one process may be wrong while those of the others are fine. It takes part all the same and says
 //! so, and nobody gets a communicator.
 
-use super::order::{self, Link, Place};
+use super::order::{self, Link, Position};
 use crate::agreement::{Line, Participants};
 use crate::contexts::agree;
 use oxmpi_abi::constants::*;
@@ -58,12 +58,12 @@ pub struct Made {
 }
 
 /// Everybody describes some edges, or says what is wrong with its arguments; each gets a context and the edges at itself,
-/// ordered by the other end. The places are those of all members, or none when the order is to be kept.
+/// ordered by the other end. The positions are those of all members, or none when the order is to be kept.
 pub async fn create(
     line: Line,
     participants: Participants,
     described: Result<Described>,
-    places: Vec<Place>,
+    positions: Vec<Position>,
 ) -> Result<Made> {
     let Described { edges, weighted } =
         compare(&line, &participants, described, |described| described.weighted).await?;
@@ -83,7 +83,7 @@ pub async fn create(
         }
     };
     let adjacency = Adjacency { incoming: edges(true), outgoing: edges(false), weighted };
-    finish(line, participants, adjacency, places).await
+    finish(line, participants, adjacency, positions).await
 }
 
 /// Everybody knows its own edges already, or says what is wrong with its arguments; each gets a context.
@@ -94,22 +94,27 @@ pub async fn create_adjacent(
     line: Line,
     participants: Participants,
     described: Result<Adjacency>,
-    places: Vec<Place>,
+    positions: Vec<Position>,
 ) -> Result<Made> {
     let adjacency = compare(&line, &participants, described, |adjacency| adjacency.weighted).await?;
-    finish(line, participants, adjacency, places).await
+    finish(line, participants, adjacency, positions).await
 }
 
 /// The order, where it may change, and the context.
-async fn finish(line: Line, participants: Participants, mut adjacency: Adjacency, places: Vec<Place>) -> Result<Made> {
+async fn finish(
+    line: Line,
+    participants: Participants,
+    mut adjacency: Adjacency,
+    positions: Vec<Position>,
+) -> Result<Made> {
     let mut order = None;
-    if order::matters(&places) {
+    if order::matters(&positions) {
         let lists = line.gather_lists(&participants, &adjacency.to_words()).await?;
         let links: Vec<Link> = (0u32..)
             .zip(&lists)
             .flat_map(|(node, words)| Adjacency::from_words(words, adjacency.weighted).links(node))
             .collect();
-        order = order::for_graph(participants.len(), &links, &places);
+        order = order::for_graph(participants.len(), &links, &positions);
         if let Some(order) = &order {
             let Some(node) = order.iter().position(|&member| member as usize == participants.rank) else {
                 unreachable!("an order has all members")
@@ -301,7 +306,7 @@ mod tests {
     /// Sources and destinations with weights, as one process gives them.
     type Lists<'a> = (&'a [(i32, i32)], &'a [(i32, i32)]);
 
-    fn adjacent(lists: &[Lists], places: &[Place]) -> Vec<Result<Made>> {
+    fn adjacent(lists: &[Lists], positions: &[Position]) -> Vec<Result<Made>> {
         let mut world = World::new(lists.len());
         let edges = |list: &[(i32, i32)]| Edges {
             peers: list.iter().map(|&(peer, _)| peer).collect(),
@@ -310,29 +315,29 @@ mod tests {
         let agreements = lists.iter().enumerate().map(|(rank, (sources, destinations))| {
             let participants = Participants { members: Ranks::one_node(lists.len()), rank, context: 1, tag: 9 };
             let own = Adjacency { incoming: edges(sources), outgoing: edges(destinations), weighted: true };
-            let places = places.to_vec();
-            (rank, Agreement::new(|line| create_adjacent(line, participants, Ok(own), places)))
+            let positions = positions.to_vec();
+            (rank, Agreement::new(|line| create_adjacent(line, participants, Ok(own), positions)))
         });
         world.run(agreements.collect())
     }
 
     #[test]
     fn a_node_moves_with_its_edges() {
-        // Two pairs that agreement much, dealt out over two places; the lists are not sorted and stay so.
+        // Two pairs that agreement much, dealt out over two positions; the lists are not sorted and stay so.
         let lists: [Lists; 4] =
             [(&[(2, 9), (1, 1)], &[(2, 8)]), (&[], &[(3, 9), (0, 1)]), (&[(0, 8)], &[(0, 9)]), (&[(1, 9)], &[])];
-        let places = [[0; 6], [0; 6], [1; 6], [1; 6]];
-        let made: Vec<Made> = adjacent(&lists, &places).into_iter().map(Result::unwrap).collect();
+        let positions = [[0; 6], [0; 6], [1; 6], [1; 6]];
+        let made: Vec<Made> = adjacent(&lists, &positions).into_iter().map(Result::unwrap).collect();
         let order = made[0].order.clone().unwrap();
         assert!(made.iter().all(|other| other.order.as_ref() == Some(&order) && other.context == made[0].context));
-        let place = |node: usize| places[order[node] as usize];
-        assert!(place(0) == place(2) && place(1) == place(3) && place(0) != place(1));
+        let position = |node: usize| positions[order[node] as usize];
+        assert!(position(0) == position(2) && position(1) == position(3) && position(0) != position(1));
         for (node, (incoming, outgoing)) in lists.iter().enumerate() {
             let adjacency = &made[order[node] as usize].adjacency;
             assert!(adjacency.incoming.iter().eq(incoming.iter().copied()));
             assert!(adjacency.outgoing.iter().eq(outgoing.iter().copied()));
         }
-        // Where all are at one place, and where it is good as it is, nobody moves.
+        // Where all are at one position, and where it is good as it is, nobody moves.
         assert!(adjacent(&lists, &[[7; 6]; 4]).iter().all(|made| made.as_ref().unwrap().order.is_none()));
         let good = [[0; 6], [1; 6], [0; 6], [1; 6]];
         assert!(adjacent(&lists, &good).iter().all(|made| made.as_ref().unwrap().order.is_none()));

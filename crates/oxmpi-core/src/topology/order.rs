@@ -12,7 +12,7 @@ use oxmpi_abi::constants::MPI_UNDEFINED;
 pub const LEVELS: usize = 6;
 
 /// Where a process runs: the instance of every kind of hardware, the largest first.
-pub type Place = [u32; LEVELS];
+pub type Position = [u32; LEVELS];
 
 /// Beyond so many processes the search would take longer than it can be worth.
 const MOST: usize = 4096;
@@ -27,38 +27,38 @@ pub struct Link {
     pub weight: u64,
 }
 
-/// Whether there is anything to choose: not all processes are at the same place.
-pub fn matters(places: &[Place]) -> bool {
-    places.windows(2).any(|pair| pair[0] != pair[1]) && places.len() <= MOST
+/// Whether there is anything to choose: not all processes are at the same position.
+pub fn matters(positions: &[Position]) -> bool {
+    positions.windows(2).any(|pair| pair[0] != pair[1]) && positions.len() <= MOST
 }
 
-/// The process, by its number among the places, for each rank of the grid; `None` when the order they have is as good.
-pub fn for_grid(cart: &Cart, places: &[Place]) -> Option<Vec<u32>> {
-    let places = places.get(..cart.size() as usize)?;
-    if !matters(places) {
+/// The process, by its number among the positions, for each rank of the grid; `None` when the order they have is as good.
+pub fn for_grid(cart: &Cart, positions: &[Position]) -> Option<Vec<u32>> {
+    let positions = positions.get(..cart.size() as usize)?;
+    if !matters(positions) {
         return None;
     }
     let links = grid_links(cart);
-    let machine = Part::of_all(places);
+    let machine = MachinePart::of_all(positions);
     let sorted = machine.ranks.clone();
     let tiled = tile(cart.dims(), cart.periods(), &machine);
-    better(&links, places, [sorted, tiled])
+    better(&links, positions, [sorted, tiled])
 }
 
 /// As [`for_grid`], for each node of a graph.
-pub fn for_graph(nodes: usize, links: &[Link], places: &[Place]) -> Option<Vec<u32>> {
-    let places = places.get(..nodes)?;
-    if !matters(places) {
+pub fn for_graph(nodes: usize, links: &[Link], positions: &[Position]) -> Option<Vec<u32>> {
+    let positions = positions.get(..nodes)?;
+    if !matters(positions) {
         return None;
     }
     let neighbors = neighbors(nodes, links);
-    let machine = Part::of_all(places);
+    let machine = MachinePart::of_all(positions);
     let mut grown = vec![0; nodes];
     grow(&(0..nodes as u32).collect::<Vec<_>>(), &machine, &neighbors, &mut grown);
     if nodes <= MOST_TO_SWAP {
-        swap(&mut grown, &neighbors, places);
+        swap(&mut grown, &neighbors, positions);
     }
-    better(links, places, [machine.ranks, grown])
+    better(links, positions, [machine.ranks, grown])
 }
 
 /// The rank that a process gets which has this rank now; `MPI_UNDEFINED` for those beyond the count.
@@ -71,10 +71,10 @@ pub fn new_rank(rank: i32, count: i32, order: Option<&[u32]>) -> i32 {
 }
 
 /// The best of some orders, where it is better than none.
-fn better<const N: usize>(links: &[Link], places: &[Place], orders: [Vec<u32>; N]) -> Option<Vec<u32>> {
+fn better<const N: usize>(links: &[Link], positions: &[Position], orders: [Vec<u32>; N]) -> Option<Vec<u32>> {
     let length = |order: &dyn Fn(u32) -> u32| -> u128 {
         let distance = |link: &Link| {
-            let [a, b] = link.ends.map(|end| &places[order(end) as usize]);
+            let [a, b] = link.ends.map(|end| &positions[order(end) as usize]);
             u128::from(link.weight) * u128::from(distance(a, b))
         };
         links.iter().map(distance).sum()
@@ -85,40 +85,41 @@ fn better<const N: usize>(links: &[Link], places: &[Place], orders: [Vec<u32>; N
     (best < now).then_some(order)
 }
 
-/// How far apart two places are: the number of levels that they do not share.
-fn distance(a: &Place, b: &Place) -> u32 {
+/// How far apart two positions are: the number of levels that they do not share.
+fn distance(a: &Position, b: &Position) -> u32 {
     (LEVELS - a.iter().zip(b).take_while(|(a, b)| a == b).count()) as u32
 }
 
 /// A part of the machine: its processes, and the parts that it has in turn, if it has several.
-struct Part {
+struct MachinePart {
     ranks: Vec<u32>,
-    parts: Vec<Part>,
+    parts: Vec<MachinePart>,
 }
 
-impl Part {
-    fn of_all(places: &[Place]) -> Part {
-        Part::new((0..places.len() as u32).collect(), places, 0)
+impl MachinePart {
+    fn of_all(positions: &[Position]) -> MachinePart {
+        MachinePart::new((0..positions.len() as u32).collect(), positions, 0)
     }
 
     /// The ranks become sorted by part, and keep their order within one.
-    fn new(ranks: Vec<u32>, places: &[Place], level: usize) -> Part {
+    fn new(ranks: Vec<u32>, positions: &[Position], level: usize) -> MachinePart {
         if level == LEVELS {
-            return Part { ranks, parts: Vec::new() };
+            return MachinePart { ranks, parts: Vec::new() };
         }
         let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
         for &rank in &ranks {
-            let instance = places[rank as usize][level];
+            let instance = positions[rank as usize][level];
             match groups.iter_mut().find(|(known, _)| *known == instance) {
                 Some((_, group)) => group.push(rank),
                 None => groups.push((instance, vec![rank])),
             }
         }
         if groups.len() == 1 {
-            return Part::new(ranks, places, level + 1);
+            return MachinePart::new(ranks, positions, level + 1);
         }
-        let parts: Vec<Part> = groups.into_iter().map(|(_, group)| Part::new(group, places, level + 1)).collect();
-        Part { ranks: parts.iter().flat_map(|part| part.ranks.iter().copied()).collect(), parts }
+        let parts: Vec<MachinePart> =
+            groups.into_iter().map(|(_, group)| MachinePart::new(group, positions, level + 1)).collect();
+        MachinePart { ranks: parts.iter().flat_map(|part| part.ranks.iter().copied()).collect(), parts }
     }
 }
 
@@ -136,7 +137,7 @@ fn grid_links(cart: &Cart) -> Vec<Link> {
 
 /// Cuts a box into equal boxes, one for each part, and those in turn; the ranks in row-major order. Where the parts do not
 /// make equal boxes they follow each other.
-fn tile(dims: &[i32], periods: &[bool], part: &Part) -> Vec<u32> {
+fn tile(dims: &[i32], periods: &[bool], part: &MachinePart) -> Vec<u32> {
     let Some(first) = part.parts.first() else { return part.ranks.clone() };
     let equal = part.parts.iter().all(|other| other.ranks.len() == first.ranks.len());
     let Some(side) = equal.then(|| best_tile(dims, periods, first.ranks.len() as i32)).flatten() else {
@@ -222,7 +223,7 @@ fn neighbors(nodes: usize, links: &[Link]) -> Vec<Vec<(u32, u64)>> {
 
 /// Divides nodes among the parts of a machine: each part takes the node that has most to do with what it took before, and
 /// least with what is left. `order` gets the process of each node.
-fn grow(nodes: &[u32], part: &Part, neighbors: &[Vec<(u32, u64)>], order: &mut [u32]) {
+fn grow(nodes: &[u32], part: &MachinePart, neighbors: &[Vec<(u32, u64)>], order: &mut [u32]) {
     if part.parts.is_empty() {
         nodes.iter().zip(&part.ranks).for_each(|(&node, &rank)| order[node as usize] = rank);
         return;
@@ -255,13 +256,13 @@ fn grow(nodes: &[u32], part: &Part, neighbors: &[Vec<(u32, u64)>], order: &mut [
 }
 
 /// Lets pairs of nodes change their processes as long as that makes edges shorter.
-fn swap(order: &mut [u32], neighbors: &[Vec<(u32, u64)>], places: &[Place]) {
+fn swap(order: &mut [u32], neighbors: &[Vec<(u32, u64)>], positions: &[Position]) {
     let length = |order: &[u32], node: usize| -> u128 {
-        let own = &places[order[node] as usize];
+        let own = &positions[order[node] as usize];
         let peers = neighbors[node].iter();
         peers
             .map(|&(peer, weight)| {
-                u128::from(weight) * u128::from(distance(own, &places[order[peer as usize] as usize]))
+                u128::from(weight) * u128::from(distance(own, &positions[order[peer as usize] as usize]))
             })
             .sum()
     };
@@ -269,7 +270,7 @@ fn swap(order: &mut [u32], neighbors: &[Vec<(u32, u64)>], places: &[Place]) {
         let mut changed = false;
         for a in 0..order.len() {
             for b in a + 1..order.len() {
-                if places[order[a] as usize] == places[order[b] as usize] {
+                if positions[order[a] as usize] == positions[order[b] as usize] {
                     continue;
                 }
                 let before = length(order, a) + length(order, b);
@@ -292,22 +293,22 @@ mod tests {
     use super::*;
 
     /// Processes on a machine of sockets with so many caches of so many cores each, one a core, ranks as `number` says.
-    fn machine(sockets: u32, caches: u32, cores: u32, number: impl Fn(u32) -> u32) -> Vec<Place> {
+    fn machine(sockets: u32, caches: u32, cores: u32, number: impl Fn(u32) -> u32) -> Vec<Position> {
         let count = sockets * caches * cores;
-        let mut places = vec![[0; LEVELS]; count as usize];
+        let mut positions = vec![[0; LEVELS]; count as usize];
         for core in 0..count {
             let socket = core / (caches * cores);
-            places[number(core) as usize] = [0, socket, socket, core / cores, core, core];
+            positions[number(core) as usize] = [0, socket, socket, core / cores, core, core];
         }
-        places
+        positions
     }
 
     fn cart(dims: &[i32], periodic: bool) -> Cart {
         Cart::new(dims.to_vec(), vec![periodic; dims.len()], 100_000).unwrap()
     }
 
-    fn crossings(links: &[Link], places: &[Place], order: &[u32], level: usize) -> usize {
-        let at = |end: u32| places[order[end as usize] as usize][level];
+    fn crossings(links: &[Link], positions: &[Position], order: &[u32], level: usize) -> usize {
+        let at = |end: u32| positions[order[end as usize] as usize][level];
         links.iter().filter(|link| at(link.ends[0]) != at(link.ends[1])).count()
     }
 
@@ -331,35 +332,35 @@ mod tests {
     #[test]
     fn grids_become_tiles() {
         // Rows of 8 over parts of 4 cut every row twice; tiles of 2 x 2 do better.
-        let places = machine(2, 2, 4, |core| core);
+        let positions = machine(2, 2, 4, |core| core);
         let grid = cart(&[4, 4], false);
-        let order = for_grid(&grid, &places).unwrap();
+        let order = for_grid(&grid, &positions).unwrap();
         is_permutation(&order);
-        assert_eq!(crossings(&grid_links(&grid), &places, &order, 1), 4);
-        assert_eq!(crossings(&grid_links(&grid), &places, &order, 3), 8);
+        assert_eq!(crossings(&grid_links(&grid), &positions, &order, 1), 4);
+        assert_eq!(crossings(&grid_links(&grid), &positions, &order, 3), 8);
         let grid = cart(&[4, 4, 4], false);
-        let places = machine(2, 4, 8, |core| core);
-        let order = for_grid(&grid, &places).unwrap();
+        let positions = machine(2, 4, 8, |core| core);
+        let order = for_grid(&grid, &positions).unwrap();
         is_permutation(&order);
-        assert_eq!(crossings(&grid_links(&grid), &places, &order, 3), 3 * 16);
+        assert_eq!(crossings(&grid_links(&grid), &positions, &order, 3), 3 * 16);
     }
 
     #[test]
     fn ranks_dealt_out_in_turn_are_gathered() {
         // Neighbours on different sockets, as `--map-by socket` puts them.
-        let places = machine(2, 1, 4, |core| core % 4 * 2 + core / 4);
+        let positions = machine(2, 1, 4, |core| core % 4 * 2 + core / 4);
         for grid in [cart(&[8], false), cart(&[2, 4], false)] {
-            let order = for_grid(&grid, &places).unwrap();
+            let order = for_grid(&grid, &positions).unwrap();
             is_permutation(&order);
             let least = if grid.dims().len() == 1 { 1 } else { 2 };
-            assert_eq!(crossings(&grid_links(&grid), &places, &order, 1), least);
+            assert_eq!(crossings(&grid_links(&grid), &positions, &order, 1), least);
         }
         // The same for nodes, of which nothing else is known.
-        let nodes: Vec<Place> = (0..8).map(|rank| [rank % 2, 0, 0, 0, 0, 0]).collect();
+        let nodes: Vec<Position> = (0..8).map(|rank| [rank % 2, 0, 0, 0, 0, 0]).collect();
         let order = for_grid(&cart(&[8], false), &nodes).unwrap();
         assert_eq!(crossings(&grid_links(&cart(&[8], false)), &nodes, &order, 0), 1);
         // A grid that is smaller than the machine: only its own processes count.
-        let order = for_grid(&cart(&[6], false), &places).unwrap();
+        let order = for_grid(&cart(&[6], false), &positions).unwrap();
         is_permutation(&order);
         assert_eq!(order.len(), 6);
     }
@@ -373,16 +374,16 @@ mod tests {
                 .flat_map(move |a| members().filter(move |&b| a < b).map(move |b| Link { ends: [a, b], weight: 5 }))
         };
         let links: Vec<Link> = clique(0).chain(clique(1)).chain([Link { ends: [0, 1], weight: 1 }]).collect();
-        let places = machine(2, 1, 4, |core| core);
-        let order = for_graph(8, &links, &places).unwrap();
+        let positions = machine(2, 1, 4, |core| core);
+        let order = for_graph(8, &links, &positions).unwrap();
         is_permutation(&order);
-        assert_eq!(crossings(&links, &places, &order, 1), 1);
+        assert_eq!(crossings(&links, &positions, &order, 1), 1);
         // Weights decide: the heavy pairs share a cache.
-        let places = machine(1, 2, 2, |core| core);
+        let positions = machine(1, 2, 2, |core| core);
         let links = [([0, 2], 9), ([1, 3], 9), ([0, 1], 1), ([2, 3], 1)].map(|(ends, weight)| Link { ends, weight });
-        let order = for_graph(4, &links, &places).unwrap();
-        assert_eq!(crossings(&links, &places, &order, 3), 2);
-        assert_eq!(places[order[0] as usize][3], places[order[2] as usize][3]);
+        let order = for_graph(4, &links, &positions).unwrap();
+        assert_eq!(crossings(&links, &positions, &order, 3), 2);
+        assert_eq!(positions[order[0] as usize][3], positions[order[2] as usize][3]);
     }
 
     #[test]
@@ -394,17 +395,17 @@ mod tests {
         };
         for _ in 0..200 {
             let nodes = draw(20) + 1;
-            let places: Vec<Place> = (0..nodes + draw(3)).map(|_| [0, draw(2), 0, draw(2), draw(3), 0]).collect();
+            let positions: Vec<Position> = (0..nodes + draw(3)).map(|_| [0, draw(2), 0, draw(2), draw(3), 0]).collect();
             let count = draw(40);
             let links: Vec<Link> =
                 (0..count).map(|_| Link { ends: [draw(nodes), draw(nodes)], weight: u64::from(draw(5)) }).collect();
             let length = |order: &dyn Fn(u32) -> usize| -> u64 {
                 links
                     .iter()
-                    .map(|l| l.weight * u64::from(distance(&places[order(l.ends[0])], &places[order(l.ends[1])])))
+                    .map(|l| l.weight * u64::from(distance(&positions[order(l.ends[0])], &positions[order(l.ends[1])])))
                     .sum()
             };
-            if let Some(order) = for_graph(nodes as usize, &links, &places) {
+            if let Some(order) = for_graph(nodes as usize, &links, &positions) {
                 is_permutation(&order);
                 assert!(length(&|node| order[node as usize] as usize) < length(&|node| node as usize));
             }

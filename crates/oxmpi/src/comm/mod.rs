@@ -13,7 +13,7 @@ use oxmpi_core::agreement::Participants;
 use oxmpi_core::attributes::Object;
 use oxmpi_core::call::Call;
 use oxmpi_core::comm::{Comm as Made, Ranks};
-use oxmpi_core::contexts::{self, Part, Share};
+use oxmpi_core::contexts::{self, SplitArgs, SplitResult};
 use oxmpi_core::guard::Guard;
 pub use oxmpi_core::wait::agreement::{run_agreement, run_agreement_watched};
 
@@ -100,7 +100,7 @@ pub fn join(
 }
 
 /// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or without anybody in the other group.
-pub fn split(call: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result<Comm> {
+pub fn split(call: &Call, guard: &mut Guard, parent: Comm, args: SplitArgs) -> Result<Comm> {
     let own = own_peer(guard);
     let found = guard.comm_mut(parent)?;
     let participants = found.participants(own);
@@ -111,10 +111,10 @@ pub fn split(call: &Call, guard: &mut Guard, parent: Comm, part: Part) -> Result
             .collect()
     });
     let inter = found.is_inter();
-    match run_agreement(call, guard, |line| contexts::split(line, participants, is_near, part))? {
+    match run_agreement(call, guard, |line| contexts::split(line, participants, is_near, args))? {
         None => Ok(MPI_COMM_NULL),
-        Some(Share { context, near, far }) if inter => add(guard, parent, context, far.into(), Some(near.into())),
-        Some(Share { context, near, .. }) => add(guard, parent, context, near.into(), None),
+        Some(SplitResult { context, near, far }) if inter => add(guard, parent, context, far.into(), Some(near.into())),
+        Some(SplitResult { context, near, .. }) => add(guard, parent, context, near.into(), None),
     }
 }
 
