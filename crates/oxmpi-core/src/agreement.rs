@@ -1,7 +1,7 @@
 //! Agreements: small collective exchanges inside the library in which processes agree on something,
 //! such as the context of a new communicator.
 //!
-//! An agreement is an `async` function over a [`Line`], written once. A blocking call drives it in
+//! An agreement is an `async` function over a [`AgreementIo`], written once. A blocking call drives it in
 //! its wait; a nonblocking one leaves it to
 //! [`Process::progress`](crate::process::Process::progress) as a task. Polling alone drives it:
 //! nothing wakes it, it looks again whenever messages have moved.
@@ -56,7 +56,7 @@ impl Participants {
         self.members.is_empty()
     }
 
-    /// The same with this member first, which is who speaks in [`Line::tell`].
+    /// The same with this member first, which is who speaks in [`AgreementIo::tell`].
     pub fn led_by(&self, leader: usize) -> Participants {
         if leader == 0 {
             return self.clone();
@@ -74,7 +74,7 @@ impl Participants {
 
 /// One side of a conversation: what an `async` function speaks through.
 #[derive(Clone, Default)]
-pub struct Line {
+pub struct AgreementIo {
     pending: Arc<Mutex<PendingIo>>,
 }
 
@@ -112,7 +112,7 @@ enum Answer {
     Peers(Result<Vec<Peer>>),
 }
 
-impl Line {
+impl AgreementIo {
     fn pending(&self) -> MutexGuard<'_, PendingIo> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -178,7 +178,7 @@ impl Line {
     }
 
     /// Whether this process has nothing left of an earlier use of the context, nor holds it for another agreement. If so, it
-    /// holds it for this one until it is [released](Line::release) or used.
+    /// holds it for this one until it is [released](AgreementIo::release) or used.
     pub async fn reserve(&self, context: u32) -> bool {
         match self.ask(Question::Reserve(context)).await {
             Answer::Reserved(free) => free,
@@ -306,7 +306,7 @@ impl Line {
         Ok(known)
     }
 
-    /// As [`Line::gather`], for lists that need not be of one length.
+    /// As [`AgreementIo::gather`], for lists that need not be of one length.
     pub async fn gather_lists(&self, participants: &Participants, own: &[u64]) -> Result<Vec<Vec<u64>>> {
         let (rank, size) = (participants.rank, participants.len());
         let lengths = self.gather(participants, &[own.len() as u64]).await?;
@@ -340,7 +340,7 @@ pub fn spans_jobs(ids: &[ProcessId]) -> bool {
 /// A conversation under way.
 pub struct Agreement<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
-    line: Line,
+    io: AgreementIo,
     receiving: Option<Awaited>,
     /// Messages that wait for room. The conversation lasts until they have left, so that a process that starts one
     /// after the other is held back by those that are slower.
@@ -361,15 +361,9 @@ struct Awaited {
 }
 
 impl<T> Agreement<T> {
-    pub fn new<F: Future<Output = T> + Send + 'static>(agreement: impl FnOnce(Line) -> F) -> Agreement<T> {
-        let line = Line::default();
-        Agreement {
-            future: Box::pin(agreement(line.clone())),
-            line,
-            receiving: None,
-            sending: Vec::new(),
-            result: None,
-        }
+    pub fn new<F: Future<Output = T> + Send + 'static>(agreement: impl FnOnce(AgreementIo) -> F) -> Agreement<T> {
+        let io = AgreementIo::default();
+        Agreement { future: Box::pin(agreement(io.clone())), io, receiving: None, sending: Vec::new(), result: None }
     }
 }
 
@@ -448,12 +442,12 @@ pub(crate) mod simulated {
                     assert_eq!(bytes.len(), count * 8);
                     let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap());
                     let words = bytes.chunks_exact(8).map(word).collect();
-                    agreement.line.pending().answer = Some(Answer::Words(Ok(words)));
+                    agreement.io.pending().answer = Some(Answer::Words(Ok(words)));
                     *wait = None;
                 }
                 *moved = true;
                 let state = agreement.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                for order in std::mem::take(&mut agreement.line.pending().orders) {
+                for order in std::mem::take(&mut agreement.io.pending().orders) {
                     match order {
                         Order::Send(route, bytes) => {
                             self.messages += 1;
@@ -468,7 +462,7 @@ pub(crate) mod simulated {
                 if let Poll::Ready(end) = state {
                     return Some(end);
                 }
-                let question = agreement.line.pending().question.take()?;
+                let question = agreement.io.pending().question.take()?;
                 let answer = match question {
                     Question::Receive(pattern, count, _) => {
                         *wait = Some((pattern, count));
@@ -487,7 +481,7 @@ pub(crate) mod simulated {
                     }
                     Question::PeersAt(all) => Answer::Peers(Ok(all.iter().map(|id| Peer::local(id.slot)).collect())),
                 };
-                agreement.line.pending().answer = Some(answer);
+                agreement.io.pending().answer = Some(answer);
             }
         }
     }
@@ -515,23 +509,22 @@ mod tests {
     const SIZES: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 100, 1000];
 
     /// Each member holds the same conversation.
-    fn everybody<T, F>(size: usize, agreement: impl Fn(Line, Participants) -> F) -> (Vec<T>, usize)
+    fn everybody<T, F>(size: usize, agreement: impl Fn(AgreementIo, Participants) -> F) -> (Vec<T>, usize)
     where
         F: Future<Output = T> + Send + 'static,
     {
         let mut world = simulated::World::new(size);
         let participants = |rank| Participants { members: Ranks::one_node(size), rank, context: 1, tag: 9 };
-        let agreements =
-            (0..size).map(|rank| (rank, Agreement::new(|line| agreement(line, participants(rank))))).collect();
+        let agreements = (0..size).map(|rank| (rank, Agreement::new(|io| agreement(io, participants(rank))))).collect();
         (world.run(agreements), world.messages)
     }
 
     #[test]
     fn all_hear_what_the_first_tells() {
         for size in SIZES {
-            let (heard, messages) = everybody(size, |line, participants| async move {
+            let (heard, messages) = everybody(size, |io, participants| async move {
                 let mut words = if participants.rank == 0 { [7, 8] } else { [0, 0] };
-                line.tell(&participants, &mut words).await.map(|()| words)
+                io.tell(&participants, &mut words).await.map(|()| words)
             });
             assert!(heard.into_iter().all(|words| words.unwrap() == [7, 8]));
             assert_eq!(messages, size - 1);
@@ -542,8 +535,8 @@ mod tests {
     fn one_no_is_enough() {
         for size in SIZES {
             for no in [0, size / 2, size - 1, size] {
-                let (heard, _) = everybody(size, |line, participants| async move {
-                    line.all(&participants, participants.rank != no).await.unwrap()
+                let (heard, _) = everybody(size, |io, participants| async move {
+                    io.all(&participants, participants.rank != no).await.unwrap()
                 });
                 assert!(heard.into_iter().all(|yes| yes == (no == size)));
             }
@@ -553,7 +546,7 @@ mod tests {
     #[test]
     fn nobody_goes_before_all_have_come() {
         for size in SIZES {
-            let (gone, messages) = everybody(size, |line, participants| async move { line.part(&participants).await });
+            let (gone, messages) = everybody(size, |io, participants| async move { io.part(&participants).await });
             assert_eq!((gone.len(), messages), (size, 2 * (size - 1)));
         }
     }
@@ -561,8 +554,8 @@ mod tests {
     #[test]
     fn all_hear_everybody_in_order() {
         for size in SIZES {
-            let (heard, messages) = everybody(size, |line, participants| async move {
-                line.gather(&participants, &[participants.rank as u64, 5]).await.unwrap()
+            let (heard, messages) = everybody(size, |io, participants| async move {
+                io.gather(&participants, &[participants.rank as u64, 5]).await.unwrap()
             });
             let expected: Vec<u64> = (0..size as u64).flat_map(|rank| [rank, 5]).collect();
             assert!(heard.into_iter().all(|words| words == expected));

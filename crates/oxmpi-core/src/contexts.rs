@@ -40,7 +40,7 @@
 
 mod in_use;
 
-use crate::agreement::{Line, Participants, spans_jobs};
+use crate::agreement::{AgreementIo, Participants, spans_jobs};
 use crate::comm::Ranks;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
@@ -151,27 +151,27 @@ impl Contexts {
 
 /// All members agree on a context for what they make together. `key` stands for what each of them believes it is making;
 /// who believes otherwise than the first member finds out.
-pub async fn agree(line: Line, participants: Participants, key: u64) -> Result<u32> {
-    settle(&line, &participants, None, key).await
+pub async fn agree(io: AgreementIo, participants: Participants, key: u64) -> Result<u32> {
+    settle(&io, &participants, None, key).await
 }
 
 /// As [`agree`], and everybody hears a word of each member.
-pub async fn agree_and_hear(line: Line, participants: Participants, own: u64) -> Result<(u32, Vec<u64>)> {
-    let words = line.gather(&participants, &[own]).await?;
-    Ok((settle(&line, &participants, None, 0).await?, words))
+pub async fn agree_and_hear(io: AgreementIo, participants: Participants, own: u64) -> Result<(u32, Vec<u64>)> {
+    let words = io.gather(&participants, &[own]).await?;
+    Ok((settle(&io, &participants, None, 0).await?, words))
 }
 
 /// As [`agree`], where everybody knows a proposal already.
-async fn settle(line: &Line, participants: &Participants, known: Option<Proposal>, key: u64) -> Result<u32> {
+async fn settle(io: &AgreementIo, participants: &Participants, known: Option<Proposal>, key: u64) -> Result<u32> {
     let mut known = known;
     loop {
         let proposal = match known.take() {
             Some(proposal) => proposal,
             None => {
-                let own = if participants.rank == 0 { propose(line, &participants.members).await } else { NONE_LEFT };
+                let own = if participants.rank == 0 { propose(io, &participants.members).await } else { NONE_LEFT };
                 let [context, used] = own.to_words();
                 let mut words = [context, used, key];
-                line.tell(participants, &mut words).await?;
+                io.tell(participants, &mut words).await?;
                 if words[2] != key {
                     bail!(MPI_ERR_ARG, "the members of the new communicator call with different groups or string tags");
                 }
@@ -184,20 +184,20 @@ async fn settle(line: &Line, participants: &Participants, known: Option<Proposal
         if !proposal.used {
             return Ok(proposal.context);
         }
-        let free = line.reserve(proposal.context).await;
-        if line.all(participants, free).await? {
+        let free = io.reserve(proposal.context).await;
+        if io.all(participants, free).await? {
             return Ok(proposal.context);
         }
         if free {
-            line.release(proposal.context);
+            io.release(proposal.context);
         }
     }
 }
 
 /// A context for some processes, or [`NONE_LEFT`].
-async fn propose(line: &Line, members: &Ranks) -> Proposal {
-    let between_jobs = line.spans_jobs(members).await;
-    line.draw(between_jobs).await.unwrap_or(NONE_LEFT)
+async fn propose(io: &AgreementIo, members: &Ranks) -> Proposal {
+    let between_jobs = io.spans_jobs(members).await;
+    io.draw(between_jobs).await.unwrap_or(NONE_LEFT)
 }
 
 #[cold]
@@ -226,22 +226,22 @@ pub struct SplitResult {
 ///
 /// Everybody hears everything, so the work is to sort: in all n log n.
 pub async fn split(
-    line: Line,
+    io: AgreementIo,
     participants: Participants,
     is_near: Option<Vec<bool>>,
     args: SplitArgs,
 ) -> Result<Option<SplitResult>> {
     const WIDTH: usize = 3;
     const NO_COLOR: u64 = u64::MAX;
-    let own = propose(&line, &participants.members).await;
+    let own = propose(&io, &participants.members).await;
     let [context, used] = own.to_words();
     // The key in order: its sign bit flipped, it compares as an unsigned number.
     let order = (args.key as u32 ^ 1 << 31) as u64;
     let said = [args.color.map_or(NO_COLOR, u64::from), used << 32 | order, context];
-    let all = line.gather(&participants, &said).await?;
+    let all = io.gather(&participants, &said).await?;
     let Some(color) = args.color else {
         if own != NONE_LEFT {
-            line.give_back(own);
+            io.give_back(own);
         }
         return Ok(None);
     };
@@ -258,7 +258,7 @@ pub async fn split(
     let leads = near[0].1.min(far.first().map_or(usize::MAX, |first| first.1));
     let useless = is_near.is_some() && far.is_empty();
     if (useless || leads != participants.rank) && own != NONE_LEFT {
-        line.give_back(own);
+        io.give_back(own);
     }
     if useless {
         return Ok(None);
@@ -278,7 +278,7 @@ pub async fn split(
         participants.context,
         participants.tag,
     );
-    let context = settle(&line, &new, Some(proposal), 0).await?;
+    let context = settle(&io, &new, Some(proposal), 0).await?;
     Ok(Some(SplitResult { context, near, far }))
 }
 
@@ -289,8 +289,8 @@ pub struct Joined {
 }
 
 /// The leader cannot do its part in [`join`], and the others must not wait for it: they get an error of the same class.
-pub async fn refuse(line: Line, near: Participants, class: i32) -> Result<()> {
-    line.tell(&near, &mut [0, class as u64, 0]).await
+pub async fn refuse(io: AgreementIo, near: Participants, class: i32) -> Result<()> {
+    io.tell(&near, &mut [0, class as u64, 0]).await
 }
 
 /// Two groups join. The first members are the leaders; `bridge` is theirs alone, a set of participants of the two with this side's
@@ -298,14 +298,14 @@ pub async fn refuse(line: Line, near: Participants, class: i32) -> Result<()> {
 /// a context.
 ///
 /// All that members of different groups have to say to each other goes over the bridge, so that they need not have met before.
-pub async fn join(line: Line, near: Participants, group: Ranks, bridge: Option<Participants>) -> Result<Joined> {
+pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Option<Participants>) -> Result<Joined> {
     // The size of the other group and a proposal; or zero and an error class, where a leader could not do its part.
     let mut facts = [0; 3];
     let mut far = Vec::new();
     let mut lead = None;
     let mut failed = None;
     if let Some(bridge) = bridge {
-        match Lead::meet(&line, &near, &group, bridge).await {
+        match Lead::meet(&io, &near, &group, bridge).await {
             Ok((met, proposal, words)) => {
                 let [context, used] = proposal.to_words();
                 facts = [(words.len() / ProcessId::WORDS) as u64, context, used];
@@ -317,18 +317,18 @@ pub async fn join(line: Line, near: Participants, group: Ranks, bridge: Option<P
             }
         }
     }
-    line.tell(&near, &mut facts).await?;
+    io.tell(&near, &mut facts).await?;
     if facts[0] == 0 {
         return Err(failed.unwrap_or_else(|| could_not(facts[1] as i32)));
     }
     far.resize(facts[0] as usize * ProcessId::WORDS, 0);
-    line.tell(&near, &mut far).await?;
+    io.tell(&near, &mut far).await?;
     let far = ids_in(&far)?;
-    let ours: BTreeSet<ProcessId> = line.ids_of(&near.members).await.into_iter().collect();
+    let ours: BTreeSet<ProcessId> = io.ids_of(&near.members).await.into_iter().collect();
     if far.iter().any(|id| ours.contains(id)) {
         bail!(MPI_ERR_GROUP, "the two groups have a process in common");
     }
-    let far = line.peers_at(far).await;
+    let far = io.peers_at(far).await;
     let mut proposal = Proposal::from_words(&facts[1..]);
     loop {
         if proposal == NONE_LEFT {
@@ -339,21 +339,21 @@ pub async fn join(line: Line, near: Participants, group: Ranks, bridge: Option<P
         }
         let here = match &far {
             Err(_) => OUT_OF_REACH,
-            Ok(_) if line.reserve(proposal.context).await => FREE,
+            Ok(_) if io.reserve(proposal.context).await => FREE,
             Ok(_) => IN_USE,
         };
-        let least = line.least(&near, here).await?;
+        let least = io.least(&near, here).await?;
         let mut words = [least, 0, 0];
         if let Some(lead) = &lead {
-            words = lead.decide(&line, least).await;
+            words = lead.decide(&io, least).await;
         }
-        line.tell(&near, &mut words).await?;
+        io.tell(&near, &mut words).await?;
         let verdict = words[0];
         if verdict == FREE {
             return Ok(Joined { context: proposal.context, far: far? });
         }
         if here == FREE {
-            line.release(proposal.context);
+            io.release(proposal.context);
         }
         if verdict == OUT_OF_REACH {
             return Err(far.err().unwrap_or_else(|| could_not(MPI_ERR_OTHER)));
@@ -392,48 +392,48 @@ struct Lead {
 impl Lead {
     /// Exchanges what the two groups have to know of each other; a proposal, and the other group's ids.
     async fn meet(
-        line: &Line,
+        io: &AgreementIo,
         near: &Participants,
         group: &Ranks,
         bridge: Participants,
     ) -> Result<(Lead, Proposal, Vec<u64>)> {
         let other = 1 - bridge.rank;
-        let ours = line.ids_of(group).await;
-        let leader = line.ids_of(&vec![near.members.peer(Rank::new(0))].into()).await[0];
+        let ours = io.ids_of(group).await;
+        let leader = io.ids_of(&vec![near.members.peer(Rank::new(0))].into()).await[0];
         let mut hello = vec![ours.len() as u64];
         hello.extend(leader.words());
-        line.send(&bridge, other, &hello);
-        line.send(&bridge, other, &ours.iter().flat_map(|id| id.words()).collect::<Vec<u64>>());
-        let hello = line.receive(&bridge, other, hello.len()).await?;
-        let theirs = line.receive(&bridge, other, hello[0] as usize * ProcessId::WORDS).await?;
+        io.send(&bridge, other, &hello);
+        io.send(&bridge, other, &ours.iter().flat_map(|id| id.words()).collect::<Vec<u64>>());
+        let hello = io.receive(&bridge, other, hello.len()).await?;
+        let theirs = io.receive(&bridge, other, hello[0] as usize * ProcessId::WORDS).await?;
         let all: Vec<ProcessId> = ours.into_iter().chain(ids_in(&theirs)?).collect();
         let proposes = ids_in(&hello[1..])?.first().is_some_and(|other| leader < *other);
         let lead = Lead { bridge, proposes, between_jobs: spans_jobs(&all) };
-        let proposal = lead.propose(line).await?;
+        let proposal = lead.propose(io).await?;
         Ok((lead, proposal, theirs))
     }
 
     /// One of the two proposes a context, and both know it.
-    async fn propose(&self, line: &Line) -> Result<Proposal> {
+    async fn propose(&self, io: &AgreementIo) -> Result<Proposal> {
         let other = 1 - self.bridge.rank;
         if !self.proposes {
-            return Ok(Proposal::from_words(&line.receive(&self.bridge, other, 2).await?));
+            return Ok(Proposal::from_words(&io.receive(&self.bridge, other, 2).await?));
         }
-        let proposal = line.draw(self.between_jobs).await.unwrap_or(NONE_LEFT);
-        line.send(&self.bridge, other, &proposal.to_words());
+        let proposal = io.draw(self.between_jobs).await.unwrap_or(NONE_LEFT);
+        io.send(&self.bridge, other, &proposal.to_words());
         Ok(proposal)
     }
 
     /// What both groups say to a proposal, and the next one where it is in use somewhere.
-    async fn decide(&self, line: &Line, least: u64) -> [u64; 3] {
+    async fn decide(&self, io: &AgreementIo, least: u64) -> [u64; 3] {
         let other = 1 - self.bridge.rank;
-        line.send(&self.bridge, other, &[least]);
-        let Ok(theirs) = line.receive(&self.bridge, other, 1).await else { return [OUT_OF_REACH, 0, 0] };
+        io.send(&self.bridge, other, &[least]);
+        let Ok(theirs) = io.receive(&self.bridge, other, 1).await else { return [OUT_OF_REACH, 0, 0] };
         let verdict = least.min(theirs[0]);
         if verdict != IN_USE {
             return [verdict, 0, 0];
         }
-        match self.propose(line).await {
+        match self.propose(io).await {
             Ok(proposal) => {
                 let [context, used] = proposal.to_words();
                 [IN_USE, context, used]
@@ -470,19 +470,19 @@ mod tests {
     }
 
     /// Conversations of a set of participants of all processes, one for each.
-    fn everybody<T, F>(world: &mut World, size: usize, agreement: impl Fn(Line, Participants) -> F) -> Vec<T>
+    fn everybody<T, F>(world: &mut World, size: usize, agreement: impl Fn(AgreementIo, Participants) -> F) -> Vec<T>
     where
         F: Future<Output = T> + Send + 'static,
     {
         let participants = |rank| Participants { members: Ranks::one_node(size), rank, context: 1, tag: 9 };
-        world.run((0..size).map(|rank| (rank, Agreement::new(|line| agreement(line, participants(rank))))).collect())
+        world.run((0..size).map(|rank| (rank, Agreement::new(|io| agreement(io, participants(rank))))).collect())
     }
 
     #[test]
     fn all_agree_with_one_broadcast() {
         for size in [1, 2, 3, 8, 100] {
             let mut world = World::new(size);
-            let agreed = everybody(&mut world, size, |line, participants| agree(line, participants, 5));
+            let agreed = everybody(&mut world, size, |io, participants| agree(io, participants, 5));
             let context = agreed[0].as_ref().unwrap();
             assert!(agreed.iter().all(|other| other.as_ref().unwrap() == context));
             assert_eq!(world.messages, size - 1);
@@ -500,7 +500,7 @@ mod tests {
                 200 => process != 1,
                 _ => true,
             };
-            let agreed = everybody(&mut world, size, |line, participants| agree(line, participants, 0));
+            let agreed = everybody(&mut world, size, |io, participants| agree(io, participants, 0));
             let expected = if size == 100 { 300 } else { 100 };
             assert!(agreed.into_iter().all(|context| context.unwrap() == expected));
         }
@@ -510,16 +510,16 @@ mod tests {
     fn without_contexts_all_fail_and_nobody_waits() {
         let mut world = World::new(5);
         world.draw = |_, _| None;
-        let ends = everybody(&mut world, 5, |line, participants| agree(line, participants, 0));
+        let ends = everybody(&mut world, 5, |io, participants| agree(io, participants, 0));
         assert!(ends.into_iter().all(|end| end.unwrap_err().class() == MPI_ERR_OTHER));
     }
 
     #[test]
     fn who_makes_something_else_finds_out() {
         let mut world = World::new(4);
-        let ends = everybody(&mut world, 4, |line, participants| {
+        let ends = everybody(&mut world, 4, |io, participants| {
             let key = u64::from(participants.rank == 2);
-            agree(line, participants, key)
+            agree(io, participants, key)
         });
         let failed: Vec<bool> = ends.iter().map(Result::is_err).collect();
         assert_eq!(failed, [false, false, true, false]);
@@ -533,9 +533,9 @@ mod tests {
                 color: (rank % 7 != 3).then_some((rank * rank % 5) as u32),
                 key: (rank as i32 * 7919) % 13 - 6,
             };
-            let results = everybody(&mut world, size, |line, participants| {
+            let results = everybody(&mut world, size, |io, participants| {
                 let args = args(participants.rank);
-                split(line, participants, None, args)
+                split(io, participants, None, args)
             });
             for (rank, result) in results.iter().enumerate() {
                 let result = result.as_ref().unwrap();
@@ -563,11 +563,11 @@ mod tests {
     fn a_split_between_two_groups() {
         // Processes 0 to 4 on one side, 5 to 7 on the other; odd colors exist on one side only.
         let mut world = World::new(8);
-        let results = everybody(&mut world, 8, |line, participants| {
+        let results = everybody(&mut world, 8, |io, participants| {
             let rank = participants.rank;
             let is_near = (0..8).map(|other| (other < 5) == (rank < 5)).collect();
             let color = if rank < 5 { rank as u32 % 2 } else { 0 };
-            split(line, participants, Some(is_near), SplitArgs { color: Some(color), key: -(rank as i32) })
+            split(io, participants, Some(is_near), SplitArgs { color: Some(color), key: -(rank as i32) })
         });
         for (rank, result) in results.into_iter().enumerate() {
             let result = result.unwrap();
@@ -605,7 +605,7 @@ mod tests {
                     context: 20,
                     tag: -5,
                 });
-                (process, Agreement::new(|line| join(line, near, group, bridge)))
+                (process, Agreement::new(|io| join(io, near, group, bridge)))
             });
             let ends: Vec<Joined> = world.run(agreements.collect()).into_iter().map(Result::unwrap).collect();
             for (process, end) in ends.iter().enumerate() {

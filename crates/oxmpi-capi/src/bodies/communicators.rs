@@ -120,7 +120,7 @@ pub fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Com
     let mut guard = cx.enter()?;
     let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(comm)?.participants(own);
-    let context = comm::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, 0))?;
+    let context = comm::run_agreement(cx, &mut guard, |io| contexts::agree(io, participants, 0))?;
     let Original { made, attributes } = original?;
     LIBRARY.errhandlers().share(made.errhandler);
     let handle = guard.add_comm(Made { context, ..made })?;
@@ -236,7 +236,7 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
         let own = comm::own_peer(&guard);
         let participants = guard.comm_mut(handle)?.participants(own);
         guard.prepare_to_leave(context);
-        comm::run_agreement(cx, &mut guard, |line| async move { line.part(&participants).await })?;
+        comm::run_agreement(cx, &mut guard, |io| async move { io.part(&participants).await })?;
     }
     drop(guard);
     let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;

@@ -105,8 +105,7 @@ pub fn dist_graph_create(
     });
     let (own, positions) = (comm::own_peer(&guard), positions(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
-    let made =
-        comm::run_agreement(cx, &mut guard, |line| distributed::create(line, participants, described, positions))?;
+    let made = comm::run_agreement(cx, &mut guard, |io| distributed::create(io, participants, described, positions))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     Ok(handle)
 }
@@ -157,9 +156,8 @@ pub fn dist_graph_create_adjacent(
     });
     let (own, positions) = (comm::own_peer(&guard), positions(&guard, comm_old, reorder)?);
     let participants = guard.comm_mut(comm_old)?.participants(own);
-    let made = comm::run_agreement(cx, &mut guard, |line| {
-        distributed::create_adjacent(line, participants, described, positions)
-    })?;
+    let made =
+        comm::run_agreement(cx, &mut guard, |io| distributed::create_adjacent(io, participants, described, positions))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     Ok(handle)
 }

@@ -101,7 +101,7 @@ fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, here));
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
-    let places = comm::run_agreement(cx, guard, |line| async move { line.gather(&participants, &place).await })?;
+    let places = comm::run_agreement(cx, guard, |io| async move { io.gather(&participants, &place).await })?;
     for (level, (name, _)) in RESOURCES.iter().enumerate() {
         let mine = place[level];
         let shared_by_all = || places.chunks_exact(RESOURCES.len()).all(|place| place[level] == mine);

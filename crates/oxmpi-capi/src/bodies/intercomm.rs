@@ -79,7 +79,7 @@ pub fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int) -> Result<Comm> 
     let first_is_near = participants.members.peer(Rank::new(0)) == near.peer(Rank::new(0));
     let all = participants.members.clone();
     let (context, said) =
-        comm::run_agreement(cx, &mut guard, |line| contexts::agree_and_hear(line, participants, u64::from(high != 0)))?;
+        comm::run_agreement(cx, &mut guard, |io| contexts::agree_and_hear(io, participants, u64::from(high != 0)))?;
     let (first, second) = if first_is_near { (near, far) } else { (far, near) };
     // The order of the two that everybody knows, unless the first wants to be high and the second does not.
     let group = match (said[0] != 0, said[first.len()] != 0) {
@@ -167,7 +167,7 @@ pub fn comm_create_from_group(
         Some(rank) => {
             let key = comm::key_of(&guard, found.ranks(), stringtag);
             let participants = Participants { members: found.ranks().clone(), rank, context: MEETING, tag };
-            let context = comm::run_agreement(cx, &mut guard, |line| contexts::agree(line, participants, key))?;
+            let context = comm::run_agreement(cx, &mut guard, |io| contexts::agree(io, participants, key))?;
             start.end(&mut guard, found.session, context, rank, found.ranks().clone(), None)?
         }
     };

@@ -33,10 +33,10 @@ impl Process {
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
                 };
-                agreement.line.pending().answer = Some(Answer::Words(answer));
+                agreement.io.pending().answer = Some(Answer::Words(answer));
             }
             let state = agreement.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            let orders = std::mem::take(&mut agreement.line.pending().orders);
+            let orders = std::mem::take(&mut agreement.io.pending().orders);
             for order in orders {
                 match order {
                     Order::Send(route, bytes) => {
@@ -50,7 +50,7 @@ impl Process {
                 agreement.result = Some(result);
                 continue;
             }
-            let question = agreement.line.pending().question.take()?;
+            let question = agreement.io.pending().question.take()?;
             let answer = match question {
                 Question::Receive(pattern, count, members) => {
                     let bytes = OwnedBytes::zeroed(count * 8);
@@ -69,7 +69,7 @@ impl Process {
                 }
                 Question::PeersAt(ids) => Answer::Peers(self.peers_at(&ids)),
             };
-            agreement.line.pending().answer = Some(answer);
+            agreement.io.pending().answer = Some(answer);
         }
     }
 

@@ -42,7 +42,7 @@ impl Process {
         comm.context = NOT_YET;
         let comm = self.add_comm(comm)?;
         let promise = Promise::default();
-        let agreement = Agreement::new(|line| agree(line, participants, 0));
+        let agreement = Agreement::new(|io| agree(io, participants, 0));
         self.pending_comms.push(PendingComm { agreement, comm, group, local, promise: Arc::clone(&promise) });
         self.progress_pending_comms();
         Ok((comm, promise))

@@ -11,7 +11,7 @@
 //! so, and nobody gets a communicator.
 
 use super::order::{self, Link, Position};
-use crate::agreement::{Line, Participants};
+use crate::agreement::{AgreementIo, Participants};
 use crate::contexts::agree;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
@@ -60,19 +60,18 @@ pub struct Made {
 /// Everybody describes some edges, or says what is wrong with its arguments; each gets a context and the edges at itself,
 /// ordered by the other end. The positions are those of all members, or none when the order is to be kept.
 pub async fn create(
-    line: Line,
+    io: AgreementIo,
     participants: Participants,
     described: Result<Described>,
     positions: Vec<Position>,
 ) -> Result<Made> {
-    let Described { edges, weighted } =
-        compare(&line, &participants, described, |described| described.weighted).await?;
+    let Described { edges, weighted } = compare(&io, &participants, described, |described| described.weighted).await?;
     let mut parcels = Vec::with_capacity(2 * edges.len());
     for Edge { source, dest, weight } in edges {
         parcels.push(Parcel { to: source, incoming: false, peer: dest, weight });
         parcels.push(Parcel { to: dest, incoming: true, peer: source, weight });
     }
-    let mut here = route(&line, &participants, parcels).await?;
+    let mut here = route(&io, &participants, parcels).await?;
     // By the other end, then by weight: of several edges between two processes both see the same order.
     here.sort_unstable_by_key(|parcel| (parcel.peer, parcel.weight));
     let edges = |incoming| {
@@ -83,7 +82,7 @@ pub async fn create(
         }
     };
     let adjacency = Adjacency { incoming: edges(true), outgoing: edges(false), weighted };
-    finish(line, participants, adjacency, positions).await
+    finish(io, participants, adjacency, positions).await
 }
 
 /// Everybody knows its own edges already, or says what is wrong with its arguments; each gets a context.
@@ -91,25 +90,25 @@ pub async fn create(
 /// An edge that only one of its ends names is not found, though it is a mistake: programs and test suites exist that describe
 /// such graphs and never use them, and other libraries take them. Who does use one waits for a message that nobody sends.
 pub async fn create_adjacent(
-    line: Line,
+    io: AgreementIo,
     participants: Participants,
     described: Result<Adjacency>,
     positions: Vec<Position>,
 ) -> Result<Made> {
-    let adjacency = compare(&line, &participants, described, |adjacency| adjacency.weighted).await?;
-    finish(line, participants, adjacency, positions).await
+    let adjacency = compare(&io, &participants, described, |adjacency| adjacency.weighted).await?;
+    finish(io, participants, adjacency, positions).await
 }
 
 /// The order, where it may change, and the context.
 async fn finish(
-    line: Line,
+    io: AgreementIo,
     participants: Participants,
     mut adjacency: Adjacency,
     positions: Vec<Position>,
 ) -> Result<Made> {
     let mut order = None;
     if order::matters(&positions) {
-        let lists = line.gather_lists(&participants, &adjacency.to_words()).await?;
+        let lists = io.gather_lists(&participants, &adjacency.to_words()).await?;
         let links: Vec<Link> = (0u32..)
             .zip(&lists)
             .flat_map(|(node, words)| Adjacency::from_words(words, adjacency.weighted).links(node))
@@ -122,18 +121,18 @@ async fn finish(
             adjacency = Adjacency::from_words(&lists[node], adjacency.weighted);
         }
     }
-    Ok(Made { context: agree(line, participants, 0).await?, adjacency, order })
+    Ok(Made { context: agree(io, participants, 0).await?, adjacency, order })
 }
 
 /// Goes on only when everybody can, and when the graph has weights everywhere or nowhere.
 async fn compare<T>(
-    line: &Line,
+    io: &AgreementIo,
     participants: &Participants,
     own: Result<T>,
     weighted: impl Fn(&T) -> bool,
 ) -> Result<T> {
     const REFUSED: u64 = 2;
-    let said = line.gather(participants, &[own.as_ref().map_or(REFUSED, |own| u64::from(weighted(own)))]).await?;
+    let said = io.gather(participants, &[own.as_ref().map_or(REFUSED, |own| u64::from(weighted(own)))]).await?;
     let own = own?;
     if let Some(rank) = said.iter().position(|&word| word == REFUSED) {
         bail!(MPI_ERR_OTHER, "rank {rank} cannot take part, because its arguments are wrong");
@@ -200,7 +199,7 @@ impl Parcel {
 }
 
 /// Brings parcels where they go; those for this process.
-async fn route(line: &Line, participants: &Participants, mut parcels: Vec<Parcel>) -> Result<Vec<Parcel>> {
+async fn route(io: &AgreementIo, participants: &Participants, mut parcels: Vec<Parcel>) -> Result<Vec<Parcel>> {
     let (rank, size) = (participants.rank, participants.len());
     let mut bit = 1;
     while bit < size {
@@ -210,13 +209,13 @@ async fn route(line: &Line, participants: &Participants, mut parcels: Vec<Parcel
         let words: Vec<u64> =
             parcels.iter().filter(|parcel| goes(parcel)).flat_map(|parcel| parcel.to_words()).collect();
         parcels.retain(|parcel| !goes(parcel));
-        line.send(participants, next, &[words.len() as u64]);
+        io.send(participants, next, &[words.len() as u64]);
         if !words.is_empty() {
-            line.send(participants, next, &words);
+            io.send(participants, next, &words);
         }
-        let count = line.receive(participants, previous, 1).await?[0] as usize;
+        let count = io.receive(participants, previous, 1).await?[0] as usize;
         if count > 0 {
-            parcels.extend(line.receive(participants, previous, count).await?.chunks_exact(2).map(Parcel::from_words));
+            parcels.extend(io.receive(participants, previous, count).await?.chunks_exact(2).map(Parcel::from_words));
         }
         bit *= 2;
     }
@@ -236,7 +235,7 @@ mod tests {
         let agreements = (0..size).map(|rank| {
             let participants = Participants { members: Ranks::one_node(size), rank, context: 1, tag: 9 };
             let described = described(rank);
-            (rank, Agreement::new(|line| create(line, participants, described, Vec::new())))
+            (rank, Agreement::new(|io| create(io, participants, described, Vec::new())))
         });
         let made = world.run(agreements.collect());
         (made, world)
@@ -316,7 +315,7 @@ mod tests {
             let participants = Participants { members: Ranks::one_node(lists.len()), rank, context: 1, tag: 9 };
             let own = Adjacency { incoming: edges(sources), outgoing: edges(destinations), weighted: true };
             let positions = positions.to_vec();
-            (rank, Agreement::new(|line| create_adjacent(line, participants, Ok(own), positions)))
+            (rank, Agreement::new(|io| create_adjacent(io, participants, Ok(own), positions)))
         });
         world.run(agreements.collect())
     }

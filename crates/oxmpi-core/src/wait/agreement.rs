@@ -2,7 +2,7 @@
 
 use super::mismatch::MismatchCheck;
 use super::{Waiting, describe};
-use crate::agreement::{Agreement, Line};
+use crate::agreement::{Agreement, AgreementIo};
 use crate::call::Call;
 use crate::guard::Guard;
 use crate::process::Process;
@@ -34,7 +34,7 @@ impl<T> Waiting for AgreementWait<'_, T> {
 }
 
 /// Runs an agreement to its end. When a process has died, the agreement says so itself.
-pub fn run_agreement<T, F>(call: &Call, guard: &mut Guard, agreement: impl FnOnce(Line) -> F) -> Result<T>
+pub fn run_agreement<T, F>(call: &Call, guard: &mut Guard, agreement: impl FnOnce(AgreementIo) -> F) -> Result<T>
 where
     F: Future<Output = Result<T>> + Send + 'static,
 {
@@ -47,7 +47,7 @@ pub fn run_agreement_watched<T, F>(
     call: &Call,
     guard: &mut Guard,
     check: &MismatchCheck,
-    agreement: impl FnOnce(Line) -> F,
+    agreement: impl FnOnce(AgreementIo) -> F,
 ) -> Result<T>
 where
     F: Future<Output = Result<T>> + Send + 'static,

@@ -15,7 +15,7 @@ use oxmpi_base::arena::Area;
 use oxmpi_base::huge;
 use oxmpi_coll::choose::{Facts, Kind};
 use oxmpi_coll::rules::longest_on_board;
-use oxmpi_core::agreement::Line;
+use oxmpi_core::agreement::AgreementIo;
 use oxmpi_core::board::{BOARD_AFTER_CALLS, Board};
 use oxmpi_core::call::Call;
 use oxmpi_core::explain::{self, Speaker};
@@ -454,14 +454,14 @@ fn join(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Re
         allocated = Some(area);
     }
     let among = participants.clone();
-    let tell = |line: Line| async move { line.tell(&among, &mut words).await.map(|()| words) };
+    let tell = |io: AgreementIo| async move { io.tell(&among, &mut words).await.map(|()| words) };
     let words = comm::run_agreement_watched(call, guard, watch, tell)?;
     let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
     let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
     let here = node.is_some();
     let among = participants.clone();
-    let all_here = comm::run_agreement_watched(call, guard, watch, |line| async move { line.all(&among, here).await })?;
+    let all_here = comm::run_agreement_watched(call, guard, watch, |io| async move { io.all(&among, here).await })?;
     let Some(mut node) = node.filter(|_| all_here) else {
         guard.give_up_board(here, allocated);
         return Ok(None);
@@ -471,7 +471,7 @@ fn join(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Re
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let common =
-        comm::run_agreement_watched(call, guard, watch, |line| async move { line.common(&participants, bits).await })?;
+        comm::run_agreement_watched(call, guard, watch, |io| async move { io.common(&participants, bits).await })?;
     node.add_facts(Facts::from_bits(common));
     if explain::is_on() {
         explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));

@@ -58,7 +58,7 @@ pub fn create_among(
 ) -> Result<Comm> {
     let key = key_of(guard, &group, b"");
     let participants = Participants::new(group.clone(), own_peer(guard), context, tag);
-    let context = run_agreement(call, guard, |line| contexts::agree(line, participants, key))?;
+    let context = run_agreement(call, guard, |io| contexts::agree(io, participants, key))?;
     add(guard, parent, context, group, None)
 }
 
@@ -87,13 +87,13 @@ pub fn join(
     match bridge {
         Ok(bridge) => {
             guard.joining += 1;
-            let joined = run_agreement(call, guard, |line| contexts::join(line, near, group, bridge));
+            let joined = run_agreement(call, guard, |io| contexts::join(io, near, group, bridge));
             guard.joining -= 1;
             joined
         }
         Err(error) => {
             let class = error.class();
-            run_agreement(call, guard, |line| contexts::refuse(line, near, class))?;
+            run_agreement(call, guard, |io| contexts::refuse(io, near, class))?;
             Err(error)
         }
     }
@@ -111,7 +111,7 @@ pub fn split(call: &Call, guard: &mut Guard, parent: Comm, args: SplitArgs) -> R
             .collect()
     });
     let inter = found.is_inter();
-    match run_agreement(call, guard, |line| contexts::split(line, participants, is_near, args))? {
+    match run_agreement(call, guard, |io| contexts::split(io, participants, is_near, args))? {
         None => Ok(MPI_COMM_NULL),
         Some(SplitResult { context, near, far }) if inter => add(guard, parent, context, far.into(), Some(near.into())),
         Some(SplitResult { context, near, .. }) => add(guard, parent, context, near.into(), None),

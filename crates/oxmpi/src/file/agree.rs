@@ -26,15 +26,15 @@ pub(super) fn participants(guard: &mut Guard, among: Among) -> Result<Participan
 /// What each process says.
 pub fn gather<const N: usize>(call: &Call, guard: &mut Guard, among: Among, words: [u64; N]) -> Result<Vec<[u64; N]>> {
     let participants = participants(guard, among)?;
-    let all = run_agreement(call, guard, |line| async move { line.gather(&participants, &words).await })?;
+    let all = run_agreement(call, guard, |io| async move { io.gather(&participants, &words).await })?;
     Ok(all.chunks_exact(N).map(|words| std::array::from_fn(|index| words[index])).collect())
 }
 
 /// What the first process says.
 pub fn tell<const N: usize>(call: &Call, guard: &mut Guard, among: Among, mut words: [u64; N]) -> Result<[u64; N]> {
     let participants = participants(guard, among)?;
-    run_agreement(call, guard, |line| async move {
-        line.tell(&participants, &mut words).await?;
+    run_agreement(call, guard, |io| async move {
+        io.tell(&participants, &mut words).await?;
         Ok(words)
     })
 }

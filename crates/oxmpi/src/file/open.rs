@@ -76,7 +76,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     }
     // From here on they have messages of their own.
     let (participants, key) = (participants(guard, among)?, key_of(guard, &members, b""));
-    let context = run_agreement(call, guard, |line| contexts::agree(line, participants, key))?;
+    let context = run_agreement(call, guard, |io| contexts::agree(io, participants, key))?;
     let errhandler = *call.library().file_errhandler();
     call.library().errhandlers().share(errhandler);
     guard.add_file(File {

@@ -102,7 +102,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         inside,
     };
     let participants = guard.comm_mut(comm)?.participants(own);
-    let words = run_agreement(call, guard, |line| async move { line.gather(&participants, &told.words()).await })?;
+    let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &told.words()).await })?;
     let all: Vec<MemberInfo> = words.chunks_exact(INFO_WORDS).map(MemberInfo::from_words).collect();
 
     // The program's own memory is reached with system calls, unless somebody is not allowed to.
@@ -112,7 +112,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         let next = (rank + 1) % all.len();
         let can = next == rank || can_reach(guard, members.peer(Rank::new(next)), all[next].probe);
         let participants = guard.comm_mut(comm)?.participants(own);
-        separate = !run_agreement(call, guard, |line| async move { line.all(&participants, can).await })?;
+        separate = !run_agreement(call, guard, |io| async move { io.all(&participants, can).await })?;
     }
     if separate && flavor == Flavor::Dynamic {
         bail!(
@@ -131,7 +131,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     };
     // Zero is where the control words lie, so it says that the memory could not be mapped.
     let participants = guard.comm_mut(comm)?.participants(own);
-    let offsets = run_agreement(call, guard, |line| async move { line.gather(&participants, &[offset as u64]).await })?;
+    let offsets = run_agreement(call, guard, |io| async move { io.gather(&participants, &[offset as u64]).await })?;
     let (mapping, others) = mapped?;
     if offsets.contains(&0) {
         if rank == 0 {
@@ -288,8 +288,8 @@ pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, byt
     let own = own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let owner = participants.members.peer(Rank::new(0));
-    let words = run_agreement(call, guard, |line| async move {
-        line.tell(&participants, &mut words).await?;
+    let words = run_agreement(call, guard, |io| async move {
+        io.tell(&participants, &mut words).await?;
         Ok::<_, Error>(words)
     })?;
     if words[1] == 0 {

@@ -16,7 +16,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result};
 use oxmpi_boot::spawned::Kind;
-use oxmpi_core::agreement::{Line, Participants};
+use oxmpi_core::agreement::{AgreementIo, Participants};
 use oxmpi_core::call::Call;
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
@@ -147,7 +147,7 @@ fn nobody(call: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let group = guard.comm(comm)?.group.clone();
-    let context = comm::run_agreement(call, guard, |line| contexts::agree(line, participants, 0))?;
+    let context = comm::run_agreement(call, guard, |io| contexts::agree(io, participants, 0))?;
     comm::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
 }
 
@@ -159,7 +159,7 @@ pub fn join_parents(call: &Call) -> Result<()> {
     // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
     let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own);
-    comm::run_agreement(call, &mut guard, |line| async move { line.all(&participants, true).await })?;
+    comm::run_agreement(call, &mut guard, |io| async move { io.all(&participants, true).await })?;
     // Should they not wait any more, `mpirun` ends this process.
     let parent = ports::connect(call, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
@@ -186,7 +186,7 @@ fn announce(
         Ok(attempt) => going(&attempt.counts),
         Err(refusal) => failed(refusal),
     });
-    let heard = comm::run_agreement(call, guard, |line| tell(line, participants, words))?;
+    let heard = comm::run_agreement(call, guard, |io| tell(io, participants, words))?;
     match (heard.split_first(), attempt) {
         (_, Some(Err(refusal))) => Err(refusal.clone()),
         (Some((&GOING, counts)), _) => {
@@ -198,11 +198,11 @@ fn announce(
 }
 
 /// The first member tells a list whose length the others do not know.
-async fn tell(line: Line, participants: Participants, words: Option<Vec<u64>>) -> Result<Vec<u64>> {
+async fn tell(io: AgreementIo, participants: Participants, words: Option<Vec<u64>>) -> Result<Vec<u64>> {
     let mut length = [words.as_ref().map_or(0, |words| words.len() as u64)];
-    line.tell(&participants, &mut length).await?;
+    io.tell(&participants, &mut length).await?;
     let mut words = words.unwrap_or_else(|| vec![0; length[0] as usize]);
-    line.tell(&participants, &mut words).await?;
+    io.tell(&participants, &mut words).await?;
     Ok(words)
 }
 
