@@ -60,24 +60,24 @@ impl Process {
 
     /// Whether a process of the family, parents or children, is connected to this one and has not come to its end yet. `mpirun`
     /// ends children whose parents have gone, so they wait for each other. Jobs that met at a port end on their own.
-    pub fn awaits_family(&self) -> bool {
+    pub fn awaits_related_jobs(&self) -> bool {
         let node = self.engine.node();
-        let stays = |process: Peer| !node.has_left(process) && self.family.contains(&node.id_of(process).job);
-        !self.family.is_empty() && self.shared_with(None).into_iter().any(stays)
+        let stays = |process: Peer| !node.has_left(process) && self.related_jobs.contains(&node.id_of(process).job);
+        !self.related_jobs.is_empty() && self.shared_with(None).into_iter().any(stays)
     }
 
     /// This process begins to connect to the job that spawned it, which has that port: from here on, what becomes of it concerns
     /// that job. `mpirun` looks at this when it ends.
     pub fn join_parents(&mut self, port: &str) {
         self.parent_job = port.parse().ok().map(|Port { owner, .. }| owner.job);
-        self.family.extend(self.parent_job);
+        self.related_jobs.extend(self.parent_job);
         self.engine.node().block().parents.store(PARENTS_CONNECTED, Ordering::Release);
     }
 
     /// Takes the processes of a group, all of one job, for children of this one.
     pub fn add_children(&mut self, group: &Ranks) {
         let node = self.engine.node();
-        self.family.extend(group.iter().next().map(|process| node.id_of(process).job));
+        self.related_jobs.extend(group.iter().next().map(|process| node.id_of(process).job));
     }
 
     /// A communicator is about to go: notes whether it is the last that is shared with the parents.
@@ -91,13 +91,13 @@ impl Process {
 
     /// Notes with which parents and children this process shares nothing any more. A group is not shared.
     pub fn leave_family(&mut self) {
-        if self.family.is_empty() {
+        if self.related_jobs.is_empty() {
             return;
         }
         let node = self.engine.node();
         let shared: BTreeSet<JobId> =
             self.shared_with(None).into_iter().map(|process| node.id_of(process).job).collect();
-        self.family.retain(|job| shared.contains(job));
+        self.related_jobs.retain(|job| shared.contains(job));
         if self.parent_job.is_some_and(|job| !shared.contains(&job)) {
             node.block().parents.store(PARENTS_LEFT, Ordering::Release);
             self.parent_job = None;

@@ -97,7 +97,7 @@ pub struct Process {
     /// Their job, as long as this process is connected to it.
     pub(crate) parent_job: Option<JobId>,
     /// That job and those that this process has spawned, as long as it is connected to them.
-    pub(crate) family: BTreeSet<JobId>,
+    pub(crate) related_jobs: BTreeSet<JobId>,
     /// Who took part in nothing any more at the last look around.
     pub(crate) gone: Gone,
     /// When a program that polls looks for processes that have ended.
@@ -186,7 +186,7 @@ impl Process {
             universe_size: nodes.size() as i32,
             parent_port: None,
             parent_job: None,
-            family: BTreeSet::new(),
+            related_jobs: BTreeSet::new(),
             gone: Gone::default(),
             polls: Polls::default(),
             parent: MPI_COMM_NULL,

@@ -4,7 +4,7 @@ use crate::args::{Array, Strings, null_pointer, text};
 use crate::call::Call;
 use crate::library::LIBRARY;
 use oxmpi::comm;
-use oxmpi::dynamic::spawn::{self, Family, Program, Refusal};
+use oxmpi::dynamic::spawn::{self, Program, Refusal, Spawned};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};
@@ -101,7 +101,7 @@ unsafe fn perform(
     }
     let wanted = (found.rank as usize == root).then(wanted);
     match spawn::spawn(cx, &mut guard, comm, root, wanted) {
-        Ok(Family { intercomm: made, counts }) => {
+        Ok(Spawned { intercomm: made, counts }) => {
             let missing =
                 spawn::shortage(&counts).map_or(MPI_SUCCESS, |error| LIBRARY.errors().code_for(&error, cx.fun.name()));
             // SAFETY: `codes` is ignored or has room for a code of every process that was wanted; `intercomm` is not null.

@@ -74,8 +74,8 @@ pub(super) fn flush_and_leave(cx: &Call) {
         // Neither can fail: processes that have ended are not waited for.
         let _ = cx.wait(&mut guard, &Unending, |process| process.engine.is_flushed().then_some(()));
         // Parents and children that are connected end together, even when all has arrived.
-        let family = Asking::new(LOOK, |_| None);
-        let _ = cx.wait(&mut guard, &family, |process| (!process.awaits_family()).then_some(()));
+        let related = Asking::new(LOOK, |_| None);
+        let _ = cx.wait(&mut guard, &related, |process| (!process.awaits_related_jobs()).then_some(()));
         guard.names.clear();
         guard.engine.node().close_ports();
         guard.engine.leave_all_jobs();

@@ -122,8 +122,8 @@ impl Tool {
         IS_BUSY.set(true);
         for (registration, call) in &calls {
             match call {
-                Call::Happened(Callback { function, data }) => function(instance, *registration, safety, *data),
-                Call::Dropped(function, count, data) => function(*count, *registration, SOURCE, safety, *data),
+                EventCall::Happened(Callback { function, data }) => function(instance, *registration, safety, *data),
+                EventCall::Dropped(function, count, data) => function(*count, *registration, SOURCE, safety, *data),
             }
         }
         let freed = self.state().conclude(&calls, instance);
@@ -191,7 +191,7 @@ impl Instance {
 }
 
 /// A function to call.
-enum Call {
+enum EventCall {
     Happened(Callback),
     Dropped(DroppedFn, Count, usize),
 }
@@ -217,7 +217,7 @@ impl State {
         busy: bool,
         timestamp: Count,
         data: &[u8],
-    ) -> (Vec<(TEventRegistration, Call)>, Option<TEventInstance>) {
+    ) -> (Vec<(TEventRegistration, EventCall)>, Option<TEventInstance>) {
         let (mut late, mut now) = (Vec::new(), Vec::new());
         let instance = Object::Instance(Instance { event, timestamp, data: data.to_vec() });
         let Ok(instance) = self.add(instance, MPI_T_ERR_OUT_OF_HANDLES) else { return (late, None) };
@@ -227,14 +227,14 @@ impl State {
                 && registration.dropped > 0
             {
                 let count = std::mem::take(&mut registration.dropped);
-                late.push((handle, Call::Dropped(Arc::clone(function), count, callback.data)));
+                late.push((handle, EventCall::Dropped(Arc::clone(function), count, callback.data)));
                 registration.running += 1;
             }
             if registration.event != event {
                 continue;
             }
             if let Some(callback) = callback {
-                now.push((handle, Call::Happened(callback)));
+                now.push((handle, EventCall::Happened(callback)));
                 registration.running += 1;
             } else if registration.on_dropped.is_some() && registration.callbacks.iter().any(Option::is_some) {
                 registration.dropped = registration.dropped.saturating_add(1);
@@ -251,7 +251,7 @@ impl State {
     /// The calls have returned. Whom to tell that a registration is gone.
     fn conclude(
         &mut self,
-        calls: &[(TEventRegistration, Call)],
+        calls: &[(TEventRegistration, EventCall)],
         instance: TEventInstance,
     ) -> Vec<(TEventRegistration, Option<FreedFn>, usize)> {
         self.objects.remove(instance.0);

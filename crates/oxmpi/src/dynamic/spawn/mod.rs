@@ -40,7 +40,7 @@ pub struct Count {
 }
 
 /// What came of it.
-pub struct Family {
+pub struct Spawned {
     pub intercomm: Comm,
     pub counts: Vec<Count>,
 }
@@ -66,7 +66,7 @@ pub fn spawn(
     comm: Comm,
     root: usize,
     wanted: Option<Result<Vec<Program>>>,
-) -> Result<Family, Refusal> {
+) -> Result<Spawned, Refusal> {
     let mut orders = wanted.map(orders);
     loop {
         let attempt = orders.as_mut().map(|orders| match orders {
@@ -75,14 +75,14 @@ pub fn spawn(
         });
         let counts = announce(call, guard, comm, root, attempt.as_ref())?;
         if counts.iter().all(|count| count.spawned == 0) {
-            return Ok(Family { intercomm: nobody(call, guard, comm)?, counts });
+            return Ok(Spawned { intercomm: nobody(call, guard, comm)?, counts });
         }
         let mut attempt = attempt.and_then(Result::ok);
         match accept(call, guard, comm, root, attempt.as_mut()) {
             Ok(intercomm) => {
                 let children = guard.comm(intercomm)?.group.clone();
                 guard.add_children(&children);
-                return Ok(Family { intercomm, counts });
+                return Ok(Spawned { intercomm, counts });
             }
             // The root decides whether fewer will do, and says so, or why not.
             Err(error) => {
