@@ -23,14 +23,7 @@ fn is_like(address: *const u8, count: i64, datatype: Datatype, target: At) -> bo
 /// # Safety
 /// A result that is not null has room for the elements that the target has.
 #[inline(always)]
-unsafe fn try_predefined(
-    guard: &mut Guard,
-    origin: SourceArg,
-    result: *mut u8,
-    target: At,
-    op: Op,
-    win: Win,
-) -> Result<bool> {
+unsafe fn try_op(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: At, op: Op, win: Win) -> Result<bool> {
     let Some(with) = oxmpi_rma::predefined_combine(op.0, target.datatype.0) else { return Ok(false) };
     let from = origin.address();
     let has_operand = op == MPI_NO_OP || is_like(from, origin.count, origin.datatype, target);
@@ -59,7 +52,7 @@ unsafe fn try_predefined(
 }
 
 /// # Safety
-/// As for [`try_predefined`]; the rank's memory is mapped there.
+/// As for [`try_op`]; the rank's memory is mapped there.
 #[cold]
 unsafe fn long(
     guard: &Guard,
@@ -77,14 +70,7 @@ unsafe fn long(
 }
 
 #[inline(never)]
-fn accumulate_general(
-    guard: &mut Guard,
-    origin: SourceArg,
-    result: Option<TargetArg>,
-    target: At,
-    op: Op,
-    win: Win,
-) -> Result<()> {
+fn general(guard: &mut Guard, origin: SourceArg, old: Option<TargetArg>, target: At, op: Op, win: Win) -> Result<()> {
     guard.win(win)?;
     let handle = op;
     let op = check_op(op)?;
@@ -94,13 +80,13 @@ fn accumulate_general(
     if op != oxmpi_ops::Op::NoOp {
         from = Some(guard.source_of(origin)?);
         types.push(origin.datatype);
-    } else if result.is_none() {
+    } else if old.is_none() {
         bail!(MPI_ERR_OP, "MPI_NO_OP is for operations that return what was there; use MPI_Get_accumulate");
     }
     let mut to = None;
-    if let Some(result) = result {
-        to = Some(guard.target_of(result)?);
-        types.push(result.datatype);
+    if let Some(old) = old {
+        to = Some(guard.target_of(old)?);
+        types.push(old.datatype);
     }
     let Some(region) = guard.target_region(win, rank, disp, count, datatype)? else { return Ok(()) };
     if region.buf.is_empty() && from.as_ref().is_none_or(|from| from.is_empty()) {
@@ -132,10 +118,10 @@ fn bad_op(op: Op) -> Error {
 pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     // SAFETY: there is no result.
-    if op != MPI_NO_OP && unsafe { try_predefined(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
+    if op != MPI_NO_OP && unsafe { try_op(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
     }
-    accumulate_general(&mut guard, origin_addr, None, target, op, win)
+    general(&mut guard, origin_addr, None, target, op, win)
 }
 
 #[inline(always)]
@@ -151,10 +137,10 @@ pub fn get_accumulate(
     let (result, count) = (result_addr.address(), result_addr.count);
     let fits = is_like(result, count, result_addr.datatype, target);
     // SAFETY: the result has as many elements of the same type as the target.
-    if fits && unsafe { try_predefined(&mut guard, origin_addr, result, target, op, win)? } {
+    if fits && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? } {
         return Ok(());
     }
-    accumulate_general(&mut guard, origin_addr, Some(result_addr), target, op, win)
+    general(&mut guard, origin_addr, Some(result_addr), target, op, win)
 }
 
 #[inline(always)]
@@ -169,10 +155,10 @@ pub fn fetch_and_op(
     let mut guard = cx.enter()?;
     let result = result_addr.address();
     // SAFETY: the result is one element of the type that the target has.
-    if !(result as usize >= 4096 && unsafe { try_predefined(&mut guard, origin_addr, result, target, op, win)? }) {
+    if !(result as usize >= 4096 && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? }) {
         guard.win(win)?;
         check_predefined(&guard, target.datatype)?;
-        accumulate_general(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
+        general(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
     }
     if op == MPI_NO_OP {
         guard.yield_cpu();
@@ -223,9 +209,7 @@ pub fn compare_and_swap(
             let window = &guard.win(win)?.window;
             match (region.remote_run(), region.buf.as_dense()) {
                 (None, Some(at)) => window.compare_and_swap(region.rank, at, bytes, new, compare, old),
-                (Some(remote), _) => {
-                    window.compare_and_swap_remote(guard.engine.node(), remote, bytes, new, compare, old)?
-                }
+                (Some(run), _) => window.compare_and_swap_remote(guard.engine.node(), run, bytes, new, compare, old)?,
                 (None, None) => true,
             }
         }
