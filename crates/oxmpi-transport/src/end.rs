@@ -4,18 +4,18 @@ use std::ptr::NonNull;
 
 /// The sending end of a link to one peer. Packets arrive in the order in which they are published.
 pub(crate) trait End {
-    /// Room for a packet of so many cells: a pointer to its bytes, or `None` while the link takes none. Reserving again
-    /// without publishing is harmless.
+    /// Room for a packet of so many cells: a pointer to its bytes, or `None` while the link has no
+    /// room. Reserving twice without publishing is harmless.
     fn reserve(&mut self, cells: usize) -> Option<NonNull<u8>>;
     /// Sends the packet that was written to the reserved cells.
     fn publish(&mut self, cells: usize, user: u16);
-    /// The same for a packet of which any number of whole cells may arrive as a packet of its own.
+    /// As [`End::publish`], for a packet that may arrive split after any whole cell.
     fn publish_bulk(&mut self, cells: usize, user: u16) {
         self.publish(cells, user);
     }
 }
 
-/// Whether a process still takes part, as its link knows it.
+/// Whether a process is still running, as far as its link knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Life {
     Running,

@@ -1,5 +1,6 @@
-//! Links to peers that are no ranks of the own job on this node. They are opened at first contact. A further link is a
-//! variant of [`Far`] and of [`FarRx`], and an [`End`]; nothing above changes.
+//! Links to peers that are not ranks of this job on this node. They are opened at first contact. To
+//! add a kind of link, add a variant to [`Far`] and [`FarRx`] and implement [`End`]; nothing above
+//! changes.
 
 use crate::end::End;
 #[cfg(feature = "sim")]
@@ -14,16 +15,18 @@ pub(crate) enum Far {
     Unopened,
     /// A process of another job on this node, through a ring in its job's memory.
     Foreign(Box<Producer>),
-    /// A rank of another pretended node, through a ring of the segment that all of them have.
+    /// A rank of another pretended node, through a ring of the segment that all pretended nodes
+    /// share.
     Pretended(Box<Producer>),
     #[cfg(feature = "sim")]
     Sim(SimTx),
-    /// The peer has died: no packet is taken any more. What waits for that ends when its death is looked for.
+    /// The peer has died and takes no more packets. Operations that wait for it end when its death
+    /// is detected.
     #[cfg(feature = "sim")]
     Dead,
 }
 
-/// How packets of one far peer come.
+/// How packets of one far peer arrive.
 #[derive(Default)]
 pub(crate) enum FarRx {
     #[default]
@@ -75,7 +78,7 @@ impl End for Far {
 }
 
 impl Far {
-    /// Whether the peer asks for no more messages that it would have to store.
+    /// Whether the peer asks for offers instead of messages that it would have to store.
     pub fn under_pressure(&self) -> bool {
         match self {
             Far::Foreign(tx) | Far::Pretended(tx) => tx.under_pressure(),
@@ -108,7 +111,8 @@ impl FarRx {
         }
     }
 
-    /// Gives the packet that came last back; `true` when the peer may wait for that and is to be woken.
+    /// Returns the cells of the last packet to the peer; `true` when the peer may wait for them and
+    /// must be woken.
     pub fn advance(&mut self, cells: usize) -> bool {
         match self {
             FarRx::None => false,
@@ -127,7 +131,7 @@ impl FarRx {
         }
     }
 
-    /// Whether the peer sent what cannot be a packet.
+    /// Whether the peer wrote something that is no packet.
     pub fn is_broken(&self) -> bool {
         matches!(self, FarRx::Ring(rx) if rx.is_broken())
     }

@@ -1,7 +1,7 @@
 //! The receiving half of the links: which peers send to this process, and the packets that have come from each.
 //!
-//! A sender marks itself, once, in the receiver's doorbell; the receiver polls the rings of those that ever rang. Senders
-//! of other jobs ring a bell of their own (`foreign.rs`).
+//! A sender sets its bit in the receiver's doorbell once; the receiver polls the rings of all
+//! senders whose bit is set. Senders of other jobs ring a doorbell of their own (`foreign.rs`).
 
 use crate::far::FarRx;
 use crate::foreign::SenderRing;
@@ -16,14 +16,14 @@ use std::sync::atomic::Ordering::Relaxed;
 pub struct Incoming {
     local: Box<[Option<Box<Consumer>>]>,
     far: FarTable<FarRx>,
-    /// Peers that ever sent something here, in the order in which they were noticed.
+    /// Peers that ever sent something here, in the order of their detection.
     senders: Vec<Peer>,
     doorbell_seen: Vec<u64>,
-    /// What foreign senders have told so far.
+    /// The last value of the foreign senders' doorbell.
     foreign_heard: u64,
     /// The foreign senders with a ring to this rank.
     pub(crate) sender_rings: Vec<SenderRing>,
-    /// Peers that sent what makes no sense, from whom nothing more is read.
+    /// Peers that sent an invalid packet. Nothing more is read from them.
     refused: Vec<Peer>,
 }
 
@@ -40,7 +40,7 @@ impl Incoming {
         }
     }
 
-    /// How many peers ever sent something here; their numbers are [`Incoming::sender`]`(0..)`.
+    /// How many peers ever sent something here; [`Incoming::sender`]`(0..)` are those peers.
     #[inline]
     pub fn senders(&mut self, tx: &mut Outgoing) -> usize {
         #[cfg(feature = "sim")]
@@ -69,7 +69,7 @@ impl Incoming {
         while new != 0 {
             let slot = word * 64 + new.trailing_zeros() as usize;
             new &= new - 1;
-            // A bit that is none of a rank, or comes again, was set by no peer that follows the rules.
+            // A bit that belongs to no rank, or that is set twice, comes from a faulty peer.
             if let Some(rx) = tx.consumer(slot) {
                 self.receive_from(tx.node().peer_in_slot(slot), Box::new(rx));
             }
@@ -93,7 +93,7 @@ impl Incoming {
         }
     }
 
-    /// From now on packets of a peer come through a ring.
+    /// Packets of a peer come through this ring from now on.
     pub(crate) fn receive_from(&mut self, peer: Peer, rx: Box<Consumer>) {
         match peer.slot() {
             Some(slot) => self.local[slot.index()] = Some(rx),
@@ -108,13 +108,14 @@ impl Incoming {
         self.senders.push(peer);
     }
 
-    /// Reads nothing more from a peer whose packets make no sense.
+    /// Stops reading from a peer that sent an invalid packet.
     pub fn refuse(&mut self, peer: Peer) {
         self.receive_no_more_from(peer);
         self.refused.push(peer);
     }
 
-    /// Whether `peer` wrote something to its ring that cannot be a packet, or is [refused](Incoming::refuse).
+    /// Whether `peer` wrote something to its ring that is no packet, or was
+    /// [refused](Incoming::refuse).
     pub(crate) fn is_ring_broken(&self, peer: Peer) -> bool {
         if self.refused.contains(&peer) {
             return true;
@@ -133,25 +134,25 @@ impl Incoming {
         self.senders.retain(|&sender| sender != peer);
     }
 
-    /// Forgets a far peer of which nothing is known any more.
+    /// Drops the entry of a far peer.
     pub(crate) fn forget(&mut self, peer: Peer) {
         self.far.forget(peer);
         self.refused.retain(|&refused| refused != peer);
     }
 
-    /// The next packet from `peer`, which stays the next one until [`Incoming::pop`].
+    /// The next packet from `peer`; it stays the next one until [`Incoming::pop`].
     #[inline]
     pub fn next(&mut self, peer: Peer) -> Option<Packet<'_>> {
         let packet = match peer.slot() {
             Some(slot) => self.local[slot.index()].as_mut()?.peek()?,
             None => self.far.at(peer).peek()?,
         };
-        // SAFETY: the link has compared the length with what it holds, and its sender writes the cells again only after
-        // `pop`, which needs this end while the packet borrows it.
+        // SAFETY: the link has compared the length with what it holds. The sender writes the cells
+        // again only after `pop`, which cannot be called while the packet borrows this end.
         Some(unsafe { Packet::new(packet) })
     }
 
-    /// Gives the packet that came last from `peer` back to it.
+    /// Returns the cells of the last packet from `peer` to it.
     #[inline]
     pub fn pop(&mut self, peer: Peer, size: PacketSize, node: &NodeMemory) {
         let is_awaited = match peer.slot() {
@@ -159,12 +160,12 @@ impl Incoming {
             None => self.far.at(peer).advance(size.cells),
         };
         if is_awaited {
-            // It may sleep until there is room.
+            // The peer may sleep until there is room.
             node.wake(peer);
         }
     }
 
-    /// Asks `peer` to send nothing that we would have to store, or lifts that.
+    /// Asks `peer` for offers instead of messages that we would have to store, or lifts that.
     pub fn set_pressure(&mut self, peer: Peer, on: bool) {
         match peer.slot() {
             Some(slot) => self.local[slot.index()].iter().for_each(|rx| rx.set_pressure(on)),

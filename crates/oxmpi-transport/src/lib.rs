@@ -4,18 +4,18 @@
 //! ```text
 //! links.rs        all links of a process, in two halves
 //! outgoing.rs     sending: local peers by index, far ones by an entry
-//! incoming.rs     receiving: who sends, and the packets that have come
+//! incoming.rs     receiving: the senders, and the packets that have arrived
 //! end.rs          what every link has
 //! far.rs          the links behind an entry for a far peer
 //! sim/            a simulated network, for tests only (feature `sim`)
 //! tcp/            links between nodes
-//! packet.rs       the layout of a packet; a packet that is borrowed until it is popped
+//! packet.rs       the layout of a packet; a packet borrowed until it is popped
 //! transfer/       messages that wait with their sender, and how their bytes move
 //! node_memory.rs  facts and memory of the node, without messages
 //! foreign.rs      processes of other jobs on the node
-//! ports.rs        numbers under which a process can be asked for a connection
+//! ports.rs        numbers by which a process accepts connections
 //! table.rs        a value for every peer
-//! local.rs          copies within this process
+//! local.rs        copies within this process
 //! node/           collective operations of ranks that share a board
 //! ```
 

@@ -1,8 +1,10 @@
-//! All links of a process: how it reaches every peer, and how they reach it. The engine owns them and knows of peers
-//! only what these types say; which memory or network is behind a peer is not its business.
+//! All links of a process: how it reaches its peers, and how they reach it. The engine owns the
+//! links and knows only what these types tell about a peer, never which memory or network is behind
+//! it.
 //!
-//! The two halves are apart so that a packet of the receiving half can be read while answers go through the sending
-//! half. Messages to oneself never come here: they stay in the engine.
+//! The sending and the receiving half are separate, so that a packet can be read from one half
+//! while answers go out through the other. Messages to oneself never come here; they stay in the
+//! engine. `outgoing.rs` and `incoming.rs` are the halves.
 
 use crate::incoming::Incoming;
 use crate::node_memory::NodeMemory;
@@ -21,14 +23,14 @@ pub struct Links {
 }
 
 impl Links {
-    /// Joins the segment of a job on one node in a slot, which nobody may have done before.
+    /// Attaches to a slot of the segment of a job on one node. Each slot can be attached to once.
     pub fn attach(segment: Segment, job: JobId, me: Slot) -> io::Result<Links> {
         let Some(rank) = WorldRank::new(me.index()) else { return Err(io::ErrorKind::InvalidInput.into()) };
         let nodes = NodeTable::one_node(rank, segment.ranks());
         Links::attach_on(segment, job, nodes)
     }
 
-    /// Joins the segment of one of a job's nodes in the slot that the table of nodes says.
+    /// Attaches to the segment of one of a job's nodes, in the slot that the node table names.
     pub fn attach_on(segment: Segment, job: JobId, nodes: NodeTable) -> io::Result<Links> {
         let me = nodes.own_slot();
         let segment = Arc::new(segment);
@@ -75,7 +77,8 @@ mod tests {
 
     const HEAD: Head = Head { kind: 1, flags: 0, context: 8, tag: 3, source: 5, aux: 0 };
 
-    /// Three ranks on two pretended nodes, dealt out one by one: ranks 0 and 2 share memory, rank 1 is alone.
+    /// Three ranks on two pretended nodes, assigned cyclically: ranks 0 and 2 share memory, rank 1
+    /// is alone.
     fn ranks() -> Vec<Links> {
         let (fd, segment) = Segment::create(3, 1).unwrap();
         let places = deal::slots_of_one_segment(&[0, 1, 0]);
@@ -89,7 +92,7 @@ mod tests {
         (0..3).map(attach).collect()
     }
 
-    /// Sends a word, and says as whom the receiver knows the sender.
+    /// Sends a word; returns the receiver's name for the sender.
     fn send(all: &mut [Links], from: usize, to: usize) -> Peer {
         let peer = all[from].node().nodes().peer(WorldRank::new(to).unwrap());
         let word = (10 * from + to) as u64;
@@ -118,7 +121,7 @@ mod tests {
             assert_eq!(id.node, NodeId::new(u32::from(from == 1)));
             assert_eq!(all[to].tx.node_mut().peer_at(id).unwrap(), sender);
         }
-        // Rank 2 is in the second slot, since the slots of a node follow each other.
+        // Rank 2 has the second slot, because the slots of a node are contiguous.
         assert_eq!(all[2].node().slot().index(), 1);
         let (near, far) = (Peer::at_slot(1), Peer::far(1));
         let area = all[0].tx.node_mut().allocate(64).unwrap();

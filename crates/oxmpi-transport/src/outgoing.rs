@@ -1,8 +1,9 @@
-//! The sending half of the links. A local peer is an index into an array, outside of any enum, so that a message to it
-//! meets one test and no dispatch; a far peer has an entry that is made at first contact.
+//! The sending half of the links. A local peer is an index into an array, outside any enum, so that
+//! a message to it costs one test and no dispatch. A far peer has an entry that is made at first
+//! contact.
 //!
-//! A send either takes all of its packet or says [`Full`] and has sent nothing. Packets of a pair arrive in the order of
-//! the calls; between pairs nothing is promised.
+//! A send takes its whole packet, or returns [`Full`] and has sent nothing. The packets of a pair
+//! arrive in the order of the calls; there is no order between pairs.
 
 use crate::end::{End, Life};
 use crate::far::Far;
@@ -28,7 +29,7 @@ pub struct Outgoing {
     pub(crate) offers: OwnOffers,
     /// Whether the kernel lets us copy from and to peers; assumed until it refuses.
     single_copy: bool,
-    /// Makes the ends of rings.
+    /// Hands out the ends of rings.
     ends: OwnSlot,
     node: NodeMemory,
     #[cfg(feature = "sim")]
@@ -67,7 +68,7 @@ impl Outgoing {
         &mut self.node
     }
 
-    /// The receiving end of the ring from a slot, which is made once.
+    /// The receiving end of the ring from a slot; `None` if it was handed out before.
     pub(crate) fn consumer(&mut self, from: usize) -> Option<Consumer> {
         self.ends.consumer(from)
     }
@@ -90,8 +91,9 @@ impl Outgoing {
         self.send_cell(peer, head, |to| unsafe { to.cast::<[u64; CONTROL_WORDS]>().write(*body) })
     }
 
-    /// Sends a head, the words of `prefix` and the next `bytes` bytes of the buffer (at most [`Outgoing::max_part`]); [`Full`]
-    /// while there is no room. What does not fit beside the head starts at a cell of its own, so that copies are aligned.
+    /// Sends a head, the words of `prefix` and the next `bytes` bytes of the buffer (at most
+    /// [`Outgoing::max_part`]); [`Full`] while there is no room. Data that does not fit beside the
+    /// head starts in a cell of its own, so that copies are aligned.
     pub fn send_first(
         &mut self,
         peer: Peer,
@@ -126,8 +128,8 @@ impl Outgoing {
     pub fn send_inline(&mut self, peer: Peer, head: &Head, buf: &Source<'_>) -> Result<(), Full> {
         let bytes = buf.len();
         assert!(bytes <= INLINE_BYTES);
-        // SAFETY: a source may be read, and a cell has room for INLINE_BYTES behind the head, as
-        // asserted.
+        // SAFETY: a `Source` may be read; a cell has room for INLINE_BYTES behind the head, and the
+        // assertion above limits `bytes`.
         self.send_cell(peer, head, |to| unsafe {
             match buf.as_dense() {
                 Some(from) => copy_small(to, from, bytes),
@@ -158,7 +160,8 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Prepares for another message of that many bytes, while there is nothing better to do.
+    /// Prefetches the cells of another message of that length, while the caller has nothing else to
+    /// do.
     pub fn expect_as_long(&mut self, peer: Peer, bytes: usize) {
         let cells = ring::cells_for(BULK_OFFSET + bytes);
         if let Some(tx) = self.ring(peer) {
@@ -166,7 +169,8 @@ impl Outgoing {
         }
     }
 
-    /// Prepares for a second packet of that many bytes, before the first one is [sent](Outgoing::send_bulk).
+    /// Prefetches the cells of a second packet of that length, before the first one is
+    /// [sent](Outgoing::send_bulk).
     pub fn expect_second(&mut self, peer: Peer, bytes: usize) {
         let cells = ring::cells_for(BULK_OFFSET + bytes);
         if let Some(tx) = self.ring(peer) {
@@ -185,7 +189,7 @@ impl Outgoing {
         cursor: &mut Cursor,
         bytes: usize,
     ) -> Result<(), Full> {
-        // Never one cell alone, whose data would start elsewhere.
+        // Never a single cell: its data would start at another offset.
         let cells = ring::cells_for(BULK_OFFSET + bytes.max(1));
         // SAFETY: the cells have room for the word and, from BULK_OFFSET on, for `bytes` bytes.
         let mut fill = |at: NonNull<u8>| unsafe {
@@ -204,7 +208,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Whether `peer` asks for no more messages that it would have to store.
+    /// Whether `peer` asks for offers instead of messages that it would have to store.
     #[inline]
     pub fn under_pressure(&mut self, peer: Peer) -> bool {
         match peer.slot() {
@@ -262,7 +266,7 @@ impl Outgoing {
         far
     }
 
-    /// Whether a process still takes part.
+    /// Whether a process is still running.
     pub fn life(&self, peer: Peer) -> Life {
         #[cfg(feature = "sim")]
         if let (true, Some(sim)) = (peer.is_far(), &self.sim) {
@@ -274,7 +278,7 @@ impl Outgoing {
         if self.node.has_left(peer) { Life::Finalized } else { Life::Running }
     }
 
-    /// The far peers that have died without sharing memory with us. Nothing more is sent to them.
+    /// The far peers that died and share no memory with us. Nothing more is sent to them.
     #[cfg(feature = "sim")]
     pub(crate) fn find_dead_far(&mut self) -> Vec<Peer> {
         let dead = self.sim.as_ref().map_or(Vec::new(), |sim| sim.dead());
@@ -303,23 +307,23 @@ impl Outgoing {
         }
     }
 
-    /// Whether a message may be copied straight between this process and a peer.
+    /// Whether single copies are allowed between this process and a peer.
     pub(crate) fn may_copy_with(&self, peer: Peer) -> bool {
         self.single_copy && self.node.shares_memory(peer)
     }
 
-    /// Whether the memory of peers that share some with us may be copied to and from, as far as is known.
+    /// Whether single copies with peers that share memory are allowed, as far as is known.
     pub fn may_copy(&self) -> bool {
         self.single_copy
     }
 
-    /// From now on nothing is copied straight between this process and others.
+    /// Forbids single copies between this process and all others.
     pub fn forbid_copies(&mut self) {
         self.single_copy = false;
     }
 }
 
-/// Opens the ring to a slot of the own segment, and says so there.
+/// Opens the ring to a slot of the job's segment and rings the doorbell there.
 fn open(ends: &mut OwnSlot, node: &NodeMemory, slot: Slot) -> Box<Producer> {
     let me = node.slot().index();
     let Some(tx) = ends.producer(slot.index()) else { unreachable!("a ring to a rank of the job is opened once") };

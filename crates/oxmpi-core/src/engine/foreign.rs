@@ -1,4 +1,5 @@
-//! Processes of other jobs come and go; what is kept for them goes when nothing names them any more.
+//! Connecting and disconnecting of processes of other jobs. State for a foreign process is dropped
+//! when nothing names it any more.
 
 use super::ops::{Op, OpId, Outcome};
 use super::send::Route;
@@ -10,11 +11,11 @@ use oxmpi_transport::{Ended, Peer};
 use std::collections::BTreeSet;
 use std::io;
 
-/// The source of a message whose receiver shall know it by its sender's process. Numbers of processes mean something in their own
-/// process only, so the receiver puts in the one that the sender has there.
+/// The source of a message that the receiver identifies by the sender's process. A process number
+/// is valid in its own process only, so the receiver fills in its own number of the sender.
 pub const BY_PROCESS: i32 = i32::MIN;
 
-/// What the receiver knows a message's source by.
+/// The source by which the receiver identifies a message.
 #[inline]
 pub(super) fn source(source: i32, peer: Peer) -> i32 {
     if source == BY_PROCESS { peer.as_source() } else { source }
@@ -22,21 +23,21 @@ pub(super) fn source(source: i32, peer: Peer) -> i32 {
 
 /// What an operation waits for.
 pub enum Pending {
-    /// That the receiver takes the message.
+    /// The receiver must take the message.
     Send(Route),
     /// A message.
     Recv(Pattern),
 }
 
 impl Engine {
-    /// Foreign senders came or left.
+    /// Foreign senders connected or disconnected.
     #[cold]
     pub(super) fn see_foreign_senders(&mut self) {
         self.rx.see_foreign_senders(self.messages.tx.node_mut());
         self.forget_deserted();
     }
 
-    /// Leaves the jobs of which nothing here, and nothing that the caller names, is a process.
+    /// Leaves the jobs of which no process is used here or named by the caller.
     pub fn leave_jobs(&mut self, named: &BTreeSet<Peer>) {
         self.forget_withdrawn();
         let held = self.held();
@@ -44,13 +45,13 @@ impl Engine {
         self.forget_deserted();
     }
 
-    /// Leaves all other jobs, whatever is under way: this process takes part in nothing any more.
+    /// Leaves all other jobs, whatever is under way: this process is finalizing.
     pub fn leave_all_jobs(&mut self) {
         self.rx.leave_jobs(&mut self.messages.tx, |_| false);
         self.forget_deserted();
     }
 
-    /// A peer that is free to name another process has an empty send queue.
+    /// Drops the state of foreign processes that left. Their send queues are empty.
     fn forget_deserted(&mut self) {
         if self.node().knows_foreign() {
             let held = self.held();
@@ -60,19 +61,19 @@ impl Engine {
         }
     }
 
-    /// Looks for far processes that have ended; returns all that have.
+    /// Searches for far processes that have ended; returns all of them.
     pub fn find_ended(&mut self) -> Vec<(Peer, Ended)> {
         self.rx.find_ended(&mut self.messages.tx)
     }
 }
 
 impl Messages {
-    /// A process of any job; an error says why it cannot be reached.
+    /// The peer for a process of any job; an error says why it cannot be reached.
     pub fn peer_at(&mut self, id: ProcessId) -> io::Result<Peer> {
         self.tx.node_mut().peer_at(id)
     }
 
-    /// The foreign processes that something under way, or a message that nobody has received, names.
+    /// The foreign processes that an operation under way or an unreceived message names.
     fn held(&self) -> BTreeSet<Peer> {
         let busy = |state: &PeerState| !state.queue.is_empty() || !matches!(state.assembly, Assembly::None);
         let peers = self.peers.iter().filter(|(_, state)| busy(state)).map(|(peer, _)| peer);
@@ -93,14 +94,14 @@ impl Messages {
         gone.into_iter().for_each(|id| self.forget(id));
     }
 
-    /// A foreign process has died: what is under way with it ends with an error.
+    /// Ends all operations with a dead peer with an error.
     pub fn end_with_dead(&mut self, dead: Peer, error: &Error) {
         self.peers.at(dead).queue.clear();
         self.waiting_queues.retain(|&state| state != dead);
         let assembling = match std::mem::take(&mut self.peers.at(dead).assembly) {
             Assembly::Receive(op, _) => Some(op),
             Assembly::Store(message, _) => {
-                // The rest of it will never come, so that no receive may match it.
+                // Its rest will never come, so no receive may match it.
                 self.forget(message);
                 None
             }
@@ -117,7 +118,7 @@ impl Messages {
         }
     }
 
-    /// Receives that no message has met end with an error, where the pattern is one that only a dead process could serve.
+    /// Ends posted receives that only a dead process could have matched with an error.
     pub fn end_posted(&mut self, is_hopeless: impl Fn(&Pattern) -> bool, error: &Error) {
         let hopeless: Vec<_> =
             self.posted.iter().filter(|(_, pattern, _)| is_hopeless(pattern)).map(|(id, _, &op)| (id, op)).collect();
@@ -127,7 +128,7 @@ impl Messages {
         }
     }
 
-    /// What an operation waits for that nothing has begun to do.
+    /// What an operation waits for, if nothing has been done for it yet.
     pub fn pending(&self, op: OpId) -> Option<Pending> {
         match self.ops.get(op) {
             Op::Send(send) if send.is_untaken() => Some(Pending::Send(send.route)),
@@ -138,7 +139,7 @@ impl Messages {
         }
     }
 
-    /// Ends an operation for which nothing was done, with an error.
+    /// Ends an operation with an error, if nothing has been done for it yet.
     pub fn fail(&mut self, op: OpId, error: Error) {
         match self.ops.get(op) {
             Op::Send(_) => self.cancel_send(op),
@@ -150,12 +151,12 @@ impl Messages {
         }
     }
 
-    /// Messages that have arrived and that no receive was posted for, with their lengths.
+    /// Messages that have arrived without a posted receive, with their lengths.
     pub fn unmatched(&self) -> impl Iterator<Item = (Envelope, u64)> {
         self.unexpected.iter().map(|(_, envelope, message)| (envelope, message.bytes()))
     }
 
-    /// Receives that no message has met, by their contexts.
+    /// The contexts of posted receives that no message has matched.
     pub fn posted_contexts(&self) -> impl Iterator<Item = u32> + '_ {
         self.posted.iter().map(|(_, pattern, _)| pattern.context)
     }

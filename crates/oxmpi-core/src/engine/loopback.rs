@@ -1,4 +1,4 @@
-//! Messages to oneself: no transport, the same matching.
+//! Messages of a process to itself: the same matching, without a link.
 
 use super::Messages;
 use super::foreign::source;
@@ -8,7 +8,7 @@ use super::send::{Mode, Phase, Route, SendOp};
 use crate::matching::Envelope;
 use oxmpi_datatype::Source;
 
-/// Up to here a message to oneself is copied when it is sent; longer ones wait where they are.
+/// Messages to oneself up to this length are copied when they are sent; longer ones stay in place.
 const LOOPBACK_EAGER: usize = 64 << 10;
 
 impl Messages {
@@ -44,7 +44,7 @@ impl Messages {
         Some(op)
     }
 
-    /// Copies from a send of our own to the receive it met; both are complete then.
+    /// Copies from a loopback send to the receive that matched it, and completes both.
     pub(super) fn deliver_loopback(&mut self, recv: OpId, send: OpId) {
         if let Op::Send(from) = self.ops.get(send) {
             let from = from.buf.clone();

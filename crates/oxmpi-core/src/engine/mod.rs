@@ -10,8 +10,8 @@
 //! ops.rs        operations under way, and how they ended
 //! ```
 //!
-//! Everything here is driven by [`Engine::progress`], which never blocks and never calls the user. Waiting is the
-//! caller's business, so that it can let other threads in.
+//! [`Engine::progress`] drives everything here. It never blocks and never calls a function of the
+//! user. The caller waits, so that it can let other threads in.
 
 mod foreign;
 mod loopback;
@@ -38,23 +38,24 @@ pub use send::{Mode, Route};
 const EAGER: u8 = 1;
 /// The next part of the message that the last EAGER packet of this sender started.
 const MORE: u8 = 2;
-/// A message that stays with its sender until it is claimed. The further kinds are those of `oxmpi_transport::transfer`.
+/// A message that stays with its sender until it is claimed. `oxmpi_transport::transfer` has the
+/// other kinds.
 const OFFER: u8 = 3;
 
 const SYNC: u8 = 1;
 
-/// Packets that one call of `progress` takes from one peer before it looks at the next.
+/// Packets that one call of `progress` takes from one peer before it goes on to the next.
 const BATCH: usize = 64;
 
 /// Bytes of stored messages from one peer beyond which it is asked to offer messages instead of sending them.
 pub const STORE_LIMIT: usize = 64 << 20;
 
-/// The messages of a process. The receiving half of its links is apart from all else, so that a packet is read where it
-/// lies while it is matched and answered.
+/// The messages of a process. The receiving half of its links is separate from the rest, so that a
+/// packet can be read in place while it is matched and answered.
 pub struct Engine {
     rx: Incoming,
     messages: Messages,
-    /// Whose packets `progress` looks at first.
+    /// The sender that `progress` serves first.
     first_sender: usize,
 }
 
@@ -67,11 +68,11 @@ pub struct Messages {
     peers: PeerTable<PeerState>,
     /// Peers with something in `PeerState::queue`.
     waiting_queues: Vec<Peer>,
-    /// Operations whose transfers need steps of this rank.
+    /// Operations whose transfers need steps by this rank.
     transfers: Vec<OpId>,
     /// The longest message that is sent without asking its receiver.
     eager_limit: usize,
-    /// Peers whose wish to be sent no more than offers has changed, until they are told.
+    /// Peers that must be told that they shall send offers only, or that they need not any more.
     pressure_news: Vec<Peer>,
 }
 
@@ -94,7 +95,7 @@ impl DerefMut for Engine {
 /// What is under way between this rank and one peer.
 #[derive(Default)]
 struct PeerState {
-    /// What could not be put into the ring yet, in order.
+    /// Messages and controls that found no room in the ring, in order.
     queue: VecDeque<Queued>,
     assembly: Assembly,
     /// Bytes of this peer's messages that are stored here.
@@ -107,14 +108,14 @@ enum Queued {
     Control(Control),
 }
 
-/// Where the rest of a message that comes in parts goes.
+/// The destination of the rest of a message that comes in parts.
 #[derive(Default, Clone, Copy)]
 enum Assembly {
     #[default]
     None,
     Receive(OpId, u64),
     Store(MessageId, u64),
-    /// The message was withdrawn meanwhile.
+    /// The message was withdrawn in the meantime.
     Discard(u64),
 }
 
@@ -125,7 +126,8 @@ impl Engine {
             tx.forbid_copies();
         }
         let ranks = tx.node().ranks();
-        // Parts of a message may not fill the ring, or two ranks that send to each other would wait for each other.
+        // The parts of a message must not fill the ring, or two ranks that send to each other would
+        // deadlock.
         let eager_limit = EAGER_LIMIT.min(tx.max_part(tx.own()));
         let messages = Messages {
             tx,
@@ -141,7 +143,7 @@ impl Engine {
         Engine { rx, messages, first_sender: 0 }
     }
 
-    /// Moves everything that can move. `true` when an operation may have completed.
+    /// Moves all messages that can move. `true` when an operation may have completed.
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = false;
@@ -149,7 +151,7 @@ impl Engine {
             self.see_foreign_senders();
         }
         let senders = self.rx.senders(&mut self.messages.tx);
-        // Everybody is first in turn, so that nobody waits for ever behind another's flood.
+        // The first place rotates, so that no sender starves behind another's flood of packets.
         self.first_sender = if self.first_sender + 1 < senders { self.first_sender + 1 } else { 0 };
         for index in (self.first_sender..senders).chain(0..self.first_sender) {
             let peer = self.rx.sender(index);
@@ -162,8 +164,8 @@ impl Engine {
         moved
     }
 
-    /// Takes in every packet that has come, however many there are: for a caller that is about to
-    /// conclude that nothing more will.
+    /// Handles every packet that has arrived, however many there are: for a caller that is about to
+    /// conclude that no more will come.
     #[cold]
     pub fn drain_all(&mut self) {
         if self.rx.has_foreign_news(self.messages.tx.node()) {
@@ -187,8 +189,8 @@ impl Engine {
         self.push_queues() | self.push_transfers()
     }
 
-    /// Handles packets from one peer. Once one has found its receive, a packet that would have to be stored is left in
-    /// the ring: its receive is probably about to be posted.
+    /// Handles packets from one peer. Once a packet has matched a receive, a later packet that
+    /// would have to be stored is left in the ring: its receive is probably about to be posted.
     #[inline]
     fn drain(&mut self, peer: Peer) -> bool {
         let messages = &mut self.messages;
@@ -213,8 +215,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// A peer sent a packet that makes no sense. Nothing more is read from it; what is under way with it ends with an error,
-    /// and so do the receives that it might have been for.
+    /// A peer sent an invalid packet. Nothing more is read from it. All operations with it end with
+    /// an error, and so do the posted receives that it might have matched.
     #[cold]
     fn refuse(&mut self, peer: Peer, why: &'static str) -> bool {
         self.rx.refuse(peer);
@@ -225,34 +227,34 @@ impl Engine {
     }
 }
 
-/// What became of a packet.
+/// The result of handling a packet.
 enum Arrived {
-    /// It is handled; whether an operation may be complete.
+    /// Handled; `true` when an operation may have completed.
     Done(bool),
-    /// It would have to be stored, and may stay in the ring for now.
+    /// It would have to be stored, and stays in the ring for now.
     Deferred,
-    /// No peer that follows the protocol sends it.
+    /// A peer that follows the protocol never sends it.
     Wrong(&'static str),
 }
 
 impl Messages {
-    /// What the node's memory says and holds. No message goes through it.
+    /// Facts and memory of the node. No message goes through it.
     #[inline]
     pub fn node(&self) -> &NodeMemory {
         self.tx.node()
     }
 
-    /// For memory of the node's segment.
+    /// Facts and memory of the node, to allocate from its segment.
     pub fn node_mut(&mut self) -> &mut NodeMemory {
         self.tx.node_mut()
     }
 
-    /// Whether a process still takes part, as its link knows it.
+    /// Whether a process is still running, as far as its link knows.
     pub fn life(&self, peer: Peer) -> Life {
         self.tx.life(peer)
     }
 
-    /// Whether a peer's memory may be copied to and from, as far as is known.
+    /// Whether single copies are allowed, as far as is known.
     pub fn may_copy(&self) -> bool {
         self.tx.may_copy()
     }
@@ -315,7 +317,7 @@ impl Messages {
         moved
     }
 
-    /// Notes that bytes of a message from `peer` are stored, or no longer, and tells it when they are too many.
+    /// Counts stored bytes of messages from `peer`, and sets or lifts its pressure at the limits.
     fn account_stored(&mut self, peer: Peer, add: usize, remove: usize) {
         let state = self.peers.at(peer);
         state.stored = state.stored + add - remove;
@@ -326,58 +328,58 @@ impl Messages {
         }
     }
 
-    /// Whether a transfer is under way that needs this rank.
+    /// Whether a transfer under way needs steps by this rank.
     pub fn is_busy(&self) -> bool {
         !self.transfers.is_empty()
     }
 
-    // ---- what the caller asks of an operation ----
+    // ---- for the owner of an operation ----
 
     #[inline]
     pub fn is_done(&self, op: OpId) -> bool {
         self.ops.is_done(op)
     }
 
-    /// Of operations that are done, the one that was done first has the lowest.
+    /// The position of a completed operation in the order of completion.
     pub fn place(&self, op: OpId) -> u64 {
         self.ops.place(op)
     }
 
-    /// How the operation ended, once it has; it is gone then.
+    /// The outcome of a completed operation, which is freed.
     #[inline]
     pub fn take_outcome(&mut self, op: OpId) -> Option<Outcome> {
         self.ops.take_outcome(op)
     }
 
-    /// Ends an operation that is done: its status goes where it is wanted, its error is returned.
+    /// Frees a completed operation: stores its status where it is wanted and returns its error.
     #[inline]
     pub fn finish(&mut self, op: OpId, status: Option<&mut Status>) -> Option<Option<Error>> {
         self.ops.finish(op, status)
     }
 
-    /// How the operation ended, once it has; it stays.
+    /// The outcome of a completed operation, which stays.
     pub fn outcome(&self, op: OpId) -> Option<&Outcome> {
         self.ops.outcome(op)
     }
 
-    /// Nobody will ask for the outcome: the operation goes away by itself when it is done.
+    /// Frees the operation when it completes; nobody will take its outcome.
     pub fn detach(&mut self, op: OpId) {
         self.ops.detach(op);
     }
 
-    /// Whether an operation under way is of this context or its twin.
+    /// Whether an operation under way uses this context or its twin.
     pub fn is_at_work_on(&self, context: u32) -> bool {
         let ours = |other: u32| other & !1 == context;
         self.ops.send_contexts().any(ours) || self.posted.iter().any(|(_, pattern, _)| ours(pattern.context))
     }
 
-    /// Whether an operation under way or a waiting message is of this context or its twin.
+    /// Whether an operation under way or a waiting message uses this context or its twin.
     pub fn uses_context(&self, context: u32) -> bool {
         let ours = |other: u32| other & !1 == context;
         self.is_at_work_on(context) || self.unexpected.iter().any(|(_, envelope, _)| ours(envelope.context))
     }
 
-    // ---- what tools ask ----
+    // ---- for tools ----
 
     /// The longest message that is sent without asking its receiver.
     pub fn eager_limit(&self) -> usize {
@@ -389,34 +391,34 @@ impl Messages {
         self.peers.iter().map(|(_, state)| state.stored).sum()
     }
 
-    /// How many messages have arrived that no receive was posted for.
+    /// The number of messages that have arrived without a posted receive.
     pub fn unexpected(&self) -> usize {
         self.unexpected.len()
     }
 
-    /// The ranks that sent those of a context.
+    /// The ranks that sent such messages on a context.
     pub fn unexpected_on(&self, context: u32) -> impl Iterator<Item = i32> {
         let ours = self.unexpected.iter().filter(move |(_, envelope, _)| envelope.context == context);
         ours.map(|(_, envelope, _)| envelope.source)
     }
 
-    /// How many receives are posted that no message has come for.
+    /// The number of posted receives that no message has matched.
     pub fn posted(&self) -> usize {
         self.posted.len()
     }
 
-    /// Those of a context.
+    /// The number of those on a context.
     pub fn posted_on(&self, context: u32) -> usize {
         self.posted.iter().filter(|(_, pattern, _)| pattern.context == context).count()
     }
 
-    /// Whether nothing that this rank sends is under way any more, but to ranks that have left.
+    /// Whether nothing that this rank sends is under way any more, except to ranks that have left.
     pub fn is_flushed(&self) -> bool {
         let mut peers = self.waiting_queues.iter().copied().chain(self.ops.pending_sends());
         peers.all(|peer| self.tx.life(peer) != Life::Running)
     }
 }
 
-/// Up to here a message goes through the ring at once. Beyond, two copies cost more than asking the receiver and copying
-/// from both sides.
+/// Messages up to this length go through the ring at once. For longer ones, two copies cost more
+/// than asking the receiver and copying from both sides.
 const EAGER_LIMIT: usize = 8 << 10;

@@ -1,4 +1,4 @@
-//! Operations under way: what each is waiting for, and in the end how it went.
+//! Operations under way: what each waits for, and its outcome in the end.
 
 use super::recv::RecvOp;
 use super::send::SendOp;
@@ -6,8 +6,9 @@ use oxmpi_abi::{Error, Status};
 use oxmpi_transport::Peer;
 use std::num::{NonZeroU32, NonZeroU64};
 
-/// Names one operation: its place in the table (high 32 bits), which is used again once the outcome was taken, and how
-/// often the place was used (from 1). Peers send it back in packets, where it may be stale or invented: [`Ops::named`].
+/// Names one operation: its index in the table (high 32 bits), which is used again once the outcome
+/// was taken, and its generation (from 1). Peers send it back in packets, where it may be stale or
+/// invented: [`Ops::named`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpId(NonZeroU64);
 
@@ -22,14 +23,14 @@ impl OpId {
         (self.0.get() >> 32) as usize
     }
 
-    /// As it travels in packets.
+    /// The form in packets.
     #[inline]
     pub(super) fn word(self) -> u64 {
         self.0.get()
     }
 }
 
-/// How an operation ended. With an error the status still says what is known.
+/// How an operation ended. With an error the status still has what is known.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub status: Status,
@@ -37,7 +38,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The end of a send: nothing to say.
+    /// The outcome of a send, which has an empty status.
     pub fn sent() -> Outcome {
         Outcome { status: Status::empty(), error: None }
     }
@@ -55,39 +56,40 @@ pub(super) enum Op {
     },
     Send(SendOp),
     Recv(RecvOp),
-    /// Done; the outcome waits to be taken.
+    /// Complete; the outcome waits to be taken.
     Over,
 }
 
 struct Entry {
     op: Op,
-    /// How often the entry was used, with the present use.
+    /// How often the entry was used, this use included.
     generation: NonZeroU32,
     detached: bool,
-    /// What will be reported, as far as it is known. It stays in its place from the match to the end: copying it from
-    /// one state of the operation to the next cost more than the rest of a small receive.
+    /// The outcome, as far as it is known. It stays in the entry from the match to the end: copying
+    /// it from one state of the operation to the next cost more than the rest of a small receive.
     outcome: Outcome,
-    /// The how many-th of all operations it was to be over.
+    /// Position in the order of completion.
     place: u64,
 }
 
 impl Entry {
-    /// Ends the present use.
+    /// Frees the entry.
     #[inline]
     fn free(&mut self, first: &mut u32, id: OpId) {
         debug_assert!(matches!(self.op, Op::Over));
         let free = Op::Free { next: std::mem::replace(first, id.index() as u32) };
-        // An entry that is over has nothing to drop, but the compiler would make sure of that.
+        // `forget`: an entry that is over has nothing to drop, but the compiler would check.
         std::mem::forget(std::mem::replace(&mut self.op, free));
         self.generation = self.generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
     }
 }
 
-/// All operations of this process. A free entry is found in constant time; memory is kept for the next one.
+/// All operations of this process. A free entry is found in constant time; its memory is used
+/// again.
 pub(super) struct Ops {
     entries: Vec<Entry>,
     free: u32,
-    /// How many were ever over.
+    /// The number of operations that ever completed.
     over: u64,
 }
 
@@ -107,7 +109,7 @@ impl Ops {
         id
     }
 
-    /// The number that the next operation gets, for who needs it before [`Ops::fill`].
+    /// The number that the next operation gets, for callers that need it before [`Ops::fill`].
     #[inline]
     pub fn next_id(&mut self) -> OpId {
         match self.entries.get(self.free as usize) {
@@ -124,7 +126,8 @@ impl Ops {
         OpId::new(self.free, generation)
     }
 
-    /// Puts an operation where [`Ops::next_id`] said. Inlined, so that it is made in its place.
+    /// Stores an operation at the number from [`Ops::next_id`]. Inlined, so that it is built in
+    /// place.
     #[inline(always)]
     pub fn fill(&mut self, id: OpId, op: Op) {
         let entry = &mut self.entries[id.index()];
@@ -132,7 +135,7 @@ impl Ops {
         if let Op::Free { next } = entry.op {
             self.free = next;
         }
-        // A free entry has nothing to drop, but the compiler would make sure of that.
+        // `forget`: a free entry has nothing to drop, but the compiler would check.
         std::mem::forget(std::mem::replace(&mut entry.op, op));
         entry.detached = false;
     }
@@ -153,7 +156,8 @@ impl Ops {
         }
     }
 
-    /// The operation that a peer means by a word that it was given; `None` if it was given none such, or it is over.
+    /// The operation that a peer names by a word from a packet; `None` if the word is stale or
+    /// invented.
     pub fn named(&mut self, word: u64) -> Option<(OpId, &mut Op)> {
         let id = OpId(NonZeroU64::new(word)?);
         let entry = self.entries.get_mut(id.index())?;
@@ -178,13 +182,13 @@ impl Ops {
         self.entries[id.index()].op = op;
     }
 
-    /// Notes what the operation will report when it is complete.
+    /// Stores the outcome that the operation will have when it completes.
     #[inline]
     pub fn expect(&mut self, id: OpId, outcome: Outcome) {
         self.entries[id.index()].outcome = outcome;
     }
 
-    /// The operation is done, a receive with the outcome that was expected of it, a send with nothing to say.
+    /// Completes an operation: a receive with its expected outcome, a send with an empty status.
     #[inline]
     pub fn complete(&mut self, id: OpId) {
         let entry = &mut self.entries[id.index()];
@@ -200,7 +204,7 @@ impl Ops {
         }
     }
 
-    /// The operation is over, with another outcome than expected.
+    /// Completes an operation with another outcome than the expected one.
     pub fn end(&mut self, id: OpId, outcome: Outcome) {
         let entry = &mut self.entries[id.index()];
         entry.outcome = outcome;
@@ -217,7 +221,7 @@ impl Ops {
         matches!(self.entries[id.index()].op, Op::Over)
     }
 
-    /// Of operations that are done, the one that was done first has the lowest.
+    /// The position of a completed operation in the order of completion.
     pub fn place(&self, id: OpId) -> u64 {
         self.entries[id.index()].place
     }
@@ -227,8 +231,8 @@ impl Ops {
         matches!(entry.op, Op::Over).then_some(&entry.outcome)
     }
 
-    /// Ends an operation that is done: its status goes where it is wanted, its error is returned. `None` while it is not
-    /// done.
+    /// Frees a completed operation: stores its status where it is wanted and returns its error.
+    /// `None` while it is not complete.
     #[inline]
     pub fn finish(&mut self, id: OpId, status: Option<&mut Status>) -> Option<Option<Error>> {
         let entry = &mut self.entries[id.index()];
@@ -242,7 +246,7 @@ impl Ops {
         Some(entry.outcome.error.take())
     }
 
-    /// The outcome of an operation that is done; its number is free then.
+    /// The outcome of a completed operation, whose number is freed.
     #[inline]
     pub fn take_outcome(&mut self, id: OpId) -> Option<Outcome> {
         let entry = &mut self.entries[id.index()];
@@ -262,7 +266,7 @@ impl Ops {
         self.entries.iter().map(|entry| &entry.op)
     }
 
-    /// Those of which something is so.
+    /// The operations that satisfy a condition.
     pub fn find(&self, is_so: impl Fn(&Op) -> bool) -> Vec<OpId> {
         let all = self.entries.iter().enumerate();
         all.filter(|(_, entry)| is_so(&entry.op))
@@ -270,7 +274,7 @@ impl Ops {
             .collect()
     }
 
-    /// The contexts of sends that are not done, one for each.
+    /// The contexts of all incomplete sends.
     pub fn send_contexts(&self) -> impl Iterator<Item = u32> + '_ {
         self.entries.iter().filter_map(|entry| match &entry.op {
             Op::Send(send) => Some(send.context()),
@@ -278,7 +282,7 @@ impl Ops {
         })
     }
 
-    /// The peers of sends that are not done, one for each.
+    /// The peers of all incomplete sends.
     pub fn pending_sends(&self) -> impl Iterator<Item = Peer> + '_ {
         self.entries.iter().filter_map(|entry| match &entry.op {
             Op::Send(send) => Some(send.peer()),

@@ -1,4 +1,5 @@
-//! The receiving side: posted receives and arriving messages meet here, in the order that MPI promises.
+//! The receiving side: matches posted receives with arriving messages, in the order that MPI
+//! requires.
 
 use super::foreign::source;
 use super::ops::{Op, OpId, Outcome};
@@ -34,7 +35,7 @@ impl RecvOp {
     }
 }
 
-/// What [`Engine::recv_small`] found.
+/// The result of [`Engine::recv_small`].
 pub enum Small {
     Received(Status),
     /// Nothing has come.
@@ -43,27 +44,27 @@ pub enum Small {
     Other,
 }
 
-/// A message that has no receive yet.
+/// A message that no receive has matched.
 pub struct Message {
     /// The sender.
     pub(super) from: Peer,
     pub(super) bytes: u64,
     pub(super) body: Body,
-    /// Set when the sender waits to hear that its message was matched, and may withdraw it until then.
+    /// Set when the sender waits for the match, and may withdraw the message until then.
     pub(super) offer: Option<RemoteOffer>,
 }
 
 pub(super) enum Body {
     Small([u8; INLINE_BYTES]),
-    /// Bytes that have arrived, fewer than the message has while parts are still coming.
+    /// The bytes that have arrived: less than the message while parts are still coming.
     Stored(Vec<u8>),
-    /// The bytes are with the sender.
+    /// The bytes are at the sender.
     Offered(RemoteRegion),
     /// A send of our own that has not been matched.
     Own(OpId),
 }
 
-/// What a message weighs beside its bytes, for the limit on stored messages.
+/// What a message counts beside its bytes, for the limit on stored messages.
 const MESSAGE_WEIGHT: usize = 128;
 
 impl Message {
@@ -93,8 +94,8 @@ impl Message {
 }
 
 impl Engine {
-    /// A message of one packet that is at the head of `peer`'s ring and is just the one wanted is received at once, without
-    /// any bookkeeping.
+    /// Receives a message of one packet at once and without bookkeeping, if it is at the head of
+    /// `peer`'s ring and matches.
     #[inline]
     pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Target<'_>) -> Small {
         if peer.is_far() || !self.posted.is_empty() || !self.unexpected.is_empty() {
@@ -149,7 +150,7 @@ impl Messages {
         op
     }
 
-    /// The message that a receive with this pattern would get, if one is here.
+    /// The status of the message that a receive with this pattern would get, if it is here.
     pub fn probe(&mut self, pattern: &Pattern) -> Option<Status> {
         while let Some((id, envelope, message)) = self.unexpected.find(pattern) {
             let status = Status::new(envelope.source, envelope.tag, message.bytes);
@@ -161,18 +162,18 @@ impl Messages {
         None
     }
 
-    /// Takes the message that a receive with this pattern would get, for a matched receive later.
+    /// Takes the message that a receive with this pattern would get, for a later matched receive.
     pub fn take_message(&mut self, pattern: &Pattern) -> Option<(Envelope, Message)> {
         let (_, envelope, message) = self.take_unexpected(pattern, true)?;
         Some((envelope, message))
     }
 
-    /// Starts the receive of a message that was taken.
+    /// Starts the receive of a message from [`Messages::take_message`].
     pub fn recv_message(&mut self, envelope: &Envelope, message: Message, buf: Target<'static>) -> OpId {
         self.recv_stored(envelope, message, None, buf)
     }
 
-    /// Takes a receive back if no message has met it.
+    /// Cancels a receive that no message has matched.
     pub fn cancel_recv(&mut self, op: OpId) {
         let Op::Recv(recv) = self.ops.get(op) else { return };
         if let Phase::Posted(posted) = recv.phase
@@ -182,8 +183,8 @@ impl Messages {
         }
     }
 
-    /// Removes the earliest message that matches and that its sender has not withdrawn. With `whole`, a message whose
-    /// parts are still coming is passed over for now.
+    /// Removes the earliest message that matches and that its sender has not withdrawn. With
+    /// `whole`, skips a message whose parts are still coming.
     fn take_unexpected(&mut self, pattern: &Pattern, whole: bool) -> Option<(MessageId, Envelope, Message)> {
         loop {
             let (id, _, message) = self.unexpected.find(pattern)?;
@@ -212,7 +213,7 @@ impl Messages {
         }
     }
 
-    /// Gives a message to a receive. `id` names it where it may still be arriving.
+    /// Gives a message to a receive. `id` names the message if it may still be arriving.
     fn deliver(&mut self, op: OpId, envelope: &Envelope, message: Message, id: Option<MessageId>) {
         let Some(room) = self.begin(op, envelope, message.bytes) else { return };
         match message.body {
@@ -242,7 +243,7 @@ impl Messages {
         self.finish_recv(op);
     }
 
-    /// Notes what a receive got; returns the room in its buffer.
+    /// Stores the expected outcome of a receive; returns the room in its buffer.
     #[inline]
     pub(super) fn begin(&mut self, op: OpId, envelope: &Envelope, bytes: u64) -> Option<usize> {
         let recv = self.ops.recv_mut(op)?;
@@ -273,7 +274,8 @@ impl Messages {
 
     // ---- packets ----
 
-    /// The first packet of a message. With `deferring`, one that would have to be stored is left in the ring instead.
+    /// Handles the first packet of a message. With `deferring`, a packet that would have to be
+    /// stored is left in the ring.
     #[inline]
     pub(super) fn arrive_eager(&mut self, peer: Peer, packet: &Packet<'_>, defer_unmatched: bool) -> Arrived {
         let head = packet.head();
@@ -344,7 +346,7 @@ impl Messages {
         Arrived::Done(true)
     }
 
-    /// An offer: as above.
+    /// Handles an offer. `deferring` as for [`Messages::arrive_eager`].
     pub(super) fn arrive_offer(&mut self, peer: Peer, packet: &Packet<'_>, defer_unmatched: bool) -> Arrived {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
@@ -372,7 +374,7 @@ impl Messages {
         Arrived::Done(false)
     }
 
-    /// Keeps a message that nobody has asked for yet.
+    /// Stores a message that no receive matches yet.
     fn store(
         &mut self,
         peer: Peer,
@@ -400,7 +402,7 @@ impl Messages {
         }
     }
 
-    /// The next part of a message.
+    /// Handles the next part of a message.
     pub(super) fn arrive_more(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         let (Assembly::Receive(_, left) | Assembly::Store(_, left) | Assembly::Discard(left)) =
             self.peers.at(peer).assembly

@@ -1,5 +1,6 @@
-//! The sending side: small messages go at once, others are offered to their receiver; what finds no room in the ring
-//! waits in the peer's send queue, so that messages of one pair never overtake each other.
+//! The sending side. Small messages are sent at once; others are offered to their receiver. A
+//! packet that finds no room in the ring waits in the peer's send queue, so that messages of one
+//! pair never overtake each other.
 
 use super::ops::{Op, OpId, Outcome};
 use super::{EAGER, MORE, Messages, OFFER, Queued, SYNC};
@@ -12,11 +13,11 @@ use oxmpi_transport::{Full, Head, INLINE_BYTES, PART_UNIT, Peer};
 pub enum Mode {
     /// Standard, ready and (from a buffer that the caller provides) buffered mode.
     Standard,
-    /// Completes only when the receiver has begun to receive.
+    /// Completes only after the receiver has started to receive.
     Synchronous,
 }
 
-/// Where a message goes and how its receiver shall know it.
+/// The destination of a message, and how the receiver identifies it.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// The receiver.
@@ -44,13 +45,13 @@ pub(super) struct SendOp {
 }
 
 pub(super) enum Phase {
-    /// In the peer's send queue, to be sent eagerly; parts may be sent.
+    /// In the peer's send queue, to be sent eagerly; some parts may already be sent.
     Eager,
-    /// In the peer's send queue, to be offered (with its bytes when they are few).
+    /// In the peer's send queue, to be offered (with its bytes if they are few).
     ToOffer,
-    /// Announced; the receiver may claim it, or has done so.
+    /// Offered; the receiver may claim it, or has claimed it.
     Offered(SendTransfer),
-    /// To oneself, waiting among the unexpected messages.
+    /// A loopback message among the unexpected messages.
     Own(MessageId),
 }
 
@@ -67,7 +68,7 @@ impl SendOp {
         self.route.context
     }
 
-    /// Whether it waits for a receiver that has not taken anything of it.
+    /// Whether it waits for a receiver that has not started to receive it.
     pub fn is_untaken(&self) -> bool {
         match &self.phase {
             Phase::ToOffer => true,
@@ -78,12 +79,13 @@ impl SendOp {
     }
 }
 
-/// The first part of a longer message: enough to be worth the packet, little enough that the receiver starts soon. Parts
-/// but the last fill their cells, since a receiver takes what a packet has room for.
+/// The first part of a longer message: long enough to be worth the packet, short enough that the
+/// receiver starts soon. All parts but the last fill their cells, because a receiver takes as much
+/// as a packet has room for.
 const FIRST_PART: usize = 4096;
 /// The parts after the first.
 const NEXT_PART: usize = 4096;
-/// Up to here a message is not worth splitting.
+/// Messages up to this length are not worth splitting.
 const ONE_PART: usize = FIRST_PART + 2048;
 const _: () = assert!(FIRST_PART.is_multiple_of(PART_UNIT) && NEXT_PART.is_multiple_of(PART_UNIT));
 
@@ -94,7 +96,7 @@ enum Pushed {
 }
 
 impl Messages {
-    /// Sends a message of one packet, if nothing stands in the way; `false`: use [`Engine::send`].
+    /// Sends a message of one packet if nothing is queued before it; `false`: use [`Engine::send`].
     #[inline]
     pub fn send_small(&mut self, route: &Route, buf: &Source<'_>) -> bool {
         let (peer, len) = (route.peer, buf.len());
@@ -116,7 +118,7 @@ impl Messages {
         sent
     }
 
-    /// Starts a send. `None`: it is complete and the buffer is free.
+    /// Starts a send. `None`: it is complete and the buffer may be reused.
     #[inline]
     pub fn send(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
         if route.peer == self.tx.own() {
@@ -141,14 +143,15 @@ impl Messages {
     /// A send whose bytes the engine owns, so that the caller need not wait for it.
     #[expect(unsafe_code, reason = "lends memory of the engine's own to an operation")]
     pub fn send_stored(&mut self, route: &Route, bytes: OwnedBytes) -> Option<OpId> {
-        // SAFETY: the operation owns the bytes from `keep` on, and is dropped after its end; without one it has ended.
+        // SAFETY: the operation owns the bytes after `keep` and drops them after its end; without
+        // an operation the send is complete.
         let source = unsafe { bytes.lend() };
         let op = self.send(Mode::Standard, route, source)?;
         self.keep(op, Some(bytes));
         Some(op)
     }
 
-    /// Hands the bytes that a send reads to the engine, which drops them when it is done.
+    /// Gives the engine the bytes that a send reads; it drops them when the send is complete.
     pub fn keep(&mut self, op: OpId, bytes: Option<OwnedBytes>) {
         if let Some(send) = self.ops.send_mut(op) {
             send.storage = bytes;
@@ -165,7 +168,7 @@ impl Messages {
         op
     }
 
-    /// Puts a queued message into the ring; `true` when it needs the queue no longer.
+    /// Puts a queued message into the ring; `true` when it can leave the queue.
     pub(super) fn push_message(&mut self, op: OpId) -> bool {
         let Op::Send(mut send) = self.ops.lift(op) else { unreachable!("a queued message is a send") };
         // The receiver may have asked for offers since the message was queued.
@@ -210,7 +213,7 @@ impl Messages {
         Pushed::All
     }
 
-    /// Announces a message that waits for its receiver. Few bytes travel with the announcement.
+    /// Offers a message to its receiver. A short one travels with the offer.
     fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
         let (peer, len) = (send.route.peer, send.buf.len());
         let offered = if len <= FIRST_PART.min(self.tx.max_part(peer)) {
@@ -223,8 +226,8 @@ impl Messages {
         true
     }
 
-    /// Tries to take a send back; it ends as cancelled if that works, and goes on otherwise. Never waits for the peer,
-    /// which may have to be asked.
+    /// Tries to cancel a send; it ends as cancelled, or continues. Never waits for the peer, which
+    /// may have to be asked.
     pub fn cancel_send(&mut self, op: OpId) {
         let Some(send) = self.ops.send_mut(op) else { return };
         let peer = send.route.peer;

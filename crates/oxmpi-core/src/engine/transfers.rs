@@ -1,5 +1,6 @@
-//! Messages that were offered. The links know how their bytes move (`oxmpi_transport::transfer`); here the transfers under
-//! way meet their operations: each gets its steps, and packets about it find it by the operation's number.
+//! Messages that were offered. The links move their bytes (`oxmpi_transport::transfer`). This
+//! module connects transfers with their operations: it drives the steps, and finds the operation
+//! that a packet names.
 
 use super::ops::{Op, OpId, Outcome};
 use super::recv::{self, Message, RecvOp};
@@ -65,8 +66,8 @@ impl Messages {
         moved
     }
 
-    /// Whether this rank can do something about a transfer now. If it cannot, the other side is at it, and wakes us when
-    /// that changes; it may have gone computing, so this is no time to spin.
+    /// Whether this rank can do a step of a transfer now. Otherwise the other side works on it and
+    /// wakes us when that changes. It may be computing, so spinning would be wrong.
     pub fn has_copying_to_do(&self) -> bool {
         self.transfers.iter().any(|&op| match self.ops.get(op) {
             Op::Send(SendOp { phase: send::Phase::Offered(transfer), .. }) => self.tx.can_step_send(transfer),
@@ -75,7 +76,7 @@ impl Messages {
         })
     }
 
-    /// The receiver's answer to an offer of ours.
+    /// Handles the receiver's answer to an offer of ours.
     pub(super) fn arrive_answer(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         const WRONG: Arrived = Arrived::Wrong("an answer to an offer that was not made to it");
         let Some((op, Op::Send(send))) = self.ops.named(packet.word(OPERATION_WORD)) else { return WRONG };
@@ -97,7 +98,7 @@ impl Messages {
         Arrived::Done(true)
     }
 
-    /// Bytes of a message whose offer we claimed.
+    /// Handles bytes of a message whose offer we claimed.
     pub(super) fn arrive_data(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         const WRONG: Arrived = Arrived::Wrong("bytes for a receive that it was not asked for");
         let Some((op, Op::Recv(recv))) = self.ops.named(packet.bulk_word()) else { return WRONG };
@@ -113,7 +114,8 @@ impl Messages {
         Arrived::Done(true)
     }
 
-    /// A sender wants an offer back that it cannot take itself. If it was claimed meanwhile, it has been told already.
+    /// A sender asks for an offer back that it cannot withdraw itself. If we claimed it in the
+    /// meantime, the sender has been told already.
     pub(super) fn arrive_withdraw(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         let is_meant = |offer: &RemoteOffer| offer.is_meant_by(packet);
         let meant = |message: &Message| message.offer.filter(is_meant).filter(|_| message.from == peer);
@@ -125,7 +127,8 @@ impl Messages {
         Arrived::Done(false)
     }
 
-    /// An operation is about to end before its time: nobody else may use its memory any more.
+    /// Stops the transfer of an operation that is about to end early: nobody else may use its
+    /// memory any more.
     pub(super) fn abort_transfer(&mut self, op: OpId) {
         self.transfers.retain(|&other| other != op);
         match self.ops.lift(op) {
