@@ -1,11 +1,12 @@
-//! Carries out the plans of collective operations: the one executor for blocking, nonblocking and persistent ones.
+//! Performs the plans of collective operations: one executor for blocking, nonblocking and
+//! persistent forms.
 //!
-//! A [`BoundPlan`] is a plan bound to a communicator and to memory; a [`Run`] is one performance of it. Who has to wait drives
-//! a run in a wait; who may not wait leaves it to [`Process::progress`]. Messages carry the communicator's inner context and a
-//! tag that the bound plan alone uses.
+//! A [`BoundPlan`] is a plan bound to a communicator and to memory; a [`Run`] performs it once. A
+//! blocking call drives a run in a wait; otherwise [`Process::progress`] drives it. Messages carry
+//! the communicator's inner context and a tag that only the bound plan uses.
 //!
-//! A reduction by the user's own function is not carried out here: the run stops with [`Turn::Call`], and goes on once the
-//! C boundary has made the call, unlocked.
+//! A reduction by a user function is not performed here: the run stops with [`Turn::Call`] and
+//! continues after the C boundary has called the function, without the lock.
 
 mod perform;
 
@@ -21,22 +22,22 @@ use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Source, Target};
 use oxmpi_transport::local;
 use std::sync::Arc;
 
-/// Where the messages of a collective operation go.
+/// The communicator and the context of one collective operation.
 #[derive(Clone)]
 pub struct Stage {
     pub context: u32,
     pub tag: i32,
     /// This process's rank in its own group.
     pub rank: i32,
-    /// Whom ranks in the plan mean: the communicator's group, or the remote group.
+    /// The processes that ranks in the plan name: the communicator's group, or the remote group.
     pub group: Ranks,
     /// The group that this process is in.
     pub local: Ranks,
     /// The root, where all ranks name the same one.
     pub root: Option<usize>,
-    /// There are two groups.
+    /// Whether there are two groups.
     pub is_inter: bool,
-    /// The communicator's calls, this one the last, once it has been counted.
+    /// The communicator's calls up to this one, once it has been counted.
     pub calls: Calls,
 }
 
@@ -67,28 +68,29 @@ impl Stage {
         Pattern { context: self.context, source: from as i32, tag: self.tag(local) }
     }
 
-    /// Within the group a message has another tag, since a rank of the other group may have the same number.
+    /// Messages within the own group of an intercommunicator have another tag, since a rank of the
+    /// other group may have the same number.
     fn tag(&self, local: bool) -> i32 {
         if local { self.tag | LOCAL } else { self.tag }
     }
 }
 
-/// The one bit that tags of collective operations leave.
+/// The one bit that tags of collective operations do not use.
 const LOCAL: i32 = 1 << 30;
 
-/// What a region of a plan is in memory.
+/// The memory of a region of a plan.
 pub enum Place {
-    /// The plan does not name it.
+    /// The plan does not use it.
     Nowhere,
     Units(Units),
-    /// Blocks that each have a layout of their own, to be read.
+    /// Blocks with a layout each, to be read.
     Sources(Vec<Source<'static>>),
     /// The same, to be written.
     Targets(Vec<Target<'static>>),
 }
 
-/// Units one behind the other, each of so many elements of a type. The value is the proof that those are there which the
-/// plan names that it is bound to.
+/// Consecutive units, each of so many elements of a type. The value is the proof that the units
+/// exist that the plan bound to it names.
 pub struct Units {
     base: *mut u8,
     elements: u64,
@@ -99,7 +101,8 @@ pub struct Units {
 // SAFETY: an address and a shared datatype; nothing in it belongs to a thread.
 unsafe impl Send for Units {}
 #[expect(unsafe_code, reason = "an address of memory may go from thread to thread")]
-// SAFETY: nothing changes through `&Units`; who may touch the memory when is the plan's order of steps.
+// SAFETY: nothing changes through `&Units`; the order of the plan's steps says when the memory is
+// accessed.
 unsafe impl Sync for Units {}
 
 impl Units {
@@ -132,7 +135,7 @@ impl Units {
         unsafe { Target::new(self.region(piece)) }
     }
 
-    /// The memory that so many units from the first on span, as offsets from `base`.
+    /// The memory that the first `count` units span, as offsets from `base`.
     fn span(&self, count: u64) -> (isize, isize) {
         let last = self.datatype.extent() as isize * (count * self.elements).saturating_sub(1) as isize;
         let first = self.datatype.true_lb() as isize;
@@ -151,7 +154,8 @@ impl Scratch {
     fn new(like: &Units, count: u64) -> Scratch {
         let (low, high) = if count == 0 { (0, 0) } else { like.span(count) };
         let memory = OwnedBytes::zeroed((high - low) as usize);
-        // Elements keep the alignment that they have in the user's memory, whatever the type's lower bound is.
+        // Elements keep their alignment in the user's memory, whatever the lower bound of the type
+        // is.
         let base = memory.as_ptr().wrapping_offset(-low);
         Scratch {
             _memory: memory,
@@ -167,7 +171,8 @@ impl Scratch {
     }
 }
 
-/// A user's buffer that goes through packed bytes, since the plan cuts where the buffer's type cannot be cut.
+/// A user's buffer that goes through packed bytes, because the plan splits it where its type cannot
+/// be split.
 pub enum Packing {
     /// Packed before the first step.
     First { user: Source<'static>, packed: OwnedBytes },
@@ -185,7 +190,8 @@ impl Packing {
     }
 }
 
-/// A plan bound to a communicator and to memory; to be performed any number of times, one at a time.
+/// A plan bound to a communicator and to memory. It can be performed any number of times, but only
+/// one run at a time.
 pub struct BoundPlan {
     plan: Arc<Plan>,
     stage: Stage,
@@ -197,7 +203,7 @@ pub struct BoundPlan {
 }
 
 impl BoundPlan {
-    /// `temp`: what a unit of [`Region::Temp`] is like, where the plan has one.
+    /// `temp` describes a unit of [`Region::Temp`], if the plan uses it.
     pub fn new(plan: Arc<Plan>, stage: Stage, send: Place, recv: Place, temp: Option<&Units>) -> BoundPlan {
         let temp = temp.filter(|_| plan.temp > 0).map(|like| Scratch::new(like, plan.temp));
         BoundPlan { plan, stage, send, recv, temp, reducer: None, packing: None }
@@ -217,7 +223,7 @@ impl BoundPlan {
         self.stage.context
     }
 
-    /// Everybody that it may send to.
+    /// All processes that it may send to.
     pub fn members(&self) -> impl Iterator<Item = Peer> + '_ {
         self.stage.group.iter().chain(self.stage.local.iter())
     }
@@ -226,7 +232,7 @@ impl BoundPlan {
         &mut self.stage
     }
 
-    /// What a step reads.
+    /// The memory that a step reads.
     fn source(&self, piece: &Piece) -> Source<'static> {
         if piece.count == 0 {
             return Source::empty();
@@ -242,7 +248,7 @@ impl BoundPlan {
         }
     }
 
-    /// What a step writes.
+    /// The memory that a step writes.
     fn target(&self, piece: &Piece) -> Target<'static> {
         if piece.count == 0 {
             return Target::empty();
@@ -258,7 +264,7 @@ impl BoundPlan {
         }
     }
 
-    /// A block of temporary memory that stands in for one of `Recv` and has its size.
+    /// Temporary memory in place of a block of `Recv`, with the same size.
     #[expect(unsafe_code, reason = "temporary memory is the bound_plan's own")]
     fn block_in_temp(&self, piece: &Piece) -> Option<Target<'static>> {
         match (piece.region, &self.recv, &self.temp) {
@@ -293,31 +299,31 @@ impl BoundPlan {
     }
 }
 
-/// One performance of a bound plan.
+/// One execution of a bound plan.
 pub struct Run {
     bound_plan: Arc<BoundPlan>,
     next: usize,
     sends: Vec<OpId>,
     recvs: Vec<(OpId, usize)>,
-    /// The first thing that went wrong. The rest is done nevertheless, so that nobody waits for ever.
+    /// The first error. The run continues nevertheless, so that no other rank waits for ever.
     error: Option<Error>,
-    /// What was handed out to be called, and what is to be done after it.
+    /// The user's function call that was handed out, and what follows it.
     called: Option<Called>,
-    /// Who hears of the end of a run that nobody waits for.
+    /// Completed at the end of a run that no call waits for.
     promise: Option<Promise>,
 }
 
-/// A call of the user's function that is under way.
+/// A call of a user function under way.
 struct Called {
-    /// Where the result lies, when it has to be moved.
+    /// Where the result lies, if it must be moved.
     result: Option<(Source<'static>, Target<'static>)>,
     _copy: Option<Scratch>,
 }
 
-/// How far a run has come.
+/// The result of advancing a run.
 pub enum Turn {
     Waiting,
-    /// The user's function has to be called; then [`Process::advance`] again.
+    /// The user's function must be called; then call [`Process::advance`] again.
     Call(UserCall),
     Done(Result<()>),
 }
@@ -336,7 +342,7 @@ impl Run {
         &self.bound_plan.stage
     }
 
-    /// Whether it keeps this promise when it ends.
+    /// Whether it completes this promise when it ends.
     pub(crate) fn keeps(&self, promise: &Promise) -> bool {
         self.promise.as_ref().is_some_and(|own| Arc::ptr_eq(own, promise))
     }
@@ -348,13 +354,13 @@ impl Run {
 
     fn end(self, error: Option<Error>) {
         if let Some(promise) = self.promise {
-            // Nobody else sets it.
+            // Only this run sets it.
             let _ = promise.set(error);
         }
     }
 }
 
-/// Of several errors the first is the one to tell.
+/// Keeps the first of several errors.
 pub(crate) fn note(error: &mut Option<Error>, new: Option<Error>) {
     if error.is_none() {
         *error = new;

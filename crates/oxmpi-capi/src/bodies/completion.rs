@@ -1,4 +1,4 @@
-//! Completing requests: waits, tests, their multiple forms, freeing, cancelling, asking without completing.
+//! Completing requests: waits, tests, freeing, cancelling, and status queries.
 
 use crate::args::{Out, OutArray, OutStatus, Requests, Statuses};
 use crate::call::{Call, On};
@@ -17,7 +17,7 @@ use oxmpi_core::wait::waiting::{AnyRequest, Requests as Awaited};
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// Whether a request can still complete something: it is neither null nor an inactive persistent one.
+/// Whether a request can still complete: it is neither null nor an inactive persistent one.
 fn is_active(guard: &Guard, request: Request) -> Result<bool> {
     if request == MPI_REQUEST_NULL {
         return Ok(false);
@@ -25,7 +25,7 @@ fn is_active(guard: &Guard, request: Request) -> Result<bool> {
     Ok(!matches!(guard.request(request)?.body, Body::Persistent(_, None)))
 }
 
-/// Ends a request that is done: frees it, or makes a persistent one inactive. Callbacks run with the lock released.
+/// Completes a request that is done: frees it, or makes a persistent one inactive.
 fn complete(cx: &Call, guard: &mut Guard, request: &Cell<Request>) -> Outcome {
     let Some(found) = guard.requests.get_mut(request.get().0) else { return Outcome::sent() };
     let comm = found.comm;
@@ -159,7 +159,7 @@ pub fn test(cx: &Call, request: &Cell<Request>, flag: Out<c_int>, status: OutSta
     Ok(())
 }
 
-/// Every handle of an array, checked before anything else happens.
+/// Checks every handle of an array before anything else happens.
 fn check_all(guard: &Guard, requests: &[Cell<Request>]) -> Result<()> {
     for (index, request) in requests.iter().map(Cell::get).enumerate() {
         if request != MPI_REQUEST_NULL {
@@ -175,7 +175,7 @@ struct Several<'a> {
     cx: &'a Call<'a>,
     statuses: Statuses<'a>,
     count: usize,
-    /// Which of the statuses stands for a failure, and its code.
+    /// The indices of the statuses of failed requests, and their error codes.
     failed: Vec<(usize, c_int)>,
     text: String,
 }
@@ -199,7 +199,6 @@ impl<'a> Several<'a> {
         let code = LIBRARY.errors().code_for(error, self.cx.fun.name());
         raise::note_status_code(code);
         self.failed.push((self.count, code));
-        // A line for each.
         let class = error_class_name(error.class()).unwrap_or("an error class of the program's");
         let line = if self.text.is_empty() { "" } else { "\n" };
         self.text.push_str(&format!("{line}request {index}: {class}: {}", error.text()));
@@ -257,11 +256,11 @@ fn all_done(guard: &mut Guard, requests: &[Cell<Request>]) -> Result<bool> {
     Ok(true)
 }
 
-/// Requests after the first one that is done that may have been done sooner.
+/// How many requests after the first completed one are checked for an earlier completion.
 const LOOK_AHEAD: usize = 16;
 
-/// An active request that is done: of several mostly the first that was, so that a program that has many receives open for
-/// anybody's messages sees them in the order of their arrival. `Some(None)` when none is active at all.
+/// An active request that is done: mostly the one that completed first, so that a program with many
+/// wildcard receives sees messages in the order of arrival. `Some(None)`: no request is active.
 fn find_done(process: &mut oxmpi_core::process::Process, requests: &[Cell<Request>]) -> Option<Option<usize>> {
     let mut any = false;
     let (mut found, mut lowest) = (None, u64::MAX);
@@ -299,7 +298,7 @@ pub fn waitany(cx: &Call, array_of_requests: Requests, indx: Out<c_int>, status:
     end_any(cx, &mut guard, requests, found, indx, status)
 }
 
-/// Completes the request that was found, and stores its index, whatever came of it.
+/// Completes the request that was found, and stores its index whether or not it failed.
 fn end_any(
     cx: &Call,
     guard: &mut Guard,
@@ -429,7 +428,7 @@ pub fn request_free(cx: &Call, request: &Cell<Request>) -> Result<()> {
     if let Some(Body::Generalized(generalized)) = guard.requests.get_mut(handle.0).map(|found| &mut found.body)
         && !generalized.complete
     {
-        // It ends when the program completes it.
+        // It is freed when the program completes it.
         generalized.freed = true;
         return Ok(());
     }

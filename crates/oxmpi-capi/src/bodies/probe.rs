@@ -1,4 +1,4 @@
-//! Looking at messages before they are received, and receiving just the one that was looked at.
+//! Probing for messages, and receiving a probed message.
 
 use super::finish;
 use super::pt2pt::nothing_received;

@@ -50,8 +50,8 @@ pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: C
     send_mode(cx, guard, Mode::Standard, buf, dest, tag, comm)
 }
 
-/// A small contiguous message with nothing in its way is sent here and now. Whatever is unusual or wrong answers
-/// `false`, and the long way finds out.
+/// Sends a small contiguous message at once, if nothing is queued before it. Returns `false` for
+/// everything unusual or wrong, which the general path handles.
 #[inline(always)]
 fn try_send(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
     let Some(buf) = buf.plain() else { return false };
@@ -140,8 +140,8 @@ pub fn ibsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm:
     Ok(guard.send_request(comm, None))
 }
 
-/// Looks at a ring before a receive is entered into the books: most messages are here by then. Few where somebody else
-/// may need this CPU or this lock in order to answer.
+/// Polls of a ring before a receive is posted: most messages have arrived by then. Few where
+/// another rank may need this CPU, or another thread the lock, to answer.
 #[inline]
 fn first_polls(guard: &Guard) -> usize {
     if guard.is_shared() {
@@ -170,8 +170,8 @@ pub fn recv(
     recv_and_wait(cx, guard, buf, source, tag, comm, status)
 }
 
-/// A message of one packet that is here, or comes soon, is received at once. Whatever is unusual or wrong answers `None`,
-/// and the long way finds out.
+/// Receives a message of one packet that is here or comes soon. Returns `None` for everything
+/// unusual or wrong, which the general path handles.
 #[inline(always)]
 fn try_recv(guard: &mut Guard, buf: TargetArg, source: c_int, tag: c_int, comm: Comm) -> Option<Status> {
     let buf = buf.plain()?;
@@ -222,7 +222,7 @@ pub fn irecv(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm
     start_recv(guard, buf, source, tag, comm)
 }
 
-/// Memory and pattern of a receive into a contiguous buffer, if the arguments are plainly right.
+/// Memory and pattern of a receive into a contiguous buffer, if the arguments are plainly valid.
 #[inline(always)]
 fn plain_pattern(
     guard: &Guard,
@@ -247,12 +247,12 @@ fn start_recv(mut guard: Guard, buf: TargetArg<'static>, source: c_int, tag: c_i
     Ok(guard.once(comm, active))
 }
 
-/// What a receive from `MPI_PROC_NULL` gets.
+/// The outcome of a receive from `MPI_PROC_NULL`.
 pub(super) fn nothing_received() -> Outcome {
     Outcome { status: Status::proc_null(), error: None }
 }
 
-/// Both halves of an exchange, checked and started: the receive first, so that a message to oneself finds it.
+/// Starts both halves of an exchange: the receive first, so that a message to oneself matches it.
 fn start_exchange(
     guard: &mut Guard,
     (send, route): (Source<'static>, Option<Route>),
@@ -268,14 +268,14 @@ fn finish_exchange(cx: &Call, mut guard: Guard, active: Active, status: OutStatu
     finish(cx.wait_exchange(&mut guard, active), status)
 }
 
-/// A copy of what a replacing exchange sends, as a buffer of its own.
+/// A copy of what `MPI_Sendrecv_replace` sends, as a buffer of its own.
 fn keep_copy(buf: &Source<'_>) -> (Source<'static>, Option<OwnedBytes>) {
     let bytes = OwnedBytes::packed(buf);
     // SAFETY: the exchange keeps the bytes until its send has ended; the engine does where the request is freed before.
     (unsafe { bytes.lend() }, Some(bytes))
 }
 
-/// Which half of an exchange has the wrong argument; both have a count, a datatype and a tag.
+/// Says that the send half has the wrong argument; both halves have a count, a datatype and a tag.
 #[cold]
 fn in_the_send(error: Error) -> Error {
     error.within("the send")
@@ -350,7 +350,7 @@ pub fn isendrecv_replace(
     Ok(guard.once(comm, active))
 }
 
-/// An exchange that receives where it sends from: what it sends is copied first.
+/// An exchange that receives into its send buffer: what it sends is copied first.
 fn start_replacing(
     guard: &mut Guard,
     buf: TargetArg<'static>,

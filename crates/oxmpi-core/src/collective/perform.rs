@@ -1,4 +1,5 @@
-//! Carrying out the plans of collective operations, step by step, for a call that waits or in the background.
+//! Performs the plans of collective operations step by step, for a waiting call or in the
+//! background.
 
 use super::{BoundPlan, Called, Packing, Run, Scratch, Turn, note};
 use crate::engine::Mode;
@@ -13,7 +14,7 @@ use oxmpi_transport::local;
 use std::sync::Arc;
 
 impl Process {
-    /// Goes on with a run as far as it can.
+    /// Advances a run as far as possible.
     pub fn advance(&mut self, run: &mut Run) -> Turn {
         if let Some(Called { result: Some((from, to)), .. }) = run.called.take() {
             local::copy(&from, &to);
@@ -50,7 +51,8 @@ impl Process {
         }
         if let (Some(Packing::Last { user, packed }), None) = (&bound_plan.packing, &run.error) {
             #[expect(unsafe_code, reason = "the packed bytes are the bound_plan's own")]
-            // SAFETY: the bound plan outlives this function, and all that was to be received has come.
+            // SAFETY: the bound plan outlives this function, and everything to be received has
+            // arrived.
             local::copy(&unsafe { packed.lend() }, user);
         }
         match run.error.take() {
@@ -61,14 +63,14 @@ impl Process {
                 if error.class() == MPI_ERR_PROC_ABORTED {
                     return Turn::Done(Err(error));
                 }
-                // Perhaps the message was of another call, which a rank may still wait for.
+                // The message may belong to another call, in which a rank may still wait.
                 stage.calls.publish(&self.engine.node().block().differed, stage.comm_context());
                 Turn::Done(Err(error))
             }
         }
     }
 
-    /// Gives a run up that can never end, so that no message comes to its memory any more.
+    /// Abandons a run that can never end, so that no message reaches its memory any more.
     #[cold]
     pub fn abandon(&mut self, run: &mut Run) {
         for (op, _) in run.recvs.drain(..) {
@@ -83,7 +85,7 @@ impl Process {
 
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
         let route = run.bound_plan.stage.route(to, local);
-        // Who depends on what went wrong here gets nothing, so that it knows.
+        // After an error here, the ranks that depend on us get an empty message, which tells them.
         let buf = if run.error.is_some() { Source::empty() } else { run.bound_plan.source(piece) };
         run.sends.extend(self.engine.send(Mode::Standard, &route, buf));
     }
@@ -121,7 +123,7 @@ impl Process {
         recvs.is_empty()
     }
 
-    /// Performs a bound plan while the program does other things; the promise is kept when it has ended.
+    /// Performs a bound plan in the background; the promise is completed at its end.
     pub fn perform_later(&mut self, bound_plan: Arc<BoundPlan>) -> Promise {
         let promise = Promise::default();
         let mut run = Run::new(bound_plan);
@@ -152,12 +154,12 @@ impl Process {
         self.runs.len() < before
     }
 
-    /// The collective operations that go on while the program does other things.
+    /// The collective operations in the background.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// Ends one of them, which would never end by itself.
+    /// Ends a background operation that would never end by itself.
     #[cold]
     pub fn end_run(&mut self, index: usize, error: Error) {
         let mut run = self.runs.remove(index);
@@ -165,7 +167,7 @@ impl Process {
         run.end(Some(error));
     }
 
-    /// Whether a collective operation goes on while the program does other things.
+    /// Whether a collective operation runs in the background.
     #[inline]
     pub fn has_runs(&self) -> bool {
         !self.runs.is_empty()
@@ -177,13 +179,13 @@ impl Process {
         !self.calls.is_empty()
     }
 
-    /// A call of the user's function that a collective operation waits for. It is made without any lock, then
-    /// [`Process::called`] follows.
+    /// The call of a user function that a collective operation waits for. Make it without a lock,
+    /// then call [`Process::called`].
     pub fn next_call(&mut self) -> Option<(Run, UserCall)> {
         self.calls.pop()
     }
 
-    /// Goes on with a run whose call has been made.
+    /// Continues a run after the user's function was called.
     pub fn called(&mut self, run: Run) {
         self.runs.push(run);
         self.progress_runs();
@@ -195,7 +197,7 @@ impl Process {
     }
 }
 
-/// Carries out a reduction, or says which call of the user's function does.
+/// Performs a reduction, or returns the call of the user's function that does.
 #[expect(unsafe_code, reason = "elements of a reduction are raw memory")]
 fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserCall> {
     let bound_plan = &run.bound_plan;
@@ -208,7 +210,7 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
         // SAFETY: the plan names both pieces, which have as many elements, and writes to `into`.
         return unsafe { reducer.apply(operand, target, with.count) };
     }
-    // The function leaves its result in its second operand, which is the one from the right here.
+    // The function leaves its result in its second operand, which here is the right one.
     let (right, copy) = if with.region == Region::Temp {
         (operand, None)
     } else {

@@ -1,4 +1,5 @@
-//! Which call a rank is in: a word beside its data, so that ranks that call different things find out for nothing.
+//! The signature of a rank's call: a word beside its data, so that ranks in different calls are
+//! detected at no extra cost.
 
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::*;
@@ -36,7 +37,7 @@ impl CallSignature {
         CallSignature(fun as u64 | op << 10 | (root as u64) << 16 | (bytes as u64) << 30)
     }
 
-    /// The same call, but for the bytes, which are so many at the most.
+    /// Whether both are the same call apart from the bytes, which may be at most `most`.
     pub(super) fn is_like(self, other: CallSignature, most: usize) -> bool {
         self.0 & LASTING == other.0 & LASTING && self.bytes().max(other.bytes()) <= most as u64
     }
@@ -45,7 +46,8 @@ impl CallSignature {
         Fun::from_u16(self.0 as u16 & 0x3ff)
     }
 
-    /// Whether it is one of those that go over a board, not what another history makes of a word.
+    /// Whether the word is a call that goes over a board. A word from a diverged history need not
+    /// be one.
     fn makes_sense(self) -> bool {
         use Fun::{
             Allgather, Allreduce, Alltoall, Barrier, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan, Scatter,
@@ -100,7 +102,7 @@ impl CallSignature {
 
 const RULE: &str = "all must make the same calls in the same order";
 
-/// A rank will not come any more.
+/// The error when a rank will not make this call any more.
 #[cold]
 pub(super) fn gone(rank: usize, me: usize) -> Error {
     let text = format!(
@@ -110,7 +112,7 @@ pub(super) fn gone(rank: usize, me: usize) -> Error {
     Error::new(MPI_ERR_OTHER, text)
 }
 
-/// Two ranks made calls that do not belong together: theirs and ours, if both are known.
+/// The error when two ranks made different calls: theirs and ours, if both are known.
 #[cold]
 pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(CallSignature, CallSignature)>) -> Error {
     let Some((theirs, ours)) = calls.filter(|(theirs, _)| theirs.makes_sense()) else {
@@ -129,12 +131,12 @@ pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(CallSignature, Cal
     Error::new(class, different_calls((rank, "the communicator"), me, &theirs.describe(), &ours.describe()))
 }
 
-/// What to tell of two ranks in different calls; of the other one, which group it is in.
+/// The text about two ranks in different calls. `of` names the group of the other rank.
 pub fn different_calls((rank, of): (usize, &str), me: usize, theirs: &str, ours: &str) -> String {
     format!("rank {rank} of {of} called {theirs} while this one, rank {me}, called {ours}: {RULE}")
 }
 
-/// Another rank has found that already.
+/// The error when another rank has already detected the mismatch.
 #[cold]
 pub(super) fn out_of_step() -> Error {
     let text = format!(

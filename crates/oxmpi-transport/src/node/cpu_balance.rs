@@ -1,17 +1,18 @@
-//! Ranks that outnumber CPUs, evenly on them. The scheduler evens out over some milliseconds, which is longer than an operation
-//! takes: with three of four ranks on one of two CPUs it takes half as long again.
+//! Balances ranks over CPUs when ranks outnumber CPUs. The scheduler needs some milliseconds to
+//! balance them, which is longer than an operation: with three of four ranks on one of two CPUs the
+//! operation takes half as long again.
 
 use super::Node;
 use oxmpi_base::cpus::{self, CpuPin, CpuSet};
 
-/// Operations that move so many bytes a rank are worth it.
+/// Balancing pays from this many bytes per rank on.
 const LONG: usize = 256 << 10;
-/// Those that hand on so many at a time are worth it to stay on a CPU.
+/// Pinning pays from this many bytes per hop on.
 const LONG_WITH_NEIGHBOURS: usize = 1 << 20;
 
 impl Node {
-    /// Before an operation of so many bytes a rank: leaves a CPU that has at least two ranks more than another. What this thread
-    /// may run on stays as it is.
+    /// Before an operation of so many bytes per rank: leaves a CPU that has at least two ranks more
+    /// than another. The affinity of this thread stays as it is.
     #[inline]
     pub(super) fn balance_cpu(&self, bytes: usize) {
         if bytes >= LONG && self.is_oversubscribed() {
@@ -19,9 +20,10 @@ impl Node {
         }
     }
 
-    /// For the time of an operation when ranks outnumber CPUs that hands so many bytes from one rank to another at a time: neighbours stay on the
-    /// same CPU. Along a chain they hand each other what is in its cache; and all have to wait for a rank that is moved in the middle
-    /// of long copies. Where ranks share their work, the scheduler does better.
+    /// During an operation in which each rank passes so many bytes to the next while ranks
+    /// outnumber CPUs: pins neighbours to the same CPU. Along a chain they pass on what is in its
+    /// cache, and all ranks would wait for one that is moved in the middle of a long copy. For
+    /// operations that share work between ranks, the scheduler does better.
     pub(super) fn pin_with_neighbours(&self, bytes: usize) -> Option<CpuPin> {
         if bytes < LONG_WITH_NEIGHBOURS || !self.is_oversubscribed() {
             return None;
@@ -39,7 +41,7 @@ impl Node {
             return;
         }
         let Ok(all) = CpuSet::affinity() else { return };
-        // Nobody else changes its CPU while we look for one.
+        // Only one rank moves at a time.
         self.member.alone_in_move(|| {
             let Some(to) = all.iter().min_by_key(|&cpu| self.ranks_on(cpu)) else { return };
             if self.ranks_on(to) + 2 > self.ranks_on(cpu) {
@@ -47,7 +49,8 @@ impl Node {
             }
             if CpuSet::from_iter([to]).confine().is_ok() {
                 self.member.say_cpu(to);
-                // It was allowed before; if it is no more, one CPU of those is what remains.
+                // The old affinity was allowed before. If it no longer is, the thread stays on one
+                // CPU of it.
                 let _ = all.confine();
             }
         });

@@ -1,6 +1,7 @@
 //! Operations that only move data.
 //!
-//! Long blocks go in pieces, a round each; who writes is held back by who reads only when its staging buffer is full.
+//! Long blocks go in pieces, one round each. The writer waits for the readers only when its staging
+//! buffer is full.
 
 use super::{CallSignature, Node, Wait, demote_lines, pack, pieces, unpack, unpack_streaming};
 use crate::local;
@@ -10,7 +11,7 @@ use oxmpi_base::board::ENTRY_BYTES;
 use oxmpi_coll::choose::BoardWay;
 use oxmpi_datatype::{Source, Target};
 
-/// Pieces of a broadcast, at the least and at the most: small enough that reading one overlaps writing the next.
+/// Bounds for the pieces of a broadcast: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
 
 impl Node {
@@ -34,7 +35,7 @@ impl Node {
             } else {
                 let round = self.listen(call)?;
                 self.await_entry(wait, root)?;
-                // SAFETY: the root has written so many bytes.
+                // SAFETY: the root has written `bytes` bytes there in this round.
                 unsafe { unpack(buf, at, self.found(root, round, bytes), bytes) };
             }
             self.close(wait);
@@ -42,8 +43,8 @@ impl Node {
         Ok(())
     }
 
-    /// `MPI_Gather`: `send` is our block (of the root: `None` when it is in place), `recv` the root's buffer for all of
-    /// them.
+    /// `MPI_Gather`: `send` is our block (`None` at a root that is in place), `recv` the root's
+    /// buffer for all blocks.
     pub fn gather(
         &mut self,
         wait: &mut impl Wait,
@@ -71,7 +72,7 @@ impl Node {
             let round = self.listen(call)?;
             for rank in self.others() {
                 self.await_entry(wait, rank)?;
-                // SAFETY: that rank has written so many bytes.
+                // SAFETY: that rank has written `bytes` bytes there in this round.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
             self.member.exchanged();
@@ -80,7 +81,8 @@ impl Node {
         Ok(())
     }
 
-    /// `MPI_Scatter`: `send` is the root's buffer of all blocks, `recv` ours (of the root: `None` when it is in place).
+    /// `MPI_Scatter`: `send` is the root's buffer of all blocks, `recv` our block (`None` at a root
+    /// that is in place).
     pub fn scatter(
         &mut self,
         wait: &mut impl Wait,
@@ -97,7 +99,7 @@ impl Node {
                     let round = self.open(wait, call)?;
                     let to = self.target(wait, round, bytes * self.ranks())?;
                     for rank in self.others() {
-                        // SAFETY: our staging buffer has a place for everybody's piece.
+                        // SAFETY: our staging buffer has room for a piece for every rank.
                         unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
                     }
                     self.member.publish();
@@ -120,7 +122,7 @@ impl Node {
         Ok(())
     }
 
-    /// `MPI_Allgather`: `send` is our block, `None` when it is in its place in `recv`.
+    /// `MPI_Allgather`: `send` is our block; `None` when it is in place.
     pub fn allgather(
         &mut self,
         wait: &mut impl Wait,
@@ -141,13 +143,13 @@ impl Node {
             let round = self.open(wait, call)?;
             self.write(wait, round, from, start + at, bytes)?;
             self.member.publish();
-            // While the others' are on their way.
+            // Copied while the blocks of the others are on their way.
             if let Some(send) = send {
                 local::copy_part(send, at, recv, own + at, bytes);
             }
             for rank in self.others() {
                 self.await_entry(wait, rank)?;
-                // SAFETY: that rank has written so many bytes.
+                // SAFETY: that rank has written `bytes` bytes there in this round.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
             self.exchanged(wait);
@@ -177,7 +179,7 @@ impl Node {
             let to = self.target(wait, round, bytes * self.ranks())?;
             for rank in self.others() {
                 let to = to.wrapping_add(rank * bytes);
-                // SAFETY: our staging buffer has a place for everybody's piece.
+                // SAFETY: our staging buffer has room for a piece for every rank.
                 unsafe { pack(from, rank * block + at, to, bytes) };
                 if self.ranks() == 2 && bytes * 2 > ENTRY_BYTES {
                     demote_lines(to, bytes);
@@ -200,10 +202,10 @@ impl Node {
         Ok(())
     }
 
-    /// The longest piece of a block when a rank writes one for everybody.
+    /// The longest piece of a block when a rank writes one piece for every rank.
     fn stride(&self, block: usize) -> usize {
         let most = self.chunk() / self.ranks();
-        // Whole lines, unless the blocks are small.
+        // Whole cache lines, unless the blocks are small.
         if block <= most { block.max(1) } else { most & !63 }
     }
 }

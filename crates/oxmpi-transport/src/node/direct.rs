@@ -1,8 +1,9 @@
-//! Long operations: ranks tell each other where their buffers are and copy straight from one to the other, each its
-//! share. The board carries addresses only.
+//! Long operations. The ranks exchange the addresses of their buffers and copy directly between
+//! them, each its share. The board carries only addresses.
 //!
-//! A second round ends every operation: nobody goes on before all have read what they needed. A buffer that does not lie in
-//! one run goes through memory of our own, so that all ranks do the same whatever their layouts are.
+//! A second round ends every operation, so that no rank continues before all have read what they
+//! need. A buffer with gaps goes through dense memory of our own, so that all ranks do the same
+//! whatever their layouts are.
 
 use super::{CallSignature, Node, Reduction, Wait, pieces, unpack, unpack_streaming};
 use crate::local;
@@ -10,13 +11,14 @@ use oxmpi_abi::Result;
 use oxmpi_base::copy;
 use oxmpi_datatype::{OwnedBytes, Region, Source, Target};
 
-/// From so many ranks on a block is written to all by its rank, in whose cache it stays, not read by each.
+/// From this many ranks on, each rank writes its block, which stays in its cache, to all others
+/// instead of each reading it.
 const PUSHES: usize = 6;
 
-/// Bytes of all ranks that are combined at a time.
+/// Bytes of all ranks together that are combined at a time.
 const PIECES: usize = 256 << 10;
 
-/// Memory for data that is in one run: the user's, or our own.
+/// Dense memory for data: the user's, or our own.
 struct Run {
     base: *mut u8,
     own: Option<OwnedBytes>,
@@ -31,7 +33,7 @@ impl Run {
         }
     }
 
-    /// Room for the packed bytes of a buffer, which are put there [later](Run::put).
+    /// Room for the packed bytes of a buffer; [`Run::put`] stores them there later.
     fn room_for(buf: &Region) -> Run {
         match buf.as_dense() {
             Some(base) => Run { base, own: None },
@@ -47,7 +49,7 @@ impl Run {
         self.base.wrapping_add(offset)
     }
 
-    /// Puts bytes from a place on where they belong, unless they are there already.
+    /// Copies bytes from offset `at` on to the user's buffer, unless they are already there.
     fn put(&self, buf: &Target<'_>, at: usize, bytes: usize) {
         if self.own.is_some() {
             // SAFETY: `own` has as many bytes as the target, and the copies into it have ended.
@@ -56,11 +58,12 @@ impl Run {
     }
 }
 
-/// A rank writes its own block past its cache if it has so many bytes: with the kernel's copies of the others they would not all
-/// stay there. Blocks of 1 MiB among four ranks on two CPUs come 6 % sooner, of 4 MiB between two 3 to 9 %.
+/// A rank writes its own block with streaming stores from this length on: together with the
+/// kernel's copies of the other blocks it would not stay in the cache. Blocks of 1 MiB among four
+/// ranks on two CPUs arrive 6 % sooner, blocks of 4 MiB between two ranks 3 to 9 %.
 const STREAM_OWN: usize = 1 << 20;
 
-/// Copies our own block from a place in one buffer to a place in the other.
+/// Copies our own block from an offset in one buffer to an offset in the other.
 fn copy_own(send: &Source<'_>, from: usize, recv: &Target<'_>, to: usize, block: usize) {
     match send.as_dense() {
         // SAFETY: both are buffers of a pending operation with so many bytes there, and may not overlap.
@@ -70,7 +73,8 @@ fn copy_own(send: &Source<'_>, from: usize, recv: &Target<'_>, to: usize, block:
 }
 
 impl Node {
-    /// Whether the kernel lets this rank read from the next one's memory and write to it. All ranks ask together.
+    /// Whether the kernel lets this rank read and write the memory of the next one. All ranks ask
+    /// together.
     pub fn probe(&mut self, wait: &mut impl Wait) -> Result<bool> {
         const WORD: u64 = 0x4f78_4d50_4921_u64;
         let mut words = [WORD + self.rank() as u64, 0];
@@ -94,7 +98,8 @@ impl Node {
         Ok(read.is_ok() && wrote.is_ok() && found == wanted && heard == WORD + self.rank() as u64)
     }
 
-    /// `MPI_Bcast` between two: the root writes one half, the other reads the other.
+    /// `MPI_Bcast` between two ranks: the root writes one half, the other rank reads the other
+    /// half.
     pub(super) fn bcast_directly(
         &mut self,
         wait: &mut impl Wait,
@@ -125,8 +130,8 @@ impl Node {
         Ok(())
     }
 
-    /// `MPI_Allgather`: a few ranks read all blocks; among many everybody writes its block, which stays in its cache, to all.
-    /// Our own is copied while others are still on their way.
+    /// `MPI_Allgather`. A few ranks read all blocks; among many, each rank writes its block, which
+    /// stays in its cache, to all. Our own block is copied while the others are still arriving.
     pub(super) fn allgather_directly(
         &mut self,
         wait: &mut impl Wait,
@@ -168,7 +173,7 @@ impl Node {
         Ok(())
     }
 
-    /// `MPI_Alltoall`: everybody reads what is for it.
+    /// `MPI_Alltoall`: each rank reads the blocks that are for it.
     pub(super) fn alltoall_directly(
         &mut self,
         wait: &mut impl Wait,
@@ -179,7 +184,7 @@ impl Node {
     ) -> Result<()> {
         let _pin = self.pin_with_neighbours(block);
         let own = self.rank() * block;
-        // In place, what others want must not be overwritten by what they send.
+        // In place, a rank must not overwrite what the others have not read yet.
         let from = send.map_or_else(|| Run::holding(OwnedBytes::packed(recv)), Run::of);
         let to = Run::room_for(recv);
         self.show(wait, call, [from.base as u64, 0])?;
@@ -198,14 +203,15 @@ impl Node {
         self.part(wait, call)
     }
 
-    /// The others, such that two meet each other at the same time: what both have in their caches, and all that the kernel
-    /// locks, is then theirs alone.
+    /// The other ranks, in an order in which ranks work in pairs: the caches of a pair, and what
+    /// the kernel locks, are then used by that pair alone.
     fn partners(&self) -> impl Iterator<Item = usize> + use<> {
         let (rank, ranks) = (self.rank(), self.ranks());
         (0..ranks).map(move |turn| (turn + ranks - rank) % ranks).filter(move |&other| other != rank)
     }
 
-    /// Of two ranks each reads its part from the other, combines it and writes the result to the other if it wants it.
+    /// Two ranks: each reads its part from the other, combines it, and writes the result to the
+    /// other if the other wants it.
     ///
     /// # Safety
     /// `own` can be read and `out` written for the elements of the reduction; `out` is `None` where no result is wanted.
@@ -223,7 +229,7 @@ impl Node {
         let other = 1 - self.rank();
         let theirs = self.addresses(other).1;
         let (start, count) = if out.is_some() != (theirs != 0) {
-            // The root has nothing to write to anybody, and so more time.
+            // The root writes no result to the other rank, so it takes a larger part.
             let more = (reduction.count * 3 / 5).next_multiple_of(Reduction::CUT).min(reduction.count);
             if out.is_some() { (0, more) } else { (more, reduction.count - more) }
         } else {
@@ -243,8 +249,9 @@ impl Node {
         self.part(wait, call)
     }
 
-    /// Three ranks or more: each reads its part from all, combines it and shows the result in its staging buffer, from where all
-    /// fetch it. Writing it to everybody would have all ranks wait at the kernel's door.
+    /// Three ranks or more: each reads its part from all, combines it and puts the result into its
+    /// staging buffer, from where all fetch it. If each rank wrote its result to all others, they
+    /// would wait for the locks of the kernel.
     ///
     /// # Safety
     /// `own` can be read and `out` written for the elements of the reduction.
@@ -257,7 +264,8 @@ impl Node {
         out: *mut u8,
     ) -> Result<()> {
         let element = reduction.element;
-        // So many that every part fits into a staging buffer: parts are cut to whole groups of elements.
+        // As many elements as fit: each part is cut to whole groups of elements and must fit into a
+        // staging buffer.
         let most = (self.chunk() / element - Reduction::CUT) * self.ranks();
         for (at, count) in pieces(reduction.count, most) {
             let reduction = &Reduction { count, ..*reduction };
@@ -295,13 +303,14 @@ impl Node {
         Ok(())
     }
 
-    /// Combines what all ranks have at an offset in the memory that they show, ours at `own`; at most a
-    /// [piece](Node::piece). Others are read beginning with the next one: if all began with the same rank they would
-    /// wait for each other at the kernel's door.
+    /// Combines the elements that all ranks have at an offset in the memory that they show, ours at
+    /// `own`; at most a [piece](Node::piece). Reads the next rank first: if all ranks began with
+    /// the same one, they would wait for its lock in the kernel.
     ///
     /// # Safety
-    /// The elements can be read and the results written, which may take the place of our own elements; where no place is
-    /// given for them they stay in memory of ours until the next time.
+    /// The elements can be read and the results written; the results may replace our own
+    /// elements. Without a place for the results they stay in our scratch memory until the next
+    /// call.
     unsafe fn combine(
         &mut self,
         wait: &mut impl Wait,
@@ -325,8 +334,8 @@ impl Node {
         Ok(result)
     }
 
-    /// Bytes of a rank's that are combined at a time: many enough to be worth a system call, and those of all ranks few
-    /// enough to stay in the second cache.
+    /// Bytes per rank that are combined at a time: enough to be worth a system call, and few enough
+    /// that those of all ranks stay in the second-level cache.
     fn piece(&self) -> usize {
         (PIECES / self.ranks()).clamp(4 << 10, 64 << 10) & !63
     }
@@ -339,20 +348,20 @@ impl Node {
         Ok(())
     }
 
-    /// Says two addresses, or places, in our line.
+    /// Writes two addresses, or offsets, into our entry.
     pub(super) fn say_both(&self, round: u64, addresses: [u64; 2]) {
         // SAFETY: our line of this round, aligned to 16 bytes.
         unsafe { self.member.body(self.rank(), round).cast::<[u64; 2]>().write(addresses) };
     }
 
-    /// The addresses that a rank that has arrived shows.
+    /// The addresses in the entry of a rank that has arrived.
     pub(super) fn addresses(&self, rank: usize) -> (usize, usize) {
         // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
         let [first, second] = unsafe { self.member.body(rank, self.member.round()).cast::<[u64; 2]>().read() };
         (first as usize, second as usize)
     }
 
-    /// A round in which everybody says that it has read what it needed.
+    /// A round in which each rank says that it has read what it needs.
     fn part(&mut self, wait: &mut impl Wait, call: CallSignature) -> Result<()> {
         self.open(wait, call)?;
         self.member.publish();

@@ -1,18 +1,19 @@
 //! Collective operations of ranks on one node over a board that they share (`oxmpi_base::board`).
 //!
 //! ```text
-//! mod.rs         a node: joining a board, and the moves that every operation is made of
-//! call.rs        which call a rank is in, as a word that is compared for free
+//! mod.rs         joining a board, and the building blocks of operations
+//! call.rs        the signature of a call, to detect ranks in different calls
 //! data.rs        broadcast, gather, scatter, allgather, alltoall
-//! reduction.rs   the same with arithmetic
-//! parts.rs       long allreduces, whose parts are computed by whoever is free
-//! direct.rs      long ones: straight from one rank's memory to another's
-//! cpu_balance.rs      ranks that outnumber CPUs, evenly on them
+//! reduction.rs   reduce, allreduce, reduce-scatter, scans
+//! parts.rs       long allreduces, with work stealing
+//! direct.rs      long operations: direct copies between the ranks
+//! cpu_balance.rs balances ranks over CPUs when ranks outnumber CPUs
 //! ```
 //!
-//! What a rank does is decided in one table (`oxmpi_coll::choose`) by what is the same on all ranks: the call, its bytes and the
-//! facts that all agreed on when the board was made; never the layout or the address of a buffer. Waiting is the caller's business (see [`Wait`]), so that messages move and other
-//! threads get their turn meanwhile.
+//! The table of algorithms (`oxmpi_coll::choose`) decides what the ranks do, by facts that are the
+//! same on all of them: the call, its bytes and what all agreed on when the board was made; never
+//! the layout or the address of a buffer. The caller waits (see [`Wait`]), so that messages move
+//! and other threads get a turn in the meantime.
 
 mod call;
 mod cpu_balance;
@@ -34,38 +35,42 @@ use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_datatype::{Cursor, Source, Target};
 use std::sync::Arc;
 
-/// What an operation needs of its caller.
+/// What an operation needs from its caller.
 pub trait Wait {
-    /// Looks for something that is probably about to come, unless others need this CPU for it; whether it came.
+    /// Polls for something that should come soon, unless other ranks need this CPU to produce it;
+    /// whether it came.
     fn shortly(&mut self, ready: impl FnMut() -> bool) -> bool;
 
-    /// Waits until `ready` says yes, which may be asked any number of times. `false`: it never will.
+    /// Waits until `ready` returns `true`; it may be called any number of times. `false`: it never
+    /// will.
     fn until(&mut self, ready: impl FnMut() -> bool) -> bool;
 
-    /// Lets others run first, where ranks outnumber CPUs.
+    /// Yields the CPU, where ranks outnumber CPUs.
     fn give_way(&mut self);
 
-    /// Wakes a process that may sleep: something was written that it may wait for.
+    /// Wakes a process that may sleep, after something was written that it may wait for.
     fn wake(&mut self, process: Peer);
 
     /// Copies from another process's memory.
     ///
     /// # Safety
-    /// `to` can be written for so many bytes, and `from` is memory of that process that it shows.
+    /// `to` can be written for `bytes` bytes, and `from` is memory that the process shows.
     unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()>;
 
     /// Copies to another process's memory.
     ///
     /// # Safety
-    /// `from` can be read for so many bytes, and `to` is memory of that process that it shows.
+    /// `from` can be read for `bytes` bytes, and `to` is memory that the process shows.
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()>;
 }
 
-/// What ranks do by the size of an operation, taken from the table once, when the board's facts are known.
+/// The algorithms of an operation by its size, taken from the table once, when the facts of the
+/// board are known.
 struct Ways {
-    /// Up to so many bytes they go in pieces, short ones in one round: the hot path makes this one comparison.
+    /// Up to this many bytes data goes in pieces, short data in one round. The hot path makes only
+    /// this comparison.
     short: usize,
-    /// Beyond that: from so many bytes on, this way.
+    /// Beyond `short`: from that many bytes on, that algorithm.
     long: Box<[(usize, BoardWay)]>,
 }
 
@@ -87,7 +92,7 @@ impl Ways {
     }
 }
 
-/// A way over the board. Where the table says "by messages" nobody comes here.
+/// An algorithm over the board. Where the table chooses messages, this is not called.
 fn way(algorithm: Algorithm) -> BoardWay {
     match algorithm {
         Algorithm::Board(way) => way,
@@ -95,7 +100,7 @@ fn way(algorithm: Algorithm) -> BoardWay {
     }
 }
 
-/// The ways of all operations that have more than one.
+/// The algorithms of all operations that have more than one.
 struct Choices {
     bcast: Ways,
     allgather: Ways,
@@ -116,44 +121,44 @@ impl Choices {
         }
     }
 
-    /// Up to so many bytes all operations are short.
+    /// Up to this many bytes all operations are short.
     fn short(&self) -> usize {
         let all = [&self.bcast, &self.allgather, &self.alltoall, &self.reduce, &self.allreduce];
         all.into_iter().map(|ways| ways.short).min().unwrap_or(0)
     }
 }
 
-/// This rank's place among the ranks of a communicator, all on one node.
+/// This rank's use of a board, which the ranks of a communicator on one node share.
 pub struct Node {
     member: BoardMember,
     mapping: Arc<Mapping>,
-    /// Each rank's process.
+    /// The process of each rank.
     members: Box<[Peer]>,
     barrier: WakeFence,
-    /// What is true of this board, agreed by all ranks.
+    /// The facts of this board, agreed by all ranks.
     facts: Facts,
     choices: Choices,
-    /// Up to so many bytes an allreduce takes one round.
+    /// Up to this many bytes an allreduce takes one round.
     one_round: usize,
-    /// Memory for what is being combined, once there was any.
+    /// Memory for operands that are being combined; allocated at first use.
     scratch: Vec<u8>,
-    /// Whether the last operation was a barrier, and who sent to all after the last one.
+    /// Whether the last operation was a barrier, and which rank sent to all after the last barrier.
     arrived: bool,
     sender: Option<usize>,
-    /// A hash of the calls that went another way.
+    /// A hash of the calls that did not go over the board.
     history: u64,
-    /// What went wrong in this round concerns no other.
+    /// Whether the next round can still succeed after an error in this one.
     can_go_on: bool,
 }
 
 impl Node {
-    /// Bytes of shared memory for so many ranks, each with a staging buffer of so many bytes.
+    /// Bytes of shared memory for so many ranks with staging buffers of so many bytes.
     pub fn memory_for(ranks: usize, staging: usize) -> usize {
         BoardMember::memory_for(ranks, staging)
     }
 
-    /// Takes a rank's place; `None` if the memory does not fit. `oversubscribed`: ranks outnumber CPUs; all ranks must say the
-    /// same.
+    /// Joins a board; `None` if the memory does not fit. `oversubscribed` (ranks outnumber CPUs)
+    /// must be the same on all ranks.
     pub fn new(
         mapping: Mapping,
         members: Box<[Peer]>,
@@ -185,14 +190,14 @@ impl Node {
         Some(node)
     }
 
-    /// All ranks have found out what all of them can do: copy directly, use huge pages.
+    /// Adds what all ranks together can do: copy directly, use huge pages.
     pub fn add_facts(&mut self, common: Facts) {
         self.facts = self.facts.and(common);
         self.choices = Choices::new(self.ranks(), self.facts);
         self.one_round = self.choices.allreduce.short.min(self.chunk());
     }
 
-    /// What is true of this board, in words.
+    /// The facts of this board as text.
     pub fn describe_facts(&self) -> String {
         let either = |fact, yes: &'static str, no| if self.facts.has(fact) { yes } else { no };
         [
@@ -208,7 +213,7 @@ impl Node {
         .join(", ")
     }
 
-    /// What the table looks at for an operation over this board.
+    /// What the table of algorithms needs to know about an operation over this board.
     pub fn shape(&self, kind: Kind, bytes: usize) -> Shape {
         Shape::new(kind, self.ranks() as u32, bytes as u64, self.facts)
     }
@@ -217,7 +222,8 @@ impl Node {
         self.facts.has(Facts::OVERSUBSCRIBED)
     }
 
-    /// A hash of the calls that do not go over the board, and must have been the same on all ranks up to the next that does.
+    /// Sets the hash of the calls that did not go over the board. It must be the same on all ranks
+    /// in the next call that does.
     #[inline]
     pub fn set_history(&mut self, history: u64) {
         if history != self.history {
@@ -234,19 +240,19 @@ impl Node {
         self.mapping.area()
     }
 
-    /// Ends a round that has failed. Where the ranks are still in step they can go on with the next one.
+    /// Ends a round that has failed. Ranks that are still in step can continue with the next one.
     #[cold]
     pub fn fail(&mut self, wait: &mut impl Wait) {
         if std::mem::take(&mut self.can_go_on) {
             self.close(wait);
-            // Whoever came last would have.
+            // The last rank to arrive would have woken them.
             self.wake_all(wait);
         } else {
             self.give_up(wait);
         }
     }
 
-    /// The ranks are out of step, or one cannot go on: nobody shall wait for anybody any more.
+    /// Releases all waiting ranks: the ranks are out of step, or one cannot continue.
     #[cold]
     fn give_up(&self, wait: &mut impl Wait) {
         self.member.break_up();
@@ -258,9 +264,9 @@ impl Node {
         self.rank() == 0
     }
 
-    /// Compares all our calls with those of ranks that are about to leave, too, or have left. `history`: as for
-    /// [`Node::set_history`]. Ranks that did not wait for each other in their last call may not have noticed that it was a
-    /// different one. What was told before is not told again.
+    /// Compares all our calls with those of ranks that are leaving or have left. `history` as for
+    /// [`Node::set_history`]. Ranks that did not wait for each other in their last call may have
+    /// missed that their calls differed. A mismatch that was reported before is not reported again.
     pub fn compare_before_leaving(&mut self, history: u64) -> Option<oxmpi_abi::Error> {
         if self.member.is_broken() {
             return None;
@@ -285,7 +291,8 @@ impl Node {
     pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
         self.open(wait, CallSignature::BARRIER)?;
         self.member.publish();
-        // If the next call waits for data of another rank, the last one here would only come to wait there.
+        // If the next call waits for data of another rank, the last rank here would only arrive to
+        // wait there.
         let gives_way =
             self.sender.is_some_and(|sender| sender != self.rank()) && self.member.have_arrived(self.others());
         self.meet_all(wait)?;
@@ -300,19 +307,19 @@ impl Node {
         Ok(())
     }
 
-    // ---- what operations are made of ----
+    // ---- building blocks of operations ----
 
     fn rank(&self) -> usize {
         self.member.rank()
     }
 
-    /// The others, the next one first, so that not everybody begins with the same.
+    /// The other ranks, the next one first, so that not all ranks begin with the same one.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (rank, ranks) = (self.rank(), self.ranks());
         (rank + 1..ranks).chain(0..rank)
     }
 
-    /// Begins a round in which we write our line.
+    /// Begins a round in which we write our entry.
     #[inline]
     fn open(&mut self, wait: &mut impl Wait, call: CallSignature) -> Result<u64> {
         let round = self.listen(call)?;
@@ -329,7 +336,7 @@ impl Node {
         Ok(self.member.advance(call.0))
     }
 
-    /// A part of our room for this round.
+    /// Allocates part of our staging buffer for this round.
     #[inline]
     fn place(&mut self, wait: &mut impl Wait, bytes: usize) -> Result<usize> {
         loop {
@@ -340,7 +347,7 @@ impl Node {
         }
     }
 
-    /// Waits until everybody has finished a round.
+    /// Waits until all ranks have finished a round.
     #[cold]
     fn settle(&mut self, wait: &mut impl Wait, round: u64) -> Result<()> {
         self.member.set_waiting(true);
@@ -350,7 +357,7 @@ impl Node {
         if settled { self.check() } else { Err(call::out_of_step()) }
     }
 
-    /// Waits until one rank has finished a round; it has to wake us.
+    /// Waits until one rank has finished a round; that rank must wake us.
     #[inline]
     fn await_finished(&mut self, wait: &mut impl Wait, rank: usize, round: u64) -> Result<()> {
         let member = &self.member;
@@ -363,7 +370,7 @@ impl Node {
         if finished { self.check() } else { Err(call::out_of_step()) }
     }
 
-    /// Waits for a rank's line, and compares its call with ours.
+    /// Waits for a rank's entry and compares its call with ours.
     #[inline]
     fn await_entry(&mut self, wait: &mut impl Wait, rank: usize) -> Result<()> {
         if !self.member.has_arrived(rank) {
@@ -387,8 +394,8 @@ impl Node {
         }
     }
 
-    /// Waits for everybody's line. Nobody is woken before all are there, since all wait for all: who comes last finds the
-    /// others there and wakes them.
+    /// Waits for the entries of all ranks. No rank is woken before all have arrived, since all wait
+    /// for all: the last one finds the others there and wakes them.
     #[inline]
     fn meet_all(&mut self, wait: &mut impl Wait) -> Result<()> {
         self.meet_others(wait)?;
@@ -396,10 +403,11 @@ impl Node {
         Ok(())
     }
 
-    /// Waits for the lines of all others, and compares their calls with ours.
+    /// Waits for the entries of all others, and compares their calls with ours.
     ///
-    /// One line is looked at until it comes, not all of them all the time: a line that many look at is slow to write. When
-    /// it has come all are looked at, since the others have probably come meanwhile.
+    /// Polls one entry until it comes, not all of them in turn: an entry that many ranks poll is
+    /// slow to write. When it has come, all are checked, since the others have probably arrived by
+    /// then.
     #[inline]
     fn meet_others(&mut self, wait: &mut impl Wait) -> Result<()> {
         let member = &self.member;
@@ -408,7 +416,7 @@ impl Node {
             let Some(rank) = awaited.find(|&rank| !member.has_arrived(rank)) else { break };
             if !wait.shortly(|| member.has_arrived(rank)) {
                 self.await_others(wait);
-                // Not one after the other: somebody may never come because of another's mistake.
+                // Not one after the other: a rank may never arrive because of another's mistake.
                 if let Some(rank) = self.others().find(|&rank| self.differs(rank)) {
                     return Err(self.mismatch(wait, rank));
                 }
@@ -421,8 +429,8 @@ impl Node {
         Ok(())
     }
 
-    /// Until all others have arrived, or one is seen to be in another call: it may be the only one to come, since the others
-    /// may not write a line for it.
+    /// Waits until all others have arrived, or one is seen in another call: it may be the only one
+    /// that arrives, since the others may write no entry in their call.
     #[cold]
     fn await_others(&self, wait: &mut impl Wait) {
         let member = &self.member;
@@ -432,7 +440,7 @@ impl Node {
         });
     }
 
-    /// Whether a rank is seen to be in another call, or will never come.
+    /// Whether a rank is seen in another call, or will never arrive.
     fn differs(&self, rank: usize) -> bool {
         if self.member.has_arrived(rank) {
             return !self.member.agrees(rank);
@@ -440,9 +448,9 @@ impl Node {
         self.member.waits_elsewhere(rank) || self.is_gone(rank)
     }
 
-    /// Whether a rank has left without coming to this round.
+    /// Whether a rank has left without arriving in this round.
     fn is_gone(&self, rank: usize) -> bool {
-        // In this order: it may have come and left just now.
+        // In this order: the rank may have arrived and left just now.
         self.member.has_left(rank) && !self.member.has_arrived(rank)
     }
 
@@ -468,13 +476,14 @@ impl Node {
     #[inline]
     fn close(&mut self, wait: &mut impl Wait) {
         self.member.prefetch();
-        // Without the sleeper's fence we may have seen too early that nobody waits; waking has one of its own.
+        // Without the sleeper's fence we may have read too early that nobody waits; waking has a
+        // fence of its own.
         if self.member.finish() || self.barrier == WakeFence::Symmetric {
             self.wake_all(wait);
         }
     }
 
-    /// A rank has not come, or in another call.
+    /// The error when a rank has not arrived, or is in another call.
     #[cold]
     fn mismatch(&mut self, wait: &mut impl Wait, rank: usize) -> oxmpi_abi::Error {
         let Some(rank) = [rank].into_iter().chain(self.others()).find(|&rank| self.differs(rank)) else {
@@ -493,7 +502,8 @@ impl Node {
         call::mismatch(rank, self.rank(), calls)
     }
 
-    /// Up to so many bytes every operation takes one round, in which everybody shows its line before it looks at others'.
+    /// Up to this many bytes every operation takes one round, in which each rank writes its entry
+    /// before it reads those of others.
     fn all_in_one_round(&self) -> usize {
         self.choices.short().min(self.chunk() / self.ranks())
     }
@@ -505,7 +515,8 @@ impl Node {
 
     // ---- bytes in and out ----
 
-    /// Where our bytes for a round go: to the line if they fit, else to our staging buffer, and the line says where.
+    /// Where to write our bytes for a round: to the entry if they fit, otherwise to our staging
+    /// buffer; the entry then holds the offset.
     #[inline]
     fn target(&mut self, wait: &mut impl Wait, round: u64, bytes: usize) -> Result<*mut u8> {
         if bytes <= ENTRY_BYTES {
@@ -526,7 +537,7 @@ impl Node {
         Ok(())
     }
 
-    /// The same for one rank, who is to find them soon.
+    /// As [`Node::write`], for one rank that should find the bytes soon.
     #[inline]
     fn write_for_one(
         &mut self,
@@ -543,7 +554,7 @@ impl Node {
         Ok(())
     }
 
-    /// Writes our bytes for a round; where.
+    /// Writes our bytes for a round; returns their address.
     #[inline]
     fn put(
         &mut self,
@@ -554,26 +565,27 @@ impl Node {
         bytes: usize,
     ) -> Result<*mut u8> {
         let to = self.target(wait, round, bytes)?;
-        // SAFETY: ours to write in this round, with room for the bytes.
+        // SAFETY: only we write there in this round, and there is room for `bytes` bytes.
         unsafe { pack(buf, from, to, bytes) };
         Ok(to)
     }
 
-    /// Says in our line where in our staging buffer the bytes are.
+    /// Writes the offset of the bytes in our staging buffer to our entry.
     #[inline]
     fn say(&self, round: u64, at: usize) {
-        // SAFETY: our line of this round, aligned to 16 bytes.
+        // SAFETY: our entry of this round, aligned to 16 bytes.
         unsafe { self.member.body(self.rank(), round).cast::<u64>().write(at as u64) };
     }
 
-    /// Where a rank that has arrived said that its bytes are.
+    /// The offset in the entry of a rank that has arrived.
     #[inline]
     fn heard(&self, rank: usize, round: u64) -> usize {
-        // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
+        // SAFETY: the entry of a rank that has arrived, aligned to 16 bytes; nobody writes to it
+        // before we finish.
         unsafe { self.member.body(rank, round).cast::<u64>().read() as usize }
     }
 
-    /// Where the bytes of a rank that has arrived are.
+    /// The address of the bytes of a rank that has arrived.
     #[inline]
     fn found(&self, rank: usize, round: u64, bytes: usize) -> *const u8 {
         if bytes <= ENTRY_BYTES {
@@ -590,7 +602,7 @@ impl Node {
     }
 }
 
-/// Has one other rank find what we wrote to our staging buffer sooner.
+/// Demotes the lines that we wrote to our staging buffer, so that another rank reads them sooner.
 #[inline]
 fn demote_lines(staging: *const u8, bytes: usize) {
     if bytes <= prefetch::FEW {
@@ -603,10 +615,10 @@ const LARGE_STAGING: usize = 256 << 10;
 
 const _: () = assert!(oxmpi_coll::rules::ENTRY_BYTES == ENTRY_BYTES as u64, "the table knows the size of an entry");
 
-/// Copies bytes out of a buffer, from a place in its packed stream on.
+/// Copies bytes out of a buffer, from an offset in its packed stream.
 ///
 /// # Safety
-/// The buffer can be read, `to` written for so many bytes, and they do not overlap.
+/// The buffer can be read and `to` written for `bytes` bytes, and they do not overlap.
 #[inline]
 unsafe fn pack(buf: &Source<'_>, from: usize, to: *mut u8, bytes: usize) {
     // SAFETY: as the caller says.
@@ -622,10 +634,10 @@ unsafe fn pack(buf: &Source<'_>, from: usize, to: *mut u8, bytes: usize) {
     }
 }
 
-/// Copies bytes into a buffer, from a place in its packed stream on.
+/// Copies bytes into a buffer, from an offset in its packed stream.
 ///
 /// # Safety
-/// The buffer can be written, `from` read for so many bytes, and they do not overlap.
+/// The buffer can be written and `from` read for `bytes` bytes, and they do not overlap.
 #[inline]
 unsafe fn unpack(buf: &Target<'_>, to: usize, from: *const u8, bytes: usize) {
     // SAFETY: as the caller says.
@@ -641,7 +653,8 @@ unsafe fn unpack(buf: &Target<'_>, to: usize, from: *const u8, bytes: usize) {
     }
 }
 
-/// The same for bytes of which so many come in all that they do not stay in the cache.
+/// As [`unpack`], with streaming stores: for an operation that moves more bytes than stay in the
+/// cache.
 ///
 /// # Safety
 /// As for [`unpack`].

@@ -1,11 +1,12 @@
-//! Long allreduces: everybody shows its elements in its staging buffer, piece after piece; each piece has a part for every rank, which
-//! computes it unless somebody who would have to wait has begun with it (`oxmpi_base::steal table`).
+//! Long allreduces. Each rank writes its elements to its staging buffer, piece by piece. A piece
+//! has a part for every rank, which computes it unless a rank that would have to wait has begun
+//! with it (`oxmpi_base::steal_table`).
 //!
-//! Nor does anybody wait for a rank on a slow CPU to show its elements: where every rank has a CPU they are read from its memory, and a
-//! rank that finds the others ahead does not show a piece at all. Of two ranks on one core each would else need almost twice as long,
-//! and so would all.
+//! No rank waits until a rank on a slow CPU has written its elements: where every rank has a CPU,
+//! they are read from its memory, and a rank that finds the others ahead does not write a piece at
+//! all. Otherwise two ranks on one core would need almost twice as long, and so would all others.
 //!
-//! All ranks meet once, to learn where the others' steal tables, areas and buffers are.
+//! All ranks synchronise once, to exchange the addresses of steal tables, areas and buffers.
 
 use super::{CallSignature, Node, Reduction, Wait, call};
 use oxmpi_abi::Result;
@@ -14,30 +15,30 @@ use oxmpi_base::steal_table::{AREAS, StealTable};
 use oxmpi_coll::choose::{BoardWay, Facts};
 use std::ptr::NonNull;
 
-/// The longest pieces. Long ones are read in long runs and seldom waited for, but those under way should stay in the
-/// caches.
+/// The longest pieces. Long pieces are read in long runs and seldom waited for, but those under way
+/// should stay in the caches.
 const PIECE: usize = 256 << 10;
 const PIECE_OVERSUBSCRIBED: usize = 128 << 10;
 
-/// In pieces of so many bytes a rank that has a CPU can be late.
+/// From this piece length on, a rank that has a CPU can be late.
 const LATE: usize = 16 << 10;
 
-/// An allreduce under way, as one rank sees it.
+/// An allreduce under way, from the view of one rank.
 struct Work<'a> {
     reduction: &'a Reduction,
     own: *const u8,
     out: *mut u8,
     me: usize,
-    /// Where each rank's steal table is, with the areas of pieces behind it.
+    /// The address of each rank's steal table; the areas of pieces follow it.
     places: Vec<NonNull<u8>>,
-    /// Where its elements are in its own memory.
+    /// The address of each rank's elements in its own memory.
     buffers: Vec<usize>,
-    /// Whether to read from there what is not shown in time.
+    /// Whether to read there what is not in the staging buffer in time.
     reads: bool,
     /// Elements of a piece, and bytes of an area.
     most: usize,
     area: usize,
-    /// How results are taken.
+    /// How results are copied.
     copy: unsafe fn(*const u8, *mut u8, usize),
 }
 
@@ -64,13 +65,13 @@ impl Node {
         let round = self.open(wait, call)?;
         let place = self.place(wait, size_of::<StealTable>() + area * count.min(AREAS))?;
         self.say_both(round, [place as u64, own as u64]);
-        // Of the places we know only ours yet.
+        // Only our own address is known so far.
         let places = vec![self.member.staging(me, place); self.ranks()];
         let copy = if way == BoardWay::PartsPastCache { copy::past_cache } else { copy::bytes };
         let reads = self.facts.has(Facts::DIRECT) && !oversubscribed;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
         work.table(me).clear();
-        // SAFETY: `own` has all elements; nobody uses the area of our place before we publish.
+        // SAFETY: `own` has all elements; nobody uses our area before we publish.
         unsafe { work.show(0) };
         self.member.publish();
         self.meet_all(wait)?;
@@ -79,34 +80,35 @@ impl Node {
         work.buffers = told.into_iter().map(|(_, buffer)| buffer).collect();
         for piece in 1..=count {
             if piece < count {
-                // SAFETY: `own` has all elements, which the work refers to.
+                // SAFETY: `own` has all elements, and the work refers to it.
                 unsafe { self.come_to(wait, &work, piece)? };
             }
             if !work.reads {
                 self.await_all(wait, |rank| work.table(rank).has_shown(piece as u64 - 1))?;
             }
-            // SAFETY: everybody has shown the piece, or may be read from.
+            // SAFETY: each rank has written the piece, or can be read from.
             unsafe { self.finish_piece(wait, &work, piece - 1)? };
         }
         self.close(wait);
         Ok(())
     }
 
-    /// Shows a piece, unless others are so far ahead that they have begun to do without.
+    /// Writes our elements of a piece, unless others are so far ahead that they have started
+    /// without it.
     ///
     /// # Safety
     /// The work's buffers can be read.
     unsafe fn come_to(&self, wait: &mut impl Wait, work: &Work, piece: usize) -> Result<()> {
         let index = piece as u64;
-        // The results that the area may hold have been taken.
+        // All ranks have taken the results that the area may hold.
         if let Some(taken) = index.checked_sub(2) {
             self.await_all(wait, |rank| work.table(rank).has_reached(taken))?;
         }
         if work.reads && self.others().any(|rank| work.table(rank).has_reached(index + 1)) {
             work.table(work.me).pass(index);
         } else {
-            // SAFETY: everybody has taken the results of the piece before the last, which was in this area; `own` has
-            // the elements.
+            // SAFETY: all ranks have taken the results of the piece before the last, which was in
+            // this area; `own` has the elements.
             unsafe { work.show(piece) };
         }
         self.wake_all(wait);
@@ -117,11 +119,13 @@ impl Node {
         self.others().try_for_each(|rank| self.look_out(wait, || is_ready(rank)))
     }
 
-    /// Takes all results of a piece, and computes those that nobody else does, our own first. Who finds results of others there is
-    /// late, and takes them before it begins with its own: they may do that, too, rather than wait.
+    /// Takes all results of a piece and computes those that no other rank does, our own first. A
+    /// rank that finds results of others is late, and takes them before it starts with its own: the
+    /// others may compute that part, too, instead of waiting.
     ///
     /// # Safety
-    /// Everybody has shown the piece or may be read from, and the work's buffers can be read and written.
+    /// Each rank has written the piece or can be read from, and the buffers of the work
+    /// can be read and written.
     unsafe fn finish_piece(&mut self, wait: &mut impl Wait, work: &Work, piece: usize) -> Result<()> {
         let index = piece as u64;
         let mut left: Vec<usize> = [work.me].into_iter().chain(self.others()).collect();
@@ -135,7 +139,7 @@ impl Node {
             left.retain(|&rank| {
                 let done = work.table(rank).done_by(index);
                 if let Some(by) = done {
-                    // SAFETY: the result is there, the rest as the caller says.
+                    // SAFETY: the result is there, and the buffers of the work can be written.
                     unsafe { work.take(piece, rank, by) };
                 }
                 done.is_none()
@@ -160,7 +164,8 @@ impl Node {
         Ok(())
     }
 
-    /// Computes a part, unless somebody does; whether it did. The results go to our area, and to our buffer.
+    /// Computes a part unless another rank does; whether it did. The results go to our area and to
+    /// our buffer.
     ///
     /// # Safety
     /// As for [`Node::finish_piece`].
@@ -199,7 +204,7 @@ impl Node {
         Ok(true)
     }
 
-    /// Waits for something that other ranks do in this round.
+    /// Waits for progress of other ranks in this round.
     fn look_out(&self, wait: &mut impl Wait, ready: impl Fn() -> bool) -> Result<()> {
         if ready() || wait.shortly(&ready) || wait.until(|| ready() || self.member.is_broken()) && ready() {
             return Ok(());
@@ -214,26 +219,26 @@ impl Work<'_> {
         unsafe { self.places[rank].cast().as_ref() }
     }
 
-    /// Where a rank has its elements of a piece.
+    /// The address of a rank's elements of a piece.
     fn area(&self, piece: usize, rank: usize) -> *mut u8 {
         let at = size_of::<StealTable>() + piece % AREAS * self.area;
         self.places[rank].as_ptr().wrapping_add(at)
     }
 
-    /// Where a piece begins, in bytes, and its elements.
+    /// The offset of a piece in bytes, and its elements.
     fn piece(&self, piece: usize) -> (usize, Reduction) {
         let first = piece * self.most;
         let count = self.most.min(self.reduction.count - first);
         (first * self.reduction.element, Reduction { count, ..*self.reduction })
     }
 
-    /// Where a rank's part begins in its piece, and how many elements it has.
+    /// The first element of a rank's part of a piece, and the number of elements.
     fn part(&self, reduction: &Reduction, rank: usize) -> (usize, usize) {
         let (first, count) = reduction.part(rank, self.places.len());
         (first * reduction.element, count)
     }
 
-    /// Shows our elements of a piece.
+    /// Writes our elements of a piece to our area.
     ///
     /// # Safety
     /// They can be read, and nobody uses the area.
@@ -245,10 +250,10 @@ impl Work<'_> {
         self.table(self.me).show(piece as u64);
     }
 
-    /// Takes the results of a part that is done.
+    /// Copies the results of a part that is done.
     ///
     /// # Safety
-    /// It is, and the buffer can be written.
+    /// The part is done, and the buffer can be written.
     unsafe fn take(&self, piece: usize, rank: usize, by: usize) {
         let (at, reduction) = self.piece(piece);
         let (start, count) = self.part(&reduction, rank);

@@ -1,8 +1,9 @@
-//! Operations that compute. Where more than one rank gets the result, operands are combined in the order of ranks, wherever
-//! that is done, so that everybody gets the same bits.
+//! Operations that compute. Where more than one rank gets the result, operands are always combined
+//! in rank order, so that all ranks get the same bits.
 //!
-//! Short: everybody writes, and who wants the result computes it. Long: each rank computes a part for all or, for one root,
-//! adds its elements to those of the ranks before it.
+//! Short operations: each rank writes its elements, and every rank that wants the result computes
+//! it. Long operations: each rank computes a part for all or, with one root, adds its elements to
+//! those of the ranks before it.
 
 use super::{CallSignature, Node, Wait, pieces};
 use oxmpi_abi::Result;
@@ -19,7 +20,7 @@ use std::mem::MaybeUninit;
 /// `out[i] = left[i] op right[i]` for `count` elements. `out` may be `left` or `right`.
 pub type Kernel = unsafe fn(left: *const u8, right: *const u8, out: *mut u8, count: usize);
 
-/// An operation on elements that lie side by side.
+/// An operation on contiguous elements.
 #[derive(Clone, Copy)]
 pub struct Reduction {
     pub op: Op,
@@ -30,7 +31,7 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// Elements to whose multiples the parts of ranks are cut.
+    /// Parts of ranks are cut to multiples of this number of elements.
     pub(super) const CUT: usize = 16;
 
     #[inline]
@@ -46,8 +47,8 @@ impl Reduction {
     }
 }
 
-/// Bytes that are combined at a time, at the most, and those of all ranks together: they stay in the first cache, with those
-/// of the next part.
+/// The most bytes that are combined at a time, and those of all ranks together: they stay in the
+/// first-level cache together with those of the next part.
 const PART: usize = 1 << 10;
 const PARTS: usize = 8 << 10;
 
@@ -73,7 +74,8 @@ impl Node {
             self.write(wait, round, &operand, 0, bytes)?;
             self.member.publish();
             self.meet_all(wait)?;
-            // Our own elements not from our staging buffer, whose lines others are taking.
+            // Our own elements are not read from our staging buffer, whose cache lines the others
+            // are fetching.
             let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
             // SAFETY: everybody has written all elements; the rest is as the caller says.
             unsafe { self.fold(reduction, reduction.count, source, out, None) };
@@ -94,7 +96,7 @@ impl Node {
         unsafe { self.allreduce_in_parts(wait, reduction, call, way, own, out) }
     }
 
-    /// `MPI_Reduce`: `out` is `None` but at the root. In place, the root's `own` is `out`.
+    /// `MPI_Reduce`: `out` is `None` except at the root. In place, `own` is `out` at the root.
     ///
     /// # Safety
     /// As for [`Node::allreduce`].
@@ -225,9 +227,10 @@ impl Node {
         Ok(())
     }
 
-    /// A piece after the other goes from the rank behind the root on around to the root; each rank adds its elements on the way,
-    /// in one pass over them, and writes to one of a few areas in turn. They stay in the caches, and a rank waits for the next one
-    /// alone: whoever shares its CPU gets a turn, and some have work for every CPU.
+    /// The pieces travel from the rank after the root around to the root, one after another. Each
+    /// rank adds its elements in one pass and writes to one of a few areas in turn. The areas stay
+    /// in the caches, and a rank waits only for its neighbour: ranks that share its CPU get a turn,
+    /// and several pieces under way keep every CPU busy.
     ///
     /// # Safety
     /// `own` can be read and, at the root, `out` written for the elements of the reduction.
@@ -278,7 +281,7 @@ impl Node {
         Ok(())
     }
 
-    /// The area of our room for a piece: the rank behind us has read what was there.
+    /// An area of our staging buffer for a piece, once the next rank has read what was there.
     fn own_area(
         &mut self,
         wait: &mut impl Wait,
@@ -324,7 +327,7 @@ const CHAIN: usize = 32 << 10;
 /// Pieces that a rank may be ahead of the next one.
 const AREAS: usize = 8;
 
-/// Areas of a room for the pieces of a chain.
+/// The areas of a staging buffer for the pieces of a chain.
 struct Areas {
     start: Option<usize>,
     size: usize,
@@ -334,9 +337,10 @@ struct Areas {
 /// Pieces of a reduction that the root computes alone: combining one overlaps writing the next.
 const REDUCE: usize = 64 << 10;
 
-/// Combines the elements of `ranks` ranks, at least two, in their order. The results go to `out`, and also elsewhere.
-/// `out` may be the source of any rank. What others have written is in their caches: it is asked for a part ahead,
-/// beginning with rank `first`, so that not everybody asks the same one at the same time.
+/// Combines the elements of `ranks` ranks, at least two, in rank order. The results go to `out`,
+/// and to a second place if one is given. `out` may be the source of any rank. The elements of
+/// other ranks are in their caches: they are prefetched one part ahead, beginning with rank
+/// `first`, so that not all ranks fetch from the same one at the same time.
 ///
 /// # Safety
 /// The sources of all ranks can be read and the results written for `count` elements.
@@ -356,7 +360,7 @@ pub(super) unsafe fn fold(
     };
     let mut scratch = MaybeUninit::<[u128; PART / 16]>::uninit();
     let most = (PARTS / ranks).clamp(PART / 4, PART) / element;
-    // What fits into a line has come with it.
+    // Bytes that fit into an entry have arrived with it.
     if count * element > ENTRY_BYTES {
         ask(0, count.min(most));
     }

@@ -39,12 +39,12 @@ impl Wait for Yield {
     }
 }
 
-/// Runs the same on so many ranks, with two CPUs.
+/// Runs the same function on so many ranks, with two CPUs.
 fn everybody(ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
     on_cpus(ranks > 2, ranks, staging, body);
 }
 
-/// The same when ranks outnumber CPUs, or not.
+/// The same, with or without more ranks than CPUs.
 fn on_cpus(oversubscribed: bool, ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
     let (_fd, segment) = Segment::create(ranks, 2).unwrap();
     let area = Arena::new(&segment, 0).take(Node::memory_for(ranks, staging)).unwrap();
@@ -61,7 +61,7 @@ fn on_cpus(oversubscribed: bool, ranks: usize, staging: usize, body: impl Fn(Nod
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Not commutative, so that a wrong order shows.
+/// Not commutative, so that a wrong order is detected.
 unsafe fn add(left: *const u8, right: *const u8, out: *mut u8, count: usize) {
     for index in 0..count {
         // SAFETY: as the caller says.
@@ -86,7 +86,7 @@ fn bytes(words: &[u64]) -> *const u8 {
     words.as_ptr().cast()
 }
 
-/// What rank `rank` gives in step `step` at place `index`.
+/// The value of rank `rank` in step `step` at index `index`.
 fn value(step: u64, rank: usize, index: usize) -> u64 {
     (step << 32) + ((rank as u64) << 20) + index as u64
 }
@@ -94,7 +94,7 @@ fn value(step: u64, rank: usize, index: usize) -> u64 {
 fn one_operation(node: &mut Node, step: u64, direct: bool) {
     let (me, ranks) = (node.rank(), node.ranks());
     let random = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    // Within a line, within a piece, several pieces.
+    // Lengths within an entry, within a piece, and of several pieces.
     let long = if direct && random >> 24 & 3 == 0 { 90_000 } else { 9000 };
     let count = [1, 6, 7, 40, 200, 700, 0, long][random as usize & 7];
     let root = (random >> 8) as usize % ranks;
@@ -127,7 +127,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             let to = (me == root).then_some(out.as_mut_ptr().cast());
             // SAFETY: both have `count` words.
             unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
-            // Along a chain the root comes last.
+            // Along a chain the root is last.
             let turn = if node.choices.reduce.of(block) == BoardWay::Chain { root + 1 } else { 0 };
             let order = (turn..ranks).chain(0..turn);
             let expected = |index| reduced(order.clone(), |rank| value(step, rank, index));
@@ -169,7 +169,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         13 => {
             let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
             let to = if in_place { send.as_mut_ptr() } else { out.as_mut_ptr() };
-            // SAFETY: a block for every rank, and one.
+            // SAFETY: `send` has a block for every rank, the result one block.
             unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() };
             let result = if in_place { &send[..count] } else { &out[..] };
             let expected = |index| reduced(0..ranks, |rank| value(step, rank, me * count + index));
@@ -210,7 +210,8 @@ fn operations_in_any_order() {
     }
 }
 
-/// Waits like [`Yield`], but may be slow to wake others, and counts what it reads from their memory.
+/// Waits like [`Yield`], but may wake others slowly, and counts the bytes that it reads from their
+/// memory.
 struct Slow {
     is_slow: bool,
     reads: usize,
@@ -247,8 +248,8 @@ impl Wait for Slow {
     }
 }
 
-/// Nobody waits for a rank that is late to show its elements: they are read from its memory. In place or not, from pieces in the
-/// middle of it, and while it catches up.
+/// Other ranks read the memory of a late rank instead of waiting for it: in place or not, from
+/// pieces in the middle, and while it catches up.
 #[test]
 fn a_late_rank_is_read() {
     const RANKS: usize = 4;
@@ -274,8 +275,8 @@ fn a_late_rank_is_read() {
     assert!(reads.load(std::sync::atomic::Ordering::Relaxed) > 0);
 }
 
-/// All on one CPU, they take turns before a long operation: no CPU has two more than another then. What each may run on is as
-/// before.
+/// Ranks that all start on one CPU move before a long operation: afterwards no CPU has two ranks
+/// more than another, and the affinity of each rank is unchanged.
 #[test]
 fn oversubscribed_ranks_spread_over_the_cpus() {
     use oxmpi_base::cpus::CpuSet;
@@ -301,7 +302,8 @@ fn oversubscribed_ranks_spread_over_the_cpus() {
     }
 }
 
-/// For a while, as many as possible of those that follow each other share a CPU, and each CPU has its part of them.
+/// During the operation consecutive ranks share a CPU where possible, and each CPU has an equal
+/// part of the ranks.
 #[test]
 fn oversubscribed_neighbours_stay_together() {
     use oxmpi_base::cpus::CpuSet;
@@ -344,13 +346,13 @@ fn different_calls_are_found() {
                 assert!(error.text().contains("MPI_Bcast(24 bytes, root 0)"), "{}", error.text());
             }
             (2, Ok(())) => panic!("a wrong length is taken"),
-            // It may come after all is over.
+            // The error may be noticed after the operation.
             (_, result) => assert!(result.is_ok() || node.barrier(&mut Yield).is_err()),
         }
     });
 }
 
-/// Both ranks wait for the other's data: one of them, at least, says which calls they were in.
+/// Both ranks wait for the other's data: at least one of them reports both calls.
 fn both_wait(
     call: impl Fn(&mut Node, usize) -> Result<()> + Send + Sync + 'static,
     class: i32,
@@ -382,13 +384,13 @@ fn ranks_that_wait_for_each_other_find_out() {
 
 #[test]
 fn what_nobody_could_see_is_found_by_the_next_call() {
-    // Everybody sends and nobody receives.
+    // Each rank sends and none receives.
     let call = |node: &mut Node, other| {
         node.bcast(&mut Yield, 1 - other, &dense(&mut [0; 2]))?;
         node.barrier(&mut Yield)
     };
     both_wait(call, MPI_ERR_ROOT, ["MPI_Bcast(16 bytes, root 0)", "MPI_Bcast(16 bytes, root 1)"]);
-    // The third rank has no line in the first call: its history tells.
+    // The third rank writes no entry in the first call; its history shows the difference.
     everybody(3, 4096, |mut node| {
         let root = usize::from(node.rank() > 0);
         let result = node.bcast(&mut Yield, root, &dense(&mut [0; 2]));

@@ -1,6 +1,7 @@
-//! The buffer arguments of collective operations: where the program's memory lies, checked before it is used.
+//! The buffer arguments of collective operations: the program's memory, checked before it is used.
 //!
-//! Who makes such a value promises the memory that it describes: see [the module's contract](super).
+//! The caller that makes such a value promises the memory that it describes: see [the module's
+//! contract](super).
 
 use crate::args::Ints;
 use oxmpi_abi::constants::*;
@@ -31,7 +32,7 @@ impl Block {
 
     /// The bytes of one block.
     pub(super) fn bytes(&self, guard: &Guard) -> Result<usize> {
-        // Any address will do.
+        // With no elements any address is valid.
         if self.count < 0 {
             bail!(MPI_ERR_COUNT, "the count is {}, which is negative", self.count);
         }
@@ -44,19 +45,20 @@ impl Block {
         }
     }
 
-    /// `blocks` of them one behind the other, checked, to be sent from.
+    /// `blocks` consecutive blocks to send, checked.
     pub(super) fn source(&self, guard: &Guard, blocks: usize) -> Result<Place> {
         self.whole(guard, blocks, false)?;
         self.units(guard)
     }
 
-    /// `blocks` of them one behind the other, checked, to be received into.
+    /// `blocks` consecutive blocks to receive into, checked.
     pub(super) fn target(&self, guard: &Guard, blocks: usize) -> Result<Place> {
         self.whole(guard, blocks, true)?;
         self.units(guard)
     }
 
-    /// One block in elements, checked: where it is and how many, none where there are no bytes.
+    /// The address and number of elements of one block, checked; no elements where there are no
+    /// bytes.
     pub(super) fn elements(&self, guard: &Guard, written: bool) -> Result<(Place, u64)> {
         let whole = self.whole(guard, 1, written)?;
         let element = Block { count: 1, ..*self }.units(guard)?;
@@ -104,7 +106,7 @@ impl Blocks {
         self.address as usize == MPI_IN_PLACE
     }
 
-    /// Where each block lies; checked.
+    /// The offset of each block, checked.
     ///
     /// # Safety
     /// The arrays have as many entries as there are blocks.
@@ -128,7 +130,7 @@ impl Blocks {
         Ok(spans)
     }
 
-    /// The bytes of so many elements, of a block that has been checked.
+    /// The bytes of so many elements of a checked block.
     pub(super) fn bytes_of(&self, guard: &Guard, count: u64) -> Result<usize> {
         Ok(guard.datatype(self.datatype)?.size() as usize * count as usize)
     }

@@ -1,9 +1,9 @@
-//! Blocking collective operations over the board of a communicator (`oxmpi_transport::node`), the first thing that
-//! `coll/mod.rs` tries.
+//! Blocking collective operations over the board of a communicator (`oxmpi_transport::node`).
+//! `coll/mod.rs` tries them first.
 //!
-//! Every function answers `false` when the operation has to go the general way; which one it is must be the same on all
-//! ranks. It depends on the communicator, the call, bytes, root and operation alone, or on arguments that are plainly
-//! wrong, of which the general way finds out.
+//! Every function returns `false` when the operation must use messages instead. That decision must
+//! be the same on all ranks. It depends only on the communicator, the call, the bytes, the root and
+//! the operation, or on arguments that are plainly wrong, which the path by messages reports.
 
 use super::args::Block;
 use super::reductions::Operands;
@@ -49,7 +49,8 @@ pub(super) unsafe fn gather(call: &Call, send: Block, recv: Block, root: i32, co
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(false) };
-    // SAFETY: the program keeps both buffers until the call returns, and with it their only use.
+    // SAFETY: the program keeps both buffers until the call returns, and uses them for nothing
+    // else.
     let (to, from) = unsafe { (to.map(|to| Target::new(to)), from.map(|from| Source::new(from))) };
     let length = from.as_ref().map(|from| from.len());
     let Some(block) = length.or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(false) };
@@ -67,7 +68,8 @@ pub(super) unsafe fn scatter(call: &Call, send: Block, recv: Block, root: i32, c
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
     let Some(root) = rank_of(root, ranks) else { return Ok(false) };
     let Some((from, to)) = rooted(&guard, &send, &recv, (rank, root), ranks, false) else { return Ok(false) };
-    // SAFETY: the program keeps both buffers until the call returns, and with it their only use.
+    // SAFETY: the program keeps both buffers until the call returns, and uses them for nothing
+    // else.
     let (from, to) = unsafe { (from.map(|from| Source::new(from)), to.map(|to| Target::new(to))) };
     let Some(block) = to.as_ref().map(|to| to.len()).or(from.as_ref().map(|from| from.len() / ranks)) else {
         return Ok(false);
@@ -167,7 +169,7 @@ pub(super) unsafe fn scan(call: &Call, operands: &Operands, count: i64, exclusiv
         return Ok(false);
     }
     let (own, out) = if exclusive && rank == 0 && !is_in_place(operands.send) && operands.send != operands.recv {
-        // Nothing is received. (Where both buffers are one, everybody finds fault with that.)
+        // The first rank receives nothing. (All ranks report aliased buffers.)
         let Some(own) = source(&guard, operands, count, 1) else { return Ok(false) };
         (own, std::ptr::null_mut())
     } else {
@@ -181,7 +183,7 @@ pub(super) unsafe fn scan(call: &Call, operands: &Operands, count: i64, exclusiv
     })
 }
 
-/// The longest blocks and operands that go over a board, says the table.
+/// The longest blocks and operands that go over a board, from the table of algorithms.
 const GATHERED: usize = longest_on_board(Kind::Gather) as usize;
 const SCATTERED: usize = longest_on_board(Kind::Scatter) as usize;
 const SCANS: usize = longest_on_board(Kind::Scan) as usize;
@@ -199,7 +201,7 @@ fn rank_of(root: i32, ranks: usize) -> Option<usize> {
     usize::try_from(root).ok().filter(|&root| root < ranks)
 }
 
-/// A buffer of so many blocks, if it is one.
+/// A buffer of so many contiguous blocks; `None` if it has gaps.
 #[inline]
 fn whole(
     guard: &Guard,
@@ -221,8 +223,8 @@ fn is_in_place(address: *const c_void) -> bool {
     address as usize == MPI_IN_PLACE
 }
 
-/// The buffers of an operation in which everybody gives and receives so many blocks, ours at a place among them; what is given
-/// is `None` when it is in place.
+/// The buffers of an operation in which every rank sends and receives so many blocks; `own` is the
+/// offset of our block. The send buffer is `None` when it is in place.
 #[inline]
 fn pair(
     guard: &Guard,
@@ -230,18 +232,20 @@ fn pair(
     (recv, received): (&Block, usize),
     own: usize,
 ) -> Option<(Option<Source<'static>>, Target<'static>)> {
-    // SAFETY: the program keeps the receive buffer until the call returns, and with it the target's only use.
+    // SAFETY: the program keeps the receive buffer until the call returns, and uses it for nothing
+    // else.
     let to = unsafe { Target::new(blocks(guard, recv, received, true)?) };
     if is_in_place(send.address) {
         return Some((None, to));
     }
-    // SAFETY: the program keeps the send buffer until the call returns, and with it the source's only use.
+    // SAFETY: the program keeps the send buffer until the call returns, and uses it for nothing
+    // else.
     let from = unsafe { Source::new(blocks(guard, send, sent, false)?) };
     (!are_same(send, recv, from.len(), own)).then_some((Some(from), to))
 }
 
-/// The buffers of an operation with a root, which has one of all blocks; everybody has one of a single block, but
-/// the root in place.
+/// The buffers of an operation with a root. The root has a buffer of all blocks; every rank has one
+/// of a single block, except a root that is in place.
 #[inline]
 fn rooted(
     guard: &Guard,
@@ -263,7 +267,7 @@ fn rooted(
     fits.then_some((Some(whole), Some(single)))
 }
 
-/// Whether a plain buffer is the same memory as another from its beginning on, or as our block of it.
+/// Whether a dense buffer begins where another one begins, or at our block of it.
 #[inline]
 fn are_same(one: &Block, other: &Block, bytes: usize, own: usize) -> bool {
     let plain = |block: &Block| oxmpi_datatype::dense_size(block.datatype.0).is_some();
@@ -280,7 +284,7 @@ fn blocks(guard: &Guard, block: &Block, blocks: usize, written: bool) -> Option<
     whole(guard, block.address, block.count, block.datatype, blocks, written)
 }
 
-/// The operation, if it is predefined and so is the type, which has no gaps.
+/// The reduction, if operation and type are predefined and the type has no gaps.
 #[inline]
 fn reduction(operands: &Operands, count: i64) -> Option<Reduction> {
     let dense = oxmpi_ops::dense(operands.op.0, operands.datatype.0)?;
@@ -291,14 +295,14 @@ fn reduction(operands: &Operands, count: i64) -> Option<Reduction> {
     Some(Reduction { op: operands.op, kernel: dense.kernel, element: dense.size, count })
 }
 
-/// What we give, so many blocks.
+/// Our operand, of so many blocks.
 #[inline]
 fn source(guard: &Guard, operands: &Operands, count: i64, blocks: usize) -> Option<*const u8> {
     whole(guard, operands.send, count, operands.datatype, blocks, false)?;
     Some(operands.send.cast())
 }
 
-/// What we give and what we get, in blocks.
+/// Our operand and our result buffer.
 #[inline]
 fn both(guard: &Guard, operands: &Operands, count: i64, given: usize, got: usize) -> Option<(*const u8, *mut u8)> {
     let (recv, datatype) = (operands.recv, operands.datatype);
@@ -311,8 +315,8 @@ fn both(guard: &Guard, operands: &Operands, count: i64, given: usize, got: usize
     (own != recv.cast() || count == 0).then_some((own, recv.cast()))
 }
 
-/// As [`perform`], but the board is made at once: the result of a reduction shall not depend on how many operations were
-/// called before, and another way may combine in another order.
+/// As [`perform`], but the board is made at the first call: the result of a reduction must not
+/// depend on how many operations came before, and another algorithm may combine in another order.
 #[inline]
 fn compute(
     call: &Call,
@@ -354,13 +358,13 @@ fn perform(
     }
     match guard.comm_mut(comm) {
         Ok(found) => found.board = Board::Ready(node),
-        // It was freed meanwhile, by another thread.
+        // Another thread freed the communicator in the meantime.
         Err(_) => guard.leave_board(*node),
     }
     result.map(|()| true)
 }
 
-/// Says what the ranks are going to do at the board.
+/// Explains which algorithm the ranks will use on the board.
 #[cold]
 fn explain_way(call: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes): (Kind, usize)) {
     if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
@@ -370,7 +374,7 @@ fn explain_way(call: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes
     }
 }
 
-/// Says why a communicator has no board, or what is true of the one that it has.
+/// Explains why a communicator has no board, or the facts of its board.
 #[cold]
 fn explain_board(guard: &Guard, comm: Comm, text: &str) {
     if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
@@ -378,8 +382,8 @@ fn explain_board(guard: &Guard, comm: Comm, text: &str) {
     }
 }
 
-/// Takes the board out of the communicator while an operation uses it, since other threads may change the table of
-/// communicators meanwhile.
+/// Takes the board out of the communicator while an operation uses it, because other threads may
+/// change the table of communicators in the meantime.
 #[inline]
 fn take(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
     let Ok(found) = guard.comm_mut(comm) else { return Ok(None) };
@@ -427,7 +431,7 @@ fn take_general(
                     found.board = Board::Refused;
                     explain_board(guard, comm, "no board, because a process has no memory for it, or has too many");
                 }
-                // The call ends here; the ones after it keep their numbers.
+                // The call ends here; later calls keep their numbers.
                 Err(_) => {
                     found.calls.count(watch.call());
                     found.board = Board::Refused;
@@ -440,7 +444,7 @@ fn take_general(
     Ok(None)
 }
 
-/// Makes the communicator's board, together with all its ranks; `None` if one of them cannot.
+/// Makes the communicator's board together with all its ranks; `None` if one of them cannot.
 fn join(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);

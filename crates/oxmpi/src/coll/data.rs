@@ -74,9 +74,9 @@ fn byte() -> &'static Arc<Datatype> {
     oxmpi_datatype::predefined(MPI_BYTE.0).unwrap_or_else(|| unreachable!("bytes are predefined"))
 }
 
-/// Room for packed blocks.
+/// Describes packed blocks.
 pub(super) fn packed(bytes: usize) -> Units {
-    // SAFETY: it only says what a unit is like; the bound plan makes memory of its own for them.
+    // SAFETY: the value only describes a unit; the bound plan allocates the memory.
     unsafe { byte_blocks(std::ptr::null_mut(), bytes) }
 }
 
@@ -88,8 +88,9 @@ fn check_own(sent: usize, received: usize) -> Result<()> {
     Ok(())
 }
 
-/// Of one block and many blocks: the one is neither where the many begin nor this process's among them, which is where programs
-/// have it that mean `MPI_IN_PLACE`. Who finds out would be alone with it if the others did not.
+/// Refuses one block that begins where the many blocks begin, or that is this process's block among
+/// them: programs pass that when they mean `MPI_IN_PLACE`. Every rank must detect it, or only one
+/// would fail.
 fn check_apart(guard: &Guard, one: &Block, many: &Block, own: usize) -> Result<()> {
     let plain = |block: &Block| oxmpi_datatype::dense_size(block.datatype.0).is_some();
     if plain(one) && plain(many) {
@@ -100,7 +101,7 @@ fn check_apart(guard: &Guard, one: &Block, many: &Block, own: usize) -> Result<(
     Ok(())
 }
 
-/// The same where the places of the many are given.
+/// As [`check_apart`], with displacements.
 fn check_apart_from(guard: &Guard, one: &Block, many: &Blocks, spans: &Spans, own: usize) -> Result<()> {
     let size = oxmpi_datatype::dense_size(many.datatype.0);
     if let (Some(size), Some(_)) = (size, oxmpi_datatype::dense_size(one.datatype.0)) {
@@ -358,13 +359,13 @@ pub(super) unsafe fn alltoallv(
     let (mut from, mut spans) = (Place::Nowhere, None);
     if !in_place {
         refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
-        // SAFETY: as above.
+        // SAFETY: the arrays have an entry for every rank.
         let found = unsafe { send.spans(&guard, shape.size, false)? };
         if !shape.inter {
             let own = shape.rank;
             let bytes = send.bytes_of(&guard, found.counts[own])?;
             check_own(bytes, recv.bytes_of(&guard, to.counts[own])?)?;
-            // What this process sends to itself would be where it is already.
+            // What this process sends to itself would already be in place.
             if found.displs[own] == to.displs[own] && send.datatype == recv.datatype {
                 refuse_alias(send.address, recv.address, bytes)?;
             }
@@ -395,7 +396,7 @@ pub(super) unsafe fn alltoallw(
     let mut from = None;
     if !in_place {
         refuse_in_place(send.address, "the send buffer on an intercommunicator")?;
-        // SAFETY: as above.
+        // SAFETY: the arrays have an entry for every rank.
         let found = unsafe { send.blocks(&guard, shape.size, false)? };
         if !shape.inter {
             let (given, got) = (&found[shape.rank], &to[shape.rank]);

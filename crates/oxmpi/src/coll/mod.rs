@@ -9,13 +9,14 @@
 //! plans.rs      from an operation with checked arguments to its plan (`oxmpi-coll`)
 //! ```
 //!
-//! What decides which way and which plan are taken is the same on every rank: sizes in bytes, the operation, the communicator;
-//! never a layout or an address.
+//! The choice of algorithm and plan depends only on what is the same on every rank: sizes in bytes,
+//! the operation, the communicator; never a layout or an address.
 //!
-//! All operations have one contract. The caller promises that the memory is as the arguments say, that what is sent may be
-//! read and what is received into may be written, and that nobody else changes it, until the operation is complete: when the
-//! function returns, or when the request says so. Arrays of counts, displacements and types have an entry for every block and
-//! are read before the function returns.
+//! All operations have one contract. The caller promises that the memory is as the arguments
+//! describe it, that send buffers can be read and receive buffers written, and that nobody else
+//! changes them until the operation is complete: when the function returns, or when the request is
+//! complete. Arrays of counts, displacements and types have an entry for every block and are read
+//! before the function returns.
 #![allow(clippy::missing_safety_doc, reason = "all functions have the contract of the module")]
 
 pub mod args;
@@ -57,7 +58,7 @@ pub struct Blocking;
 #[derive(Clone, Copy, Debug)]
 pub struct Nonblocking;
 
-/// The function makes the operation ready; the request starts it, any number of times.
+/// The function prepares the operation; the request starts it any number of times.
 #[derive(Clone, Copy, Debug)]
 pub struct Persistent(pub Info);
 

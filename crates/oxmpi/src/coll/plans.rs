@@ -1,4 +1,4 @@
-//! From a collective operation with checked arguments to its plan.
+//! Makes the plan of a collective operation from its checked arguments.
 
 use super::args::Spans;
 use super::neighbors::Neighbors;
@@ -56,7 +56,7 @@ pub(super) fn bcast(call: &Call, shape: &CollShape, role: Role, bytes: usize) ->
     }
 }
 
-/// The same plan in one unit, if it never cuts what it moves.
+/// The same plan in one unit, if it never splits what it moves.
 pub(super) fn in_one_piece(plan: &Plan, bytes: u64) -> Option<Arc<Plan>> {
     let one = |piece: Piece| (piece.offset == 0 && piece.count == bytes).then(|| piece.region.at(0, 1));
     let step = |step: &Step| {
@@ -150,7 +150,7 @@ pub(super) fn alltoall(call: &Call, shape: &CollShape, in_place: bool, bytes: us
     within(call, shape, &Operation::Alltoall { in_place }, bytes)
 }
 
-/// In place where there is nothing to send.
+/// Without send blocks: in place.
 pub(super) fn alltoallv(call: &Call, shape: &CollShape, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
     exchange_all(call, shape, send.map(Spans::blocks), recv.blocks())
 }

@@ -19,7 +19,7 @@ use std::ffi::c_void;
 /// The shape of a reduction: what plans are chosen by.
 #[derive(Clone, Copy)]
 pub(super) struct Vector {
-    /// Elements that every process gives.
+    /// Elements per process.
     pub count: u64,
     /// Bytes of an element.
     pub size: usize,
@@ -44,7 +44,7 @@ impl Operands {
         self.send as usize == MPI_IN_PLACE
     }
 
-    /// The buffer that a process gives, of so many elements, checked.
+    /// The send buffer of so many elements, checked.
     fn source(&self, guard: &Guard, count: i64) -> Result<Place> {
         refuse_in_place(self.send, "the send buffer")?;
         guard.buffer(self.send.cast(), count, self.datatype)?;
@@ -101,7 +101,7 @@ pub(super) unsafe fn reduce(
     let shape = CollShape::new(&guard, comm)?;
     let role = shape.role(root)?;
     if role == Role::Idle {
-        // Beside the root of the other group's reduction, no other argument counts, whatever it is.
+        // At the other ranks of the root's group no further argument is significant.
         let nothing = Vector { count: 0, size: 1, commutes: true };
         let plan = plans::reduce(call, &shape, role, false, &nothing);
         let bound_plan =
@@ -166,7 +166,7 @@ pub(super) unsafe fn reduce_scatter_block(
     mode.check(call)?;
     let shape = CollShape::new(&guard, comm)?;
     check_count(shape.rank, recvcount)?;
-    // Between groups every process gives as much as its own group receives altogether.
+    // Between groups every process sends as much as its own group receives altogether.
     let total = recvcount.checked_mul(shape.local as i64);
     let dealt = Dealt { counts: Counts::Equal(recvcount as u64), own: recvcount, total };
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
@@ -199,12 +199,12 @@ pub(super) unsafe fn reduce_scatter(
     unsafe { scatter(call, mode, &mut guard, &shape, &operands, &dealt, comm) }
 }
 
-/// How the result of a reduction is dealt out.
+/// How the result of a reduction is distributed.
 struct Dealt<'a> {
     counts: Counts<'a>,
-    /// What this process gets.
+    /// Elements for this process.
     own: i64,
-    /// What all of its group get; `None` when it cannot be counted.
+    /// Elements for all of its group; `None` when the sum overflows.
     total: Option<i64>,
 }
 
@@ -256,7 +256,7 @@ pub(super) unsafe fn exscan(
     unsafe { prefix(call, mode, &operands, count, comm, false) }
 }
 
-/// What the ranks up to this one give, with its own or without.
+/// The scan over the ranks up to this one, inclusive or exclusive.
 unsafe fn prefix(
     call: &Call,
     mode: Mode,
@@ -271,7 +271,8 @@ unsafe fn prefix(
     let shape = CollShape::new(&guard, comm)?;
     let in_place = operands.in_place();
     let (reducer, vector) = operands.prepare(&guard, count)?;
-    // The first rank of an exclusive scan receives nothing, so its receive buffer is only looked at where it gives, too.
+    // The first rank of an exclusive scan receives nothing, so its receive buffer is checked only
+    // if it is also the send buffer.
     let receives = inclusive || in_place || shape.rank > 0;
     let to = if receives { operands.target(&guard, count)? } else { Place::Nowhere };
     let mut from = Place::Nowhere;

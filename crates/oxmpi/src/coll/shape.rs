@@ -1,4 +1,4 @@
-//! Who takes part in a collective operation, and as what.
+//! The participants of a collective operation, and the role of this process.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
@@ -7,28 +7,28 @@ use oxmpi_core::collective::Stage;
 use oxmpi_core::explain::Speaker;
 use oxmpi_core::guard::Guard;
 
-/// The communicator of a collective operation, as plans see it.
+/// What plans need to know about the communicator of a collective operation.
 #[derive(Debug)]
 pub(super) struct CollShape {
     /// This process's rank in its own group.
     pub rank: usize,
-    /// The ranks that can be addressed: all, or the remote group.
+    /// The number of ranks that can be addressed: of the group, or of the remote group.
     pub size: usize,
-    /// The group that this process is in.
+    /// The size of the group that this process is in.
     pub local: usize,
     pub inter: bool,
-    /// Tells which algorithms are chosen, where that is wanted.
+    /// Explains the chosen algorithms, if the user asked for that.
     pub speaker: Option<Speaker>,
 }
 
-/// What this process is in an operation with a root.
+/// The role of this process in an operation with a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Of an intracommunicator: everybody takes part, this rank is the root.
+    /// Intracommunicator: all ranks take part, and this rank is the root.
     Among(usize),
-    /// Of an intercommunicator: the root itself, alone in its group.
+    /// Intercommunicator: this process is the root.
     Root,
-    /// Beside the root in its group: nothing to do.
+    /// In the root's group, but not the root: nothing to do.
     Idle,
     /// In the other group: the root's rank.
     Facing(usize),
@@ -68,16 +68,16 @@ impl CollShape {
     }
 }
 
-/// The stage for the next collective operation; to be taken when all arguments have been checked.
+/// The context of the next collective operation. Take it after all arguments have been checked.
 pub(super) fn stage(guard: &mut Guard, comm: Comm) -> Result<Stage> {
     guard.comm_mut(comm).map(Stage::new)
 }
 
-/// The same for one with a root.
+/// The same for an operation with a root.
 pub(super) fn rooted_stage(guard: &mut Guard, comm: Comm, role: Role) -> Result<Stage> {
     let root = match role {
         Role::Among(root) => Some(root),
-        // Of an intercommunicator ranks name different ones.
+        // On an intercommunicator, ranks name different roots.
         _ => None,
     };
     Ok(Stage { root, ..stage(guard, comm)? })
